@@ -1,0 +1,84 @@
+"""The command line: which commands there are, and where each one lives.
+
+A command is a module with `add_arguments(parser)` and `run(arguments, settings) -> exit status`.
+It is imported when it is called, so that `serve` starts without the weight of the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING, Final
+
+from humanmcp import __version__
+from humanmcp.locales import language_of, say
+from humanmcp.settings import SettingError, load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "serve": "humanmcp.stub.serve",
+    "inbox": "humanmcp.terminal_desk.inbox",
+    "show": "humanmcp.terminal_desk.show",
+    "answer": "humanmcp.terminal_desk.answer",
+    "check": "humanmcp.terminal_desk.check",
+    "config": "humanmcp.setup.config",
+    "doctor": "humanmcp.setup.doctor",
+    "demo": "humanmcp.demo",
+}
+"""Every command and the module that is it. Their one-line help: `locales/`, room `command`."""
+
+USAGE_ERROR: Final = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line. Returns the exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words:
+        words = ["serve"] if _stdin_is_a_pipe() else ["--help"]
+    parser, subparsers = _parser()
+    name = next((word for word in words if not word.startswith("-")), "")
+    if name in COMMANDS:
+        module = importlib.import_module(COMMANDS[name])
+        module.add_arguments(subparsers[name])
+        arguments = parser.parse_args(words)
+        try:
+            return int(module.run(arguments, load(vars(arguments))))
+        except SettingError as error:
+            parser.exit(USAGE_ERROR, f"humanmcp: {error}\n")
+    parser.parse_args(words)
+    return USAGE_ERROR
+
+
+def _stdin_is_a_pipe() -> bool:
+    """Say whether a program talks to us: then plain `humanmcp` is the server."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    language = language_of()
+    parser = argparse.ArgumentParser(
+        prog="humanmcp",
+        description=say("cli", "description", language),
+        epilog=say("cli", "epilog", language),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"humanmcp {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    return parser, {
+        name: commands.add_parser(
+            name,
+            help=say("command", name, language),
+            description=say("command", name, language),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        for name in COMMANDS
+    }

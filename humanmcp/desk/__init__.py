@@ -1,0 +1,1 @@
+"""The web page: it reads and writes the inbox and nothing else."""

@@ -1,0 +1,1 @@
+"""A transcript as log, Markdown, Mermaid, HTML, a runnable server, a test."""

@@ -1,0 +1,1 @@
+"""The other seats: client, host loop, and who plays the model."""

@@ -1,0 +1,1 @@
+"""Where exchanges wait for a person."""

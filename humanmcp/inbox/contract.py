@@ -1,0 +1,282 @@
+"""What every inbox can do, and what it promises.
+
+An inbox keeps the exchanges of all sessions while they wait for a person. The folder
+(`folder.py`) is the first one; others keep the same promises over HTTP or in a database, and every
+one of them passes the same tests (`tests/inbox/contract.py`).
+
+The promises
+------------
+1. What `deliver` was given can be read by every desk from the moment it returns, and survives the
+   death of any process at any moment.
+2. Of several `send` for one exchange exactly one wins. The others raise `TakenError`, and nothing
+   that a person typed is lost: a losing text stays as the draft of the one who typed it.
+3. `take` gives each winning reply to the stub once in the life of a process, and again after a
+   crash if the exchange was not closed: an exchange leaves `pending` only through `close`.
+4. `close` moves an exchange to its last state once; a second `close` changes nothing.
+5. A frame given to `record` is in the transcript, in order, before `record` returns.
+6. Numbers are ours: nothing that came over the wire ever becomes part of a path or a key.
+7. No method blocks on a peer, a person or another process for longer than a disk takes.
+8. A session whose process has died is `GONE` for every reader, without anybody cleaning up.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from humanmcp.protocol.exchange import Known, State
+from humanmcp.protocol.verdict import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.transcript import Frame
+
+
+class Seat(enum.Enum):
+    """Which program a session belongs to, and so which seat of MCP a person takes there."""
+
+    SERVER = "server"
+    TAP = "tap"
+    CLIENT = "client"
+    MODEL = "model"
+
+
+class Life(enum.Enum):
+    """Whether a session can still answer its client."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+    """Ended in order: the client closed its end, or the process was told to stop."""
+    GONE = "gone"
+    """Its process died without a word."""
+
+
+class Key(NamedTuple):
+    """Names one exchange on this machine."""
+
+    session: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """What is known of a session. `started` is UTC, ISO 8601; `files` is where its text files are.
+
+    `revision` is the negotiated one, "" before there is any; a 2026-07-28 session states it with
+    every request, and the last one counts here.
+    """
+
+    name: str
+    started: str
+    seat: Seat = Seat.SERVER
+    life: Life = Life.OPEN
+    pid: int = 0
+    client: str = ""
+    client_version: str = ""
+    revision: str = ""
+    files: str = ""
+    title: str = ""
+    """What the person calls it (`--title`)."""
+
+
+class Purpose(enum.Enum):
+    """What a person is asked to do with an item."""
+
+    ANSWER = "answer"
+    """Answer a request in the place of the one it was sent to."""
+    PASS = "pass"  # noqa: S105 - no password: a tap lets a message pass
+    """A tap holds this message: let it go, change it, drop it, or answer it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How long an exchange may wait, and what is done about it. Seconds count from arrival.
+
+    `limit` is when the client will probably give up, None when that is unknown or never;
+    `source` is where that is known from (a code of `locales/`). `book_at` is when the answer book
+    answers, None for never; `held` says that a person stopped that countdown. `means` is what keeps
+    the client waiting now: "progress", "hold", or "" with the reason in `why_not` (a code).
+    """
+
+    limit: float | None = None
+    source: str = ""
+    book_at: float | None = None
+    held: bool = False
+    means: str = ""
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a person is writing. `touched` says that it is no longer the text we started them with.
+
+    `hold` asks the stub to stop the countdown of the answer book for this exchange.
+    `by` names the desk, `at` is when it was saved (UTC, ISO 8601).
+    """
+
+    text: str
+    form: Form = Form.MESSAGE
+    touched: bool = False
+    hold: bool = False
+    by: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a person sends. `anyway` sends it although the check finds errors in it."""
+
+    text: str
+    form: Form = Form.MESSAGE
+    anyway: bool = False
+    by: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was sent: the line, by whom ("desk", "terminal", "files", "book: …"), and when."""
+
+    line: str
+    by: str
+    at: str
+    deliberate: bool = False
+    """It was sent although the check found errors in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One exchange as a desk sees it. `line` is the request as it came, `id` its id's token."""
+
+    key: Key
+    line: str
+    method: str
+    id: str
+    revision: str
+    arrived: str
+    state: State = State.PENDING
+    purpose: Purpose = Purpose.ANSWER
+    waiting: Waiting = field(default_factory=Waiting)
+    draft: Draft | None = None
+    problems: tuple[Problem, ...] = ()
+    """Why the last reply was given back."""
+    answer: Answer | None = None
+    reason: str = ""
+    """Why it was cancelled, in the client's words."""
+
+
+class InboxError(Exception):
+    """Base of what an inbox raises."""
+
+
+class UnknownItemError(InboxError, LookupError):
+    """There is no such session or exchange."""
+
+    def __init__(self, what: str) -> None:
+        """Remember what was asked for."""
+        super().__init__(what)
+        self.what = what
+
+    def __str__(self) -> str:
+        """Say what is missing and what to do."""
+        return f"{self.what} is not in the inbox; `humanmcp inbox` lists what is"
+
+
+class TakenError(InboxError):
+    """Somebody was first: the exchange is not pending, or another reply is on its way."""
+
+    def __init__(self, key: Key, state: State, by: str = "") -> None:
+        """Remember which exchange, what became of it and who was first."""
+        super().__init__(key, state, by)
+        self.key = key
+        self.state = state
+        self.by = by
+
+    def __str__(self) -> str:
+        """Say who was first and that nothing is lost."""
+        who = f" by {self.by}" if self.by else ""
+        return f"{self.key.number} is already {self.state.value}{who}; your text is kept as a draft"
+
+
+class Inbox(Protocol):
+    """Where exchanges wait. The promises stand at the top of this module."""
+
+    # -- the stub's side ----------------------------------------------------------------------
+
+    def begin(self, facts: SessionFacts) -> str:
+        """Open a session and hold it open while this process lives. Returns its name.
+
+        `facts.name` may be empty: the inbox then makes one.
+        """
+
+    def describe(self, facts: SessionFacts, known: Known) -> None:
+        """Replace what is known of a session."""
+
+    def record(self, session: str, frame: Frame) -> None:
+        """Append a frame to the transcript."""
+
+    def deliver(self, item: Item) -> None:
+        """Put an exchange where people can see it. `item.draft` is the text to start from."""
+
+    def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
+        """Replace the request (a client repeated it under a new id) and how long it may wait."""
+
+    def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
+        """Return the replies that were sent since the last call, oldest first."""
+
+    def drafts(self, session: str) -> Sequence[tuple[Key, Draft]]:
+        """Return the drafts that were saved since the last call."""
+
+    def refuse(self, key: Key, problems: Sequence[Problem]) -> None:
+        """Give the reply that was taken back to the person, as the draft, with its problems."""
+
+    def close(self, key: Key, state: State, answer: Answer | None = None, reason: str = "") -> None:
+        """Move an exchange to its last state. The draft is kept beside it."""
+
+    def sayings(self, session: str) -> Sequence[tuple[str, Reply]]:
+        """Return what people want to say first, as (ticket, text), each until it is settled."""
+
+    def settle(self, session: str, ticket: str, problems: Sequence[Problem]) -> None:
+        """Say what became of a saying: sent when there are no problems, else given back."""
+
+    def end(self, session: str) -> None:
+        """Close a session in order. What is still pending becomes abandoned."""
+
+    # -- the desk's side ----------------------------------------------------------------------
+
+    def sessions(self) -> Sequence[SessionFacts]:
+        """List the sessions, newest first."""
+
+    def facts(self, session: str) -> SessionFacts:
+        """Return what is known of one session."""
+
+    def known(self, session: str) -> Known:
+        """Return what the conversation has established: a check needs it."""
+
+    def items(self, session: str, state: State = State.PENDING) -> Sequence[Item]:
+        """List the exchanges of a session in one state, oldest first."""
+
+    def item(self, key: Key) -> Item:
+        """Return one exchange, whatever its state."""
+
+    def save(self, key: Key, draft: Draft) -> None:
+        """Keep what a person is writing. Also after the exchange was closed: nothing is lost."""
+
+    def send(self, key: Key, reply: Reply) -> None:
+        """Send a reply. The stub judges it; a refused one comes back as the draft.
+
+        Raises:
+            TakenError: somebody was first. The text was kept as the draft.
+        """
+
+    def say(self, session: str, reply: Reply) -> str:
+        """Hand in something of the person's own: a notification, a request. Returns a ticket."""
+
+    def refused(self, session: str, ticket: str) -> tuple[Problem, ...] | None:
+        """Return what became of a saying: None while it waits, () when sent, else its problems."""
+
+    def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
+        """Read the transcript: the frames whose `seq` is greater than `after`."""

@@ -1,0 +1,72 @@
+"""Every sentence a person reads, by code, in every language. One place for each.
+
+The sentences stand in `en.toml` and `ja.toml`: a table a room (`[problem]`, `[cli]`, …), a line a
+code. A sentence names its fillings in braces: `"{key}" is missing`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.problems import Problem
+
+LANGUAGES: Final = ("en", "ja")
+
+
+class UnknownSentenceError(LookupError):
+    """A code has no sentence."""
+
+    def __init__(self, room: str, code: str) -> None:
+        """Remember which."""
+        super().__init__(room, code)
+        self.room = room
+        self.code = code
+
+    def __str__(self) -> str:
+        """Say what to do."""
+        return f"no sentence for {self.room}.{self.code}: add it to humanmcp/locales/*.toml"
+
+
+@cache
+def sentences(language: str) -> Mapping[str, Mapping[str, str]]:
+    """Return every sentence of a language as {room: {code: sentence}}."""
+    text = resources.files(__name__).joinpath(f"{language}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def say(room: str, code: str, language: str = "en", **fillings: object) -> str:
+    """Return one sentence, filled.
+
+    Raises:
+        UnknownSentenceError: neither the language nor English has it.
+    """
+    for candidate in (language, "en"):
+        if candidate in LANGUAGES:
+            sentence = sentences(candidate).get(room, {}).get(code)
+            if sentence is not None:
+                return sentence.format(**fillings) if fillings else sentence
+    raise UnknownSentenceError(room, code)
+
+
+def problem(found: Problem, language: str = "en") -> str:
+    """Return a problem's sentence, without its place."""
+    return say("problem", found.code, language, **dict(found.detail))
+
+
+def language_of(wanted: str = "") -> str:
+    """Choose the language: the wanted one, else the environment's, else English.
+
+    Hosts often start servers without `LANG`: the settings file and `--lang` are the way there.
+    """
+    for candidate in (wanted, *(os.environ.get(name, "") for name in ("LC_ALL", "LANG"))):
+        short = candidate[:2].lower()
+        if short in LANGUAGES:
+            return short
+    return "en"

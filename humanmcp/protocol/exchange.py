@@ -1,0 +1,119 @@
+"""One request and what became of it.
+
+The state table below is the whole life of an exchange; `docs/` draws its diagram from it.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.messages import Message, RequestId
+    from humanmcp.protocol.problems import Problem
+
+
+class State(enum.Enum):
+    """Where an exchange is in its life."""
+
+    PENDING = "pending"
+    ANSWERED = "answered"
+    CANCELLED = "cancelled"
+    ABANDONED = "abandoned"
+
+
+class Happened(enum.Enum):
+    """What can happen to an exchange."""
+
+    REPLY_SENT = "reply sent"
+    CLIENT_CANCELLED = "client cancelled"
+    SESSION_ENDED = "session ended"
+
+
+NEXT: Final[Mapping[tuple[State, Happened], State]] = MappingProxyType(
+    {
+        (State.PENDING, Happened.REPLY_SENT): State.ANSWERED,
+        (State.PENDING, Happened.CLIENT_CANCELLED): State.CANCELLED,
+        (State.PENDING, Happened.SESSION_ENDED): State.ABANDONED,
+    }
+)
+"""What leads where. What is not listed changes nothing: the last three states are final."""
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the conversation has established so far: what a check needs beside the request.
+
+    `offered` are the capabilities that our side declared, None while it has declared none.
+    `tools` are the tools of the last answer to `tools/list`, by name; None while there was none.
+    """
+
+    client_name: str = ""
+    client_version: str = ""
+    client_capabilities: Mapping[str, Any] = field(default_factory=_nothing)
+    offered: Mapping[str, Any] | None = None
+    tools: Mapping[str, Any] | None = None
+    initialized: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and what became of it.
+
+    `number` is our own, counted from 1 in a session: the peer's id may repeat, be huge, or be a
+    path. `revision` is what this request must be answered in. `batch` numbers the array that it
+    came in (2025-03-26), 0 for none. `legs` counts how often a 2026-07-28 client was asked to
+    repeat the request while a person is at it. `remarks` are what the check says of the request.
+    """
+
+    number: int
+    request: Message
+    revision: str
+    state: State = State.PENDING
+    batch: int = 0
+    legs: int = 0
+    remarks: tuple[Problem, ...] = field(default=(), compare=False)
+
+    @property
+    def id(self) -> RequestId:
+        """The peer's id, as the reply must carry it."""
+        if self.request.id is None:  # `Session` makes exchanges of requests only
+            raise NoIdError(self.number)
+        return self.request.id
+
+    @property
+    def method(self) -> str:
+        """The method that was asked for."""
+        return self.request.method
+
+    @property
+    def tool(self) -> str:
+        """The tool of a `tools/call`, the prompt of a `prompts/get`; empty elsewhere."""
+        name = self.request.params.get("name")
+        return name if isinstance(name, str) else ""
+
+    def after(self, happened: Happened) -> Exchange:
+        """Return the exchange after something happened; itself where that changes nothing."""
+        state = NEXT.get((self.state, happened))
+        return self if state is None else replace(self, state=state)
+
+
+class NoIdError(LookupError):
+    """An exchange was made of a message without an id."""
+
+    def __init__(self, number: int) -> None:
+        """Remember which one."""
+        super().__init__(number)
+        self.number = number
+
+    def __str__(self) -> str:
+        """Say what is wrong."""
+        return f"exchange {self.number} has no request id: make exchanges of requests only"

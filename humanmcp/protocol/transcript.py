@@ -1,0 +1,94 @@
+"""One recorded line, and the file of them: JSON Lines, one frame a line.
+
+Shape of a frame: `{"seq": 7, "at": "2026-11-20T18:49:07.123Z", "way": "in", "raw": "{…}"}`, and
+`"by"` where somebody decided it (a person, the book, the stub itself), `"number"` where it belongs
+to an exchange, `"note"` where something is to be said of it. Bytes that are no UTF-8 are kept as
+`"base64"` beside a readable `"raw"`.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+class Way(enum.Enum):
+    """Which way a recorded line went, seen from the process that recorded it."""
+
+    IN = "in"
+    """From the client."""
+    OUT = "out"
+    """To the client."""
+    ERR = "err"
+    """What a real server behind a tap wrote to stderr."""
+    NOTE = "note"
+    """No line of the wire: what the recording process has to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One recorded line.
+
+    `at` is the wall clock in UTC, ISO 8601 with milliseconds: decoration, the order is `seq`.
+    `raw` is the line without its line feed. `number` is the exchange's, 0 for none.
+    """
+
+    seq: int
+    at: str
+    way: Way
+    raw: bytes
+    number: int = 0
+    by: str = ""
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The line as readable text; what is no UTF-8 becomes U+FFFD."""
+        return self.raw.decode("utf-8", "replace")
+
+
+def to_json(frame: Frame) -> str:
+    """Write a frame as one line of JSON, without a line feed. `from_json` reads it back."""
+    record: dict[str, Any] = {"seq": frame.seq, "at": frame.at, "way": frame.way.value}
+    try:
+        record["raw"] = frame.raw.decode("utf-8")
+    except UnicodeDecodeError:
+        record["raw"] = frame.text
+        record["base64"] = base64.b64encode(frame.raw).decode("ascii")
+    if frame.number:
+        record["number"] = frame.number
+    if frame.by:
+        record["by"] = frame.by
+    if frame.note:
+        record["note"] = frame.note
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+def from_json(line: str) -> Frame:
+    """Read a frame back.
+
+    Raises:
+        ValueError: the line is no frame (torn by a crash, or written by something else).
+    """
+    record = json.loads(line)
+    try:
+        raw = (
+            base64.b64decode(record["base64"])
+            if "base64" in record
+            else record["raw"].encode("utf-8", "surrogatepass")
+        )
+        return Frame(
+            seq=int(record["seq"]),
+            at=str(record["at"]),
+            way=Way(record["way"]),
+            raw=raw,
+            number=int(record.get("number", 0)),
+            by=str(record.get("by", "")),
+            note=str(record.get("note", "")),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        message = f"not a frame of a transcript: {line[:80]!r}"
+        raise ValueError(message) from error

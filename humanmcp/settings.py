@@ -1,0 +1,110 @@
+"""Every setting: one table of names, defaults and help.
+
+Flag over environment over file over default.
+
+The table is the dataclass `Settings`; a field's `help` is a code of `locales/` (room `setting`).
+The file is `settings.toml` in the inbox folder; the environment's names are `HUMANMCP_` and the
+name in capitals.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.locales import say
+from humanmcp.paths import home_folder
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+PREFIX: Final = "HUMANMCP_"
+FILE_NAME: Final = "settings.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting with its default."""
+
+    home: str = ""
+    lang: str = ""
+    files: str = ""
+    book: str = ""
+    title: str = ""
+    client_limit: float = 0.0
+    host: str = "127.0.0.1"
+    port: int = 8765
+
+
+class SettingError(Exception):
+    """A setting has a value that cannot be used."""
+
+    def __init__(self, name: str, value: object, where: str) -> None:
+        """Remember which, what it is and where it was set."""
+        super().__init__(name, value, where)
+        self.name = name
+        self.value = value
+        self.where = where
+
+    def __str__(self) -> str:
+        """Say what to change and where."""
+        wanted = "a number" if type(_DEFAULTS[self.name]) in (int, float) else "text"
+        return f"{self.where}: {self.name} must be {wanted}, not {self.value!r}"
+
+
+_DEFAULTS: Final[Mapping[str, Any]] = dataclasses.asdict(Settings())
+
+
+def add_flags(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Give a command the flags of these settings."""
+    for name in names:
+        parser.add_argument(
+            "--" + name.replace("_", "-"),
+            dest=name,
+            default=None,
+            metavar=name.upper(),
+            help=say("setting", name),
+        )
+
+
+def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Settings:
+    """Settle every setting.
+
+    Raises:
+        SettingError: a value is of the wrong type, or the settings file is no TOML.
+    """
+    chosen: dict[str, Any] = {}
+    home = flags.get("home") or environment.get(PREFIX + "HOME") or ""
+    file = home_folder(home) / FILE_NAME
+    written = _read(str(file))
+    for name, default in _DEFAULTS.items():
+        for value, where in (
+            (flags.get(name), "--" + name.replace("_", "-")),
+            (environment.get(PREFIX + name.upper()), PREFIX + name.upper()),
+            (written.get(name), str(file)),
+        ):
+            if value is not None and value != "":
+                chosen[name] = _converted(name, value, type(default), where)
+                break
+    return Settings(**chosen)
+
+
+def _read(file: str) -> Mapping[str, Any]:
+    try:
+        with open(file, "rb") as stream:  # noqa: PTH123 - a plain path string is at hand
+            return tomllib.load(stream)
+    except FileNotFoundError:
+        return {}
+    except tomllib.TOMLDecodeError as error:
+        raise SettingError("home", str(error), file) from error
+
+
+def _converted(name: str, value: Any, kind: type, where: str) -> Any:  # noqa: ANN401 - TOML's types
+    try:
+        return kind(value)
+    except (TypeError, ValueError) as error:
+        raise SettingError(name, value, where) from error

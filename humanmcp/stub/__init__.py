@@ -1,0 +1,1 @@
+"""The server process: standard library only, starts in tens of milliseconds."""

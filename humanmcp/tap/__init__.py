@@ -1,0 +1,1 @@
+"""Between a real client and a real server: see, hold, change, answer instead."""
