@@ -21,13 +21,6 @@ _COLOURS: Final = {
     "yellow": "33",
     "cyan": "36",
 }
-    "dim": "2",
-    "bold": "1",
-    "red": "31",
-    "green": "32",
-    "yellow": "33",
-    "cyan": "36",
-}
 
 
 class Painted(NamedTuple):
