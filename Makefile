@@ -1,0 +1,74 @@
+# Everything a newcomer and a continuous integration run need, from a fresh clone with only
+# Python 3.11 or newer, git and make. `make` alone lists the targets.
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev
+
+# The first Python that is new enough; `make PYTHON=/path/to/python …` chooses another.
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo "$$name"; break; }; done)
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+
+# How many tests run at once; the tests share nothing but the machine.
+WORKERS ?= auto
+# More words for pytest: make test PYTEST="-k weather".
+PYTEST ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench docs node browser clean
+
+help: ## list what there is to make
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+demo: $(RUN) ## see a whole session: a small host asks, a person answers
+	@$(BIN)/humanmcp demo
+
+test: $(DEV) node browser ## every test, with real clients where Node.js is there
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
+
+check: $(DEV) ## ruff, mypy, the layers and the documentation
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_docs.py
+
+bench: $(DEV) ## measure: the figures of bench/README.md in one table
+	@$(BIN)/python -m bench
+
+docs: $(DEV) ## write the generated pages of docs/reference anew
+	@$(BIN)/python docs/make_reference.py
+
+node: ## the packages of tests/clients/node, where Node.js is or can be had
+	@sh tests/clients/node/install.sh
+
+browser: ## Chromium for the tests of the page, where it can be had
+	@sh tests/install-browser.sh
+
+clean: ## remove what make made
+	rm -rf $(VENV) build dist tests/clients/node/node_modules
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# What runs; then what tests and checks. A changed pyproject.toml installs anew.
+$(RUN): pyproject.toml | $(BIN)/pip
+	@echo "installing humanmcp into $(VENV)"
+	@$(PIP) install --editable .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/pip
+	@echo "installing humanmcp with its test and check tools into $(VENV)"
+	@$(PIP) install --editable '.[test,check]'
+	@touch $(RUN) $@
+
+$(BIN)/pip:
+	@test -n "$(PYTHON)" || { \
+		echo "humanmcp needs Python 3.11 or newer, and found none on PATH."; \
+		echo "Install one (https://www.python.org/downloads/), or: make PYTHON=/path/to/python3"; \
+		exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) || { \
+		rm -rf $(VENV); \
+		echo "$(PYTHON) cannot make a virtual environment."; \
+		echo "On Debian and Ubuntu: sudo apt-get install python3-venv"; \
+		exit 1; }

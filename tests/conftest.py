@@ -1,0 +1,67 @@
+"""What every test may ask for, and how tests that cannot run here say so.
+
+A test that needs Node.js or a browser carries the mark `node` or `browser`. Where that is missing
+the test is skipped, and the end of the run names what was not proved and how to get it.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+HERE: Final = Path(__file__).parent
+NODE_STAMP: Final = HERE / "clients" / "node" / "node_modules" / ".installed"
+CHROMIUM_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+
+
+@functools.cache
+def why_no_node() -> str:
+    """Say why the npm clients cannot run here, or "" when they can."""
+    node = shutil.which("node")
+    if node is None:
+        return "Node.js is not on PATH: install Node.js 20 or newer, then run `make node`"
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
+    if int(version.lstrip("v").split(".")[0]) < 20:
+        return f"Node.js {version.strip()} is too old: install 20 or newer, then run `make node`"
+    if not NODE_STAMP.exists():
+        return "the npm clients are not installed: run `make node`"
+    return ""
+
+
+@functools.cache
+def why_no_browser() -> str:
+    """Say why no browser can be driven here, or "" when one can."""
+    if not any(shutil.which(name) for name in CHROMIUM_NAMES):
+        return "there is no Chromium: run `make browser` as root, or install it"
+    return ""
+
+
+NEEDS: Final[Mapping[str, Callable[[], str]]] = {"node": why_no_node, "browser": why_no_browser}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what cannot run here, with the reason."""
+    for mark, why_not in NEEDS.items():
+        if item.get_closest_marker(mark) is not None and (reason := why_not()):
+            pytest.skip(f"{mark}: {reason}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name at the very end what was not proved: a skipped test must not look like a passed one."""
+    reasons: dict[str, int] = {}
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason] = reasons.get(reason, 0) + 1
+    if not reasons:
+        return
+    terminalreporter.section("NOT RUN: these tests prove nothing today", red=True, bold=True)
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.line(f"{count} x {reason.removeprefix('Skipped: ')}")
