@@ -1,0 +1,321 @@
+"""Which room of the house may import which, as one table that the code is compared with.
+
+A room is a folder or a file directly in `humanmcp/`. Arrows point down the floors: a room imports
+rooms of lower floors, of the cellar as far as the table lets it, and itself; never a neighbour.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import pytest
+
+from humanmcp.cli import COMMANDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT: Final = Path(__file__).parent.parent
+PACKAGE: Final = "humanmcp"
+
+FLOORS: Final = (
+    ("protocol",),
+    ("inbox",),
+    ("stub", "desk", "tap", "host", "export", "terminal_desk", "setup"),
+    ("demo",),
+    ("cli",),
+    ("__main__",),
+)
+"""The house, from the ground up. A new room must be given its place here."""
+
+CELLAR: Final = {
+    "__init__": (),
+    "locales": ("protocol",),
+    "paths": (),
+    "settings": ("locales", "paths"),
+    "terminal": ("protocol",),
+}
+"""Below every floor: small things that many rooms use, each with what it may import itself."""
+
+CELLAR_KEYS: Final = {
+    "protocol": ("__init__",),
+    "inbox": ("__init__", "paths"),
+    "stub": ("__init__", "locales", "paths", "settings"),
+}
+"""What these rooms may use of the cellar; every other room may use all of it."""
+
+GUESTS: Final = {
+    "protocol": ("jsonschema", "referencing"),
+    "inbox": ("watchdog",),
+    "desk": ("fastapi", "jinja2", "starlette", "uvicorn"),
+}
+"""The libraries that a room may use. A room that is not named here has the standard library."""
+
+IMPURE: Final = frozenset(
+    {"asyncio", "concurrent", "ctypes", "datetime", "glob", "http", "importlib", "io", "logging"}
+    | {"mmap", "multiprocessing", "os", "pathlib", "platform", "queue", "random", "sched"}
+    | {"secrets", "select", "selectors", "shutil", "signal", "socket", "socketserver", "ssl"}
+    | {"subprocess", "sys", "tempfile", "threading", "time", "urllib.request", "uuid", "warnings"}
+)
+IMPURE_CALLS: Final = frozenset({"__import__", "breakpoint", "eval", "exec", "input", "open"})
+"""What the core does without: clocks, files, sockets, threads, logs, chance, the interpreter."""
+
+STDOUT_OWNERS: Final = frozenset({"stub/wire.py", "terminal.py"})
+MOST_MODULES: Final = 130
+"""What `import humanmcp.stub.serve` may load in all; `python -c pass` loads about 30 of them."""
+
+
+class Import(NamedTuple):
+    """One import: who, on which line, of what, and whether it runs when the module is imported."""
+
+    room: str
+    place: str
+    name: str
+    lazy: bool
+
+    @property
+    def top(self) -> str:
+        """The library, or the room when it is one of ours."""
+        parts = self.name.split(".")
+        if parts[0] != PACKAGE:
+            return parts[0]
+        return parts[1] if len(parts) > 1 else "__init__"
+
+
+def rooms(house: Path) -> set[str]:
+    """List the rooms: folders with Python in them, and files."""
+    folders = {path.name for path in house.iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    return folders | {path.stem for path in house.glob("*.py")}
+
+
+def modules(house: Path) -> Iterator[tuple[str, Path, ast.Module]]:
+    """Parse every module as (room, file, tree)."""
+    for file in sorted(house.rglob("*.py")):
+        room = file.relative_to(house).parts[0].removesuffix(".py")
+        yield room, file, ast.parse(file.read_text(encoding="utf-8"), str(file))
+
+
+def imports(house: Path) -> Iterator[Import]:
+    """List every import of every module, also those inside functions and for types only."""
+    for room, file, tree in modules(house):
+        lazy = {
+            id(inner)
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.If))
+            for inner in ast.walk(node)
+        }
+        for node in ast.walk(tree):
+            for name in _imported(node, file, house):
+                place = f"{file.relative_to(house)}:{getattr(node, 'lineno', 0)}"
+                yield Import(room, place, name, id(node) in lazy)
+
+
+def _imported(node: ast.AST, file: Path, house: Path) -> list[str]:
+    """Return the full names that one statement imports; `from humanmcp import x` names the room."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    if node.level:
+        folder = file.relative_to(house.parent).parts[: -node.level]
+        base = ".".join((*folder, *([node.module] if node.module else [])))
+    else:
+        base = node.module or ""
+    if base != PACKAGE:
+        return [base]
+    known = rooms(house)
+    return [f"{PACKAGE}.{a.name}" if a.name in known else PACKAGE for a in node.names]
+
+
+def allowed(room: str) -> set[str]:
+    """Return the rooms that a room may import."""
+    if room in CELLAR:
+        return {room, *CELLAR[room]}
+    floor = next(at for at, names in enumerate(FLOORS) if room in names)
+    below = {name for names in FLOORS[:floor] for name in names}
+    return {room, *below, *CELLAR_KEYS.get(room, tuple(CELLAR))}
+
+
+def wrong_arrows(house: Path) -> list[str]:
+    """List the imports that the table of floors forbids."""
+    return [
+        f"{found.place}: {found.room} must not import {found.name}"
+        for found in imports(house)
+        if found.name.split(".")[0] == PACKAGE and found.top not in allowed(found.room)
+    ]
+
+
+def uninvited(house: Path) -> list[str]:
+    """List the libraries that were imported by a room that has no such guest."""
+    return [
+        f"{found.place}: {found.room} must not import {found.name}"
+        for found in imports(house)
+        if found.top not in sys.stdlib_module_names
+        and found.name.split(".")[0] != PACKAGE
+        and found.top not in GUESTS.get(found.room, ())
+    ]
+
+
+def impurities(house: Path) -> list[str]:
+    """List what the core must do without."""
+    found = [
+        f"{each.place}: the core must not import {each.name}"
+        for each in imports(house)
+        if each.room == "protocol" and (each.top in IMPURE or each.name in IMPURE)
+    ]
+    for room, file, tree in modules(house):
+        if room == "protocol":
+            found += [
+                f"{file.relative_to(house)}:{node.lineno}: the core must not call {node.func.id}"
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in IMPURE_CALLS
+            ]
+    return found
+
+
+def stdout_users(house: Path) -> list[str]:
+    """List the modules that name stdout, or print, and do not own it."""
+    found = []
+    for _room, file, tree in modules(house):
+        name = file.relative_to(house).as_posix()
+        for node in ast.walk(tree):
+            match node:
+                case ast.Attribute(value=ast.Name(id="sys"), attr="stdout" | "__stdout__"):
+                    found.append(f"{name}:{node.lineno}")
+                case ast.ImportFrom(module="sys") if any(a.name == "stdout" for a in node.names):
+                    found.append(f"{name}:{node.lineno}")
+                case ast.Call(func=ast.Name(id="print")):
+                    found.append(f"{name}:{node.lineno}")
+    return [place for place in found if place.rsplit(":", 1)[0] not in STDOUT_OWNERS]
+
+
+HOUSE: Final = ROOT / PACKAGE
+
+
+def test_every_room_has_its_place_in_the_table() -> None:
+    """A new folder or file in `humanmcp/` must be placed in FLOORS or CELLAR above."""
+    placed = {name for names in FLOORS for name in names} | set(CELLAR)
+    assert rooms(HOUSE) - placed == set()
+
+
+def test_no_room_stands_in_the_table_twice() -> None:
+    """One room, one floor."""
+    names = [name for floor in FLOORS for name in floor] + list(CELLAR)
+    assert sorted(names) == sorted(set(names))
+
+
+def test_arrows_point_down_only() -> None:
+    """No room imports its neighbour or a room above it."""
+    assert wrong_arrows(HOUSE) == []
+
+
+def test_every_library_is_used_in_its_own_room_only() -> None:
+    """The stub, among others, has the standard library and nothing else."""
+    assert uninvited(HOUSE) == []
+
+
+def test_libraries_of_the_core_are_imported_when_needed() -> None:
+    """`jsonschema` costs a tenth of a second: only a tool that declares a schema pays it."""
+    eager = [
+        each.place
+        for each in imports(HOUSE)
+        if each.room == "protocol" and each.top in GUESTS["protocol"] and not each.lazy
+    ]
+    assert eager == []
+
+
+def test_the_core_is_pure() -> None:
+    """`protocol/` knows no clock, file, socket, thread, log, and no chance."""
+    assert impurities(HOUSE) == []
+
+
+def test_stdout_is_named_by_its_owners_only() -> None:
+    """T21: what a library prints can never end up on the wire."""
+    assert stdout_users(HOUSE) == []
+
+
+def test_every_command_lives_in_a_room_below_the_command_line() -> None:
+    """The command line imports by name: those names are arrows too."""
+    for module in COMMANDS.values():
+        package, room, *_rest = module.split(".")
+        assert package == PACKAGE
+        assert room in allowed("cli") - set(CELLAR)
+
+
+def test_the_stub_starts_without_any_installed_library() -> None:
+    """It imports with no site-packages at all, and loads few modules even of the standard library.
+
+    Some hosts give a server 1.5 s from its spawn to its first answer.
+    """
+    script = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import humanmcp.cli, humanmcp.stub.serve;"
+        "sys.stderr.write('\\n'.join(sys.modules))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    loaded = run.stderr.split("\n")
+    assert PACKAGE in loaded
+    assert len(loaded) <= MOST_MODULES, sorted(loaded)
+
+
+# -- the rules themselves can fail ------------------------------------------------------------
+
+OFFENCES: Final = {
+    "stub/serve.py": (
+        "from humanmcp.desk import app\nimport fastapi\nimport sys\nsys.stdout.write('x')\n"
+    ),
+    "inbox/folder.py": "def f():\n    from humanmcp import cli\n",
+    "protocol/session.py": "import time\nfrom ..inbox import contract\nopen('x')\nprint('x')\n",
+    "attic/mess.py": "",
+}
+
+
+@pytest.fixture
+def bad_house(tmp_path: Path) -> Path:
+    """Build a house in which every rule is broken."""
+    house = tmp_path / PACKAGE
+    for name, text in OFFENCES.items():
+        file = house / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    for room in ("cli", "desk", "inbox"):
+        file = house / f"{room}.py"
+        file.write_text("", encoding="utf-8")
+    return house
+
+
+def test_a_wrong_arrow_is_found(bad_house: Path) -> None:
+    """Sideways, upwards, relative and inside a function."""
+    found = "\n".join(wrong_arrows(bad_house))
+    assert "stub/serve.py:1" in found
+    assert "inbox/folder.py:2" in found
+    assert "protocol/session.py:2" in found
+
+
+def test_an_uninvited_library_is_found(bad_house: Path) -> None:
+    """A web framework in the stub."""
+    assert uninvited(bad_house) == ["stub/serve.py:2: stub must not import fastapi"]
+
+
+def test_an_impurity_is_found(bad_house: Path) -> None:
+    """A clock, a file."""
+    found = [line.split(" ")[0] for line in impurities(bad_house)]
+    assert found == ["protocol/session.py:1:", "protocol/session.py:3:"]
+
+
+def test_a_stray_print_is_found(bad_house: Path) -> None:
+    """By its own name or by that of the stream."""
+    assert stdout_users(bad_house) == ["protocol/session.py:4", "stub/serve.py:4"]
+
+
+def test_an_unplaced_room_is_found(bad_house: Path) -> None:
+    """The table must name it before anything can be said of it."""
+    assert "attic" in rooms(bad_house)
