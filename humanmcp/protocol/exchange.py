@@ -32,6 +32,8 @@ class Happened(enum.Enum):
     REPLY_SENT = "reply sent"
     CLIENT_CANCELLED = "client cancelled"
     SESSION_ENDED = "session ended"
+    CLIENT_WENT_QUIET = "client went quiet"
+    """It was asked to repeat a request (2026-07-28) and never did."""
 
 
 NEXT: Final[Mapping[tuple[State, Happened], State]] = MappingProxyType(
@@ -39,6 +41,7 @@ NEXT: Final[Mapping[tuple[State, Happened], State]] = MappingProxyType(
         (State.PENDING, Happened.REPLY_SENT): State.ANSWERED,
         (State.PENDING, Happened.CLIENT_CANCELLED): State.CANCELLED,
         (State.PENDING, Happened.SESSION_ENDED): State.ABANDONED,
+        (State.PENDING, Happened.CLIENT_WENT_QUIET): State.ABANDONED,
     }
 )
 """What leads where. What is not listed changes nothing: the last three states are final."""
@@ -71,7 +74,10 @@ class Exchange:
     `number` is our own, counted from 1 in a session: the peer's id may repeat, be huge, or be a
     path. `revision` is what this request must be answered in. `batch` numbers the array that it
     came in (2025-03-26), 0 for none. `legs` counts how often a 2026-07-28 client was asked to
-    repeat the request while a person is at it. `remarks` are what the check says of the request.
+    repeat the request while a person is at it; `parked` is the `requestState` that the repeat will
+    carry, "" when the client waits for an answer right now. `continues` is the number of the
+    exchange whose question back to the user this one answers, 0 for none. `remarks` are what the
+    check says of the request.
     """
 
     number: int
@@ -80,6 +86,8 @@ class Exchange:
     state: State = State.PENDING
     batch: int = 0
     legs: int = 0
+    parked: str = ""
+    continues: int = 0
     remarks: tuple[Problem, ...] = field(default=(), compare=False)
 
     @property

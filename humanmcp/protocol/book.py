@@ -1,0 +1,395 @@
+"""The answer book: what is answered without a person, and after how long.
+
+`parse` reads the decoded TOML of a book file, `decide` says what the book does about one exchange.
+Both are pure: the book has no clock, `waited` comes in as an argument. Objects of MCP are spelled
+as on the wire.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp import __version__
+from humanmcp.protocol import clients, revisions
+from humanmcp.protocol.verdict import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.exchange import Exchange, Known
+
+
+class Mode(enum.Enum):
+    """How much is answered without a person."""
+
+    NORMAL = "normal"
+    """Pings at once, opening messages after a grace time, the rest never."""
+    BY_HAND = "by hand"
+    """Nothing at all."""
+    AUTO = "auto"
+    """At once everything that the book can answer."""
+
+
+class BookError(Exception):
+    """A book cannot be used: where in it, and what to do."""
+
+    def __init__(self, place: str, what: str) -> None:
+        """Remember the place (`rules[2].after`) and what is wrong there."""
+        super().__init__(place, what)
+        self.place = place
+        self.what = what
+
+    def __str__(self) -> str:
+        """Say where and what."""
+        return f"{self.place}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A prepared answer with its condition. What is empty is not asked for.
+
+    `where` are arguments that must be equal, `contains` texts that an argument must hold. The
+    arguments are `params.arguments` of `tools/call` and `prompts/get`, `params` elsewhere.
+    `after` is in seconds; `times` is how often it answers, None for always.
+    """
+
+    text: str
+    form: Form
+    method: str = ""
+    tool: str = ""
+    where: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    contains: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    after: float = 0.0
+    times: int | None = None
+
+    def matches(self, exchange: Exchange) -> bool:
+        """Say whether the rule is meant for this exchange."""
+        if self.method and self.method != exchange.method:
+            return False
+        if self.tool and self.tool != exchange.tool:
+            return False
+        arguments = _arguments(exchange)
+        return all(
+            name in arguments and _same(arguments[name], value)
+            for name, value in self.where.items()
+        ) and all(
+            isinstance(arguments.get(name), str) and part in arguments[name]
+            for name, part in self.contains.items()
+        )
+
+
+_DEFAULT_TOOL: Final[Mapping[str, Any]] = {
+    "name": "ask_human",
+    "title": "Ask the human",
+    "description": "Ask a person a question and wait for the typed answer",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "question": {"type": "string", "description": "What the person should answer"}
+        },
+        "required": ["question"],
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """What is answered without a person. The default is the book of somebody who has none."""
+
+    name: str = "humanmcp"
+    version: str = __version__
+    title: str = ""
+    instructions: str = "Every answer is typed by a person. Please allow several minutes per call."
+    revisions: tuple[str, ...] = revisions.ALL
+    capabilities: Mapping[str, Any] | None = None
+    """None: what the lists below call for."""
+    tools: tuple[Mapping[str, Any], ...] = (_DEFAULT_TOOL,)
+    resources: tuple[Mapping[str, Any], ...] = ()
+    resource_templates: tuple[Mapping[str, Any], ...] = ()
+    prompts: tuple[Mapping[str, Any], ...] = ()
+    rules: tuple[Rule, ...] = ()
+    wait: Mapping[str, float | None] = field(default_factory=lambda: MappingProxyType({}))
+    """Seconds before the book answers a method, None for never; what is missing has a default."""
+
+    def offered(self) -> Mapping[str, Any]:
+        """Return the capabilities that the book declares."""
+        if self.capabilities is not None:
+            return self.capabilities
+        resources = self.resources or self.resource_templates
+        wanted = {"tools": self.tools, "resources": resources, "prompts": self.prompts}
+        return {name: {} for name, entries in wanted.items() if entries}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the book does about an exchange: which answer, and how long after its arrival.
+
+    `after` is in seconds, None when only a person answers. `by` says in the transcript who
+    answered. `rule` is the index of the rule, None for the book's own answers. `stoppable`: a
+    person at the exchange stops it. A safety net gives way, a rule is what somebody decided.
+    """
+
+    after: float | None = None
+    text: str = ""
+    form: Form = Form.RESULT
+    by: str = ""
+    rule: int | None = None
+    stoppable: bool = False
+
+    def due(self, waited: float, *, touched: bool = False) -> bool:
+        """Say whether the book answers now, `waited` seconds after the request arrived."""
+        if self.after is None or (touched and self.stoppable):
+            return False
+        return waited >= self.after
+
+
+_BY_PERSON: Final = Decision()
+
+_AT_ONCE: Final = frozenset({"ping", "logging/setLevel", "server/discover"})
+_OPENING: Final = frozenset(
+    {
+        "initialize",
+        "tools/list",
+        "resources/list",
+        "resources/templates/list",
+        "prompts/list",
+    }
+)
+
+
+def decide(
+    exchange: Exchange,
+    book: Book,
+    known: Known,
+    *,
+    mode: Mode = Mode.NORMAL,
+    used: Mapping[int, int] = MappingProxyType({}),
+) -> Decision:
+    """Say what the book does about an exchange. `used` counts how often each rule has answered."""
+    if mode is Mode.BY_HAND:
+        return _BY_PERSON
+    for index, rule in enumerate(book.rules):
+        if rule.matches(exchange) and (rule.times is None or used.get(index, 0) < rule.times):
+            return Decision(rule.after, rule.text, rule.form, f"book: rule {index + 1}", index)
+    own = _own_answer(exchange, book)
+    if own is None:
+        return _BY_PERSON
+    form, answer = own
+    after = _after(exchange.method, book, known, mode)
+    text = json.dumps(answer, ensure_ascii=False)
+    return Decision(after, text, form, "book", stoppable=after != 0)
+
+
+def _after(method: str, book: Book, known: Known, mode: Mode) -> float | None:
+    if mode is Mode.AUTO:
+        return 0.0
+    if method in book.wait:
+        return book.wait[method]
+    if method in _AT_ONCE:
+        return 0.0
+    return clients.grace(known.client_name) if method in _OPENING else None
+
+
+def _own_answer(exchange: Exchange, book: Book) -> tuple[Form, Mapping[str, Any]] | None:
+    """Return what the book answers a method by itself; None for what needs a rule or a person."""
+    method, revision = exchange.method, exchange.revision
+    if not revisions.has_request(method, revision):
+        return None
+    lists: Mapping[str, tuple[str, tuple[Mapping[str, Any], ...]]] = {
+        "tools/list": ("tools", book.tools),
+        "resources/list": ("resources", book.resources),
+        "resources/templates/list": ("resourceTemplates", book.resource_templates),
+        "prompts/list": ("prompts", book.prompts),
+    }
+    if method in revisions.EMPTY_RESULTS:
+        return Form.RESULT, {}
+    if method == "initialize":
+        return Form.RESULT, _initialize(exchange, book)
+    if method == "server/discover":
+        return _discover(book)
+    if method in lists:
+        name, entries = lists[method]
+        return Form.RESULT, {name: list(entries), **_modern(revision, cached=True)}
+    return None
+
+
+def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
+    asked = exchange.request.params.get("protocolVersion")
+    served = [one for one in book.revisions if one in revisions.HANDSHAKE]
+    latest = served[-1] if served else revisions.LATEST_HANDSHAKE
+    return {
+        "protocolVersion": asked if asked in served else latest,
+        "capabilities": book.offered(),
+        "serverInfo": _server_info(book),
+        **({"instructions": book.instructions} if book.instructions else {}),
+    }
+
+
+def _discover(book: Book) -> tuple[Form, Mapping[str, Any]]:
+    if not set(revisions.MODERN) & set(book.revisions):
+        # The answer that every client takes for "handshake only": it then sends `initialize`.
+        return Form.ERROR, {"code": -32601, "message": "Method not found"}
+    return Form.RESULT, {
+        "supportedVersions": list(book.revisions),
+        "capabilities": book.offered(),
+        **({"instructions": book.instructions} if book.instructions else {}),
+        **_modern(revisions.R2026_07, cached=True),
+        "_meta": {revisions.META_SERVER: _server_info(book)},
+    }
+
+
+def _modern(revision: str, *, cached: bool) -> Mapping[str, Any]:
+    if revision not in revisions.MODERN:
+        return {}
+    # 0 and private, because clients really cache and a person changes answers.
+    cache = {"ttlMs": 0, "cacheScope": "private"} if cached else {}
+    return {"resultType": "complete", **cache}
+
+
+def _server_info(book: Book) -> Mapping[str, Any]:
+    title = {"title": book.title} if book.title else {}
+    return {"name": book.name, **title, "version": book.version}
+
+
+def _arguments(exchange: Exchange) -> Mapping[str, Any]:
+    params = exchange.request.params
+    if exchange.method in ("tools/call", "prompts/get"):
+        arguments = params.get("arguments")
+        return arguments if isinstance(arguments, dict) else {}
+    return params
+
+
+def _same(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Compare as JSON does: `true` is no 1."""
+    if isinstance(got, bool) or isinstance(wanted, bool):
+        return got is wanted
+    return bool(got == wanted)
+
+
+# -- reading a book ---------------------------------------------------------------------------
+
+_SERVER_KEYS: Final = frozenset(
+    {"name", "version", "title", "instructions", "revisions", "capabilities"}
+)
+_ENTRIES: Final = {
+    "tools": "tools",
+    "resources": "resources",
+    "resourceTemplates": "resource_templates",
+    "prompts": "prompts",
+}
+_RULE_KEYS: Final = frozenset(
+    {"method", "tool", "where", "contains", "text", "tool_error", "result", "error"}
+    | {"after", "times"}
+)
+_ANSWERS: Final = {
+    "text": Form.TEXT,
+    "tool_error": Form.TOOL_ERROR,
+    "result": Form.RESULT,
+    "error": Form.ERROR,
+}
+
+
+def parse(written: Mapping[str, Any]) -> Book:
+    """Read a decoded book.
+
+    Raises:
+        BookError: something in it has no meaning; the error names the place.
+    """
+    _only(written, frozenset({"server", "rules", "wait", *_ENTRIES}), "the book")
+    server = _table(written.get("server", {}), "server")
+    _only(server, _SERVER_KEYS, "server")
+    chosen: dict[str, Any] = {
+        name: _text(server[name], f"server.{name}")
+        for name in ("name", "version", "title", "instructions")
+        if name in server
+    }
+    if "revisions" in server:
+        chosen["revisions"] = _revisions(server["revisions"])
+    if "capabilities" in server:
+        chosen["capabilities"] = _table(server["capabilities"], "server.capabilities")
+    for key, attribute in _ENTRIES.items():
+        if key in written:
+            chosen[attribute] = tuple(_tables(written[key], key))
+    rules = enumerate(_tables(written.get("rules", []), "rules"))
+    wait = _table(written.get("wait", {}), "wait")
+    return Book(
+        **chosen,
+        rules=tuple(_rule(rule, f"rules[{index}]") for index, rule in rules),
+        wait={method: _wait(value, f"wait.{method!r}") for method, value in wait.items()},
+    )
+
+
+def _rule(rule: Mapping[str, Any], place: str) -> Rule:
+    _only(rule, _RULE_KEYS, place)
+    answers = [name for name in _ANSWERS if name in rule]
+    if len(answers) != 1:
+        raise BookError(place, f"needs exactly one of {', '.join(_ANSWERS)}")
+    (answer,) = answers
+    form = _ANSWERS[answer]
+    value = rule[answer]
+    if form in (Form.TEXT, Form.TOOL_ERROR):
+        text = _text(value, f"{place}.{answer}")
+    else:
+        text = json.dumps(_table(value, f"{place}.{answer}"), ensure_ascii=False)
+    times = rule.get("times")
+    if times is not None and (not isinstance(times, int) or isinstance(times, bool) or times < 1):
+        raise BookError(f"{place}.times", "must be a whole number from 1")
+    contains = _table(rule.get("contains", {}), f"{place}.contains")
+    method = _text(rule.get("method", ""), f"{place}.method")
+    tool = _text(rule.get("tool", ""), f"{place}.tool")
+    return Rule(
+        text=text,
+        form=form,
+        method=method or ("tools/call" if tool else ""),
+        tool=tool,
+        where=_table(rule.get("where", {}), f"{place}.where"),
+        contains={key: _text(part, f"{place}.contains.{key}") for key, part in contains.items()},
+        after=_seconds(rule.get("after", 0), f"{place}.after"),
+        times=times,
+    )
+
+
+def _only(table: Mapping[str, Any], allowed: frozenset[str], place: str) -> None:
+    unknown = sorted(set(table) - allowed)
+    if unknown:
+        raise BookError(
+            place, f"{unknown[0]!r} has no meaning here; known are {', '.join(sorted(allowed))}"
+        )
+
+
+def _table(value: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401 - TOML's types
+    if not isinstance(value, dict):
+        raise BookError(place, "must be a table")
+    return value
+
+
+def _tables(value: Any, place: str) -> list[Mapping[str, Any]]:  # noqa: ANN401 - TOML's types
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise BookError(place, f"must be a list of tables: write [[{place}]]")
+    return value
+
+
+def _text(value: Any, place: str) -> str:  # noqa: ANN401 - TOML's types
+    if not isinstance(value, str):
+        raise BookError(place, "must be text in quotes")
+    return value
+
+
+def _seconds(value: Any, place: str) -> float:  # noqa: ANN401 - TOML's types
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        raise BookError(place, "must be a number of seconds, 0 or more")
+    return float(value)
+
+
+def _wait(value: Any, place: str) -> float | None:  # noqa: ANN401 - TOML's types
+    return None if value is False else _seconds(value, place)
+
+
+def _revisions(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML's types
+    if not isinstance(value, list) or not value or not set(value) <= set(revisions.ALL):
+        raise BookError("server.revisions", f"must list some of {', '.join(revisions.ALL)}")
+    return tuple(one for one in revisions.ALL if one in value)

@@ -1,0 +1,451 @@
+"""One conversation, seen from one seat: a line in, events out; a draft in, a line out.
+
+A `Session` is a value machine: it reads no clock, opens nothing and calls nobody. The same class
+sits in the server's seat (it answers a client) and in the client's seat (it asks a server).
+Every line that it hands out is meant to be written, in the order in which it was handed out.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, assert_never
+
+from humanmcp.protocol import drafts, messages, revisions
+from humanmcp.protocol.events import (
+    Event,
+    Late,
+    LineReady,
+    NoticeArrived,
+    Outcome,
+    Parked,
+    Refused,
+    RequestArrived,
+    RequestCancelled,
+    RequestRepeated,
+    ResponseArrived,
+    Sent,
+    UnreadableArrived,
+)
+from humanmcp.protocol.exchange import Exchange, Happened, Known, State
+from humanmcp.protocol.messages import Batch, Kind, Malformed, Message, RequestId
+from humanmcp.protocol.problems import Level, Problem
+from humanmcp.protocol.revisions import Way
+from humanmcp.protocol.verdict import Form, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Role(enum.Enum):
+    """Whose seat a session is in."""
+
+    SERVER = "server"
+    CLIENT = "client"
+
+    @property
+    def receives(self) -> Way:
+        """Which way the requests go that arrive in this seat."""
+        return Way.TO_SERVER if self is Role.SERVER else Way.TO_CLIENT
+
+
+@dataclass(slots=True)
+class _OpenBatch:
+    """A batch that came in: which of its requests are unanswered, and the answers so far."""
+
+    waiting: set[int]
+    lines: list[str]
+
+    def ready(self) -> str | None:
+        """Return the array to write once nothing is waited for; None before, or when empty.
+
+        JSON-RPC 2.0, section 6: "If there are no Response objects contained within the Response
+        array as it is to be sent to the client, the server MUST NOT return an empty Array".
+        """
+        return None if self.waiting or not self.lines else f"[{','.join(self.lines)}]"
+
+
+class Session:
+    """One conversation over one pair of pipes."""
+
+    def __init__(self, role: Role = Role.SERVER) -> None:
+        """Start with nothing known."""
+        self.role = role
+        self.known = Known()
+        self.negotiated = ""
+        self.exchanges: dict[int, Exchange] = {}
+        self.unreadable = 0
+        """How many lines could not be read: each may be answered with a deliberate -32700."""
+        self._batches: dict[int, _OpenBatch] = {}
+        self._asked: dict[tuple[str, str | int | float], Message] = {}
+        self._questions: dict[str, int] = {}
+        self._last_id = 0
+        self._last_stated = ""
+
+    # -- looking -------------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> tuple[Exchange, ...]:
+        """The exchanges that wait for an answer, oldest first."""
+        return tuple(one for one in self.exchanges.values() if one.state is State.PENDING)
+
+    @property
+    def revision(self) -> str:
+        """The revision of the conversation: stated last, else negotiated, else the latest one."""
+        return self._last_stated or self.negotiated or revisions.LATEST_HANDSHAKE
+
+    @property
+    def awaited(self) -> tuple[Message, ...]:
+        """Our own requests that have no answer yet, oldest first."""
+        return tuple(self._asked.values())
+
+    # -- a line in -----------------------------------------------------------------------------
+
+    def receive(self, line: bytes) -> tuple[Event, ...]:
+        """Take one line from the peer, without its line feed, and say what happened."""
+        match messages.read(line):
+            case Message() as message:
+                return self._receive_one(message)
+            case Batch() as batch:
+                return self._receive_batch(batch)
+            case Malformed() as malformed:
+                return self._cannot_read(malformed)
+            case impossible:
+                assert_never(impossible)
+
+    def _cannot_read(self, malformed: Malformed) -> tuple[Event, ...]:
+        self.unreadable += 1
+        return (UnreadableArrived(malformed),)
+
+    def _receive_one(self, message: Message, batch: int = 0) -> tuple[Event, ...]:
+        match message.kind:
+            case Kind.REQUEST:
+                return (self._receive_request(message, batch),)
+            case Kind.NOTIFICATION:
+                return self._receive_notice(message)
+            case Kind.RESULT | Kind.ERROR:
+                return (self._receive_response(message),)
+            case impossible:
+                assert_never(impossible)
+
+    def _receive_batch(self, batch: Batch) -> tuple[Event, ...]:
+        # 2025-03-26: "Implementations MAY support sending JSON-RPC batches, but MUST support
+        # receiving JSON-RPC batches"; 2025-06-18 removed them. `initialize` is never in one.
+        if self.negotiated != revisions.R2025_03:
+            return self._cannot_read(Malformed(batch.raw.encode(), "N09"))
+        number = len(self.exchanges) + 1
+        open_batch = self._batches[number] = _OpenBatch(set(), [])
+        events: list[Event] = []
+        for item in batch.items:
+            if isinstance(item, Malformed):
+                events += self._cannot_read(item)
+                continue
+            arrived = self._receive_one(item, batch=number)
+            open_batch.waiting |= {
+                event.exchange.number for event in arrived if isinstance(event, RequestArrived)
+            }
+            events += arrived
+        return tuple(events)
+
+    def _receive_request(self, message: Message, batch: int) -> RequestArrived | RequestRepeated:
+        revision = self._revision_of(message)
+        self._learn_from_request(message, revision)
+        repeated = self._repeated(message)
+        if repeated is not None:
+            again = replace(repeated, request=message, parked="")
+            self.exchanges[again.number] = again
+            return RequestRepeated(again)
+        remarks = drafts.remarks(message, revision, self.known)
+        if any(one.request.id == message.id for one in self.pending):
+            remarks = (*remarks, Problem("N10", Level.WARNING, pointer="/id"))
+        exchange = Exchange(
+            number=len(self.exchanges) + 1,
+            request=message,
+            revision=revision,
+            batch=batch,
+            continues=self._questions.get(str(message.params.get("requestState", "")), 0),
+            remarks=remarks,
+        )
+        self.exchanges[exchange.number] = exchange
+        return RequestArrived(exchange)
+
+    def _repeated(self, message: Message) -> Exchange | None:
+        """Find the parked exchange that this request repeats."""
+        token = message.params.get("requestState")
+        if not isinstance(token, str) or not token:
+            return None
+        return next(
+            (
+                one
+                for one in self.pending
+                if one.parked == token and one.request.method == message.method
+            ),
+            None,
+        )
+
+    def _revision_of(self, message: Message) -> str:
+        stated = revisions.stated_in(message)
+        if stated is not None:
+            return stated if stated in revisions.MODERN else revisions.MODERN[-1]
+        if message.method == "initialize":
+            asked = message.params.get("protocolVersion")
+            return asked if asked in revisions.HANDSHAKE else revisions.LATEST_HANDSHAKE
+        if message.method == "server/discover":
+            return revisions.MODERN[-1]
+        return self.negotiated or revisions.LATEST_HANDSHAKE
+
+    def _learn_from_request(self, message: Message, revision: str) -> None:
+        if revision in revisions.MODERN:
+            self._last_stated = revision if message.method != "server/discover" else ""
+            client = message.meta.get(revisions.META_CLIENT)
+            capabilities = message.meta.get(revisions.META_CAPABILITIES)
+        elif message.method == "initialize":
+            client = message.params.get("clientInfo")
+            capabilities = message.params.get("capabilities")
+        else:
+            return
+        if isinstance(client, dict):
+            self.known = replace(
+                self.known,
+                client_name=str(client.get("name", "")),
+                client_version=str(client.get("version", "")),
+            )
+        if isinstance(capabilities, dict):
+            self.known = replace(self.known, client_capabilities=capabilities)
+
+    def _receive_notice(self, message: Message) -> tuple[Event, ...]:
+        remarks = drafts.remarks(message, self.revision, self.known)
+        notice = NoticeArrived(message, remarks)
+        if message.method == "notifications/initialized":
+            self.known = replace(self.known, initialized=True)
+        if message.method != "notifications/cancelled":
+            return (notice,)
+        cancelled = self._cancelled_by(message)
+        if cancelled is None:
+            return (notice,)  # unknown or finished: MCP says to ignore it, not to complain
+        reason = message.params.get("reason", "")
+        done = self._finish(cancelled, Happened.CLIENT_CANCELLED)
+        event = RequestCancelled(done, reason if isinstance(reason, str) else "")
+        line = self._leave_batch(done, None)
+        return (notice, event, LineReady(line)) if line else (notice, event)
+
+    def _cancelled_by(self, message: Message) -> Exchange | None:
+        wanted = message.params.get("requestId")
+        if isinstance(wanted, bool) or not isinstance(wanted, (str, int, float)):
+            return None
+        key = RequestId("", wanted).key
+        matching = [one for one in self.pending if one.id.key == key and not one.parked]
+        # "The `initialize` request MUST NOT be cancelled by clients": it stays open.
+        return next((one for one in reversed(matching) if one.method != "initialize"), None)
+
+    def _receive_response(self, message: Message) -> ResponseArrived:
+        asked = self._asked.pop(message.id.key, None) if message.id is not None else None
+        if asked is None or asked.id is None:
+            return ResponseArrived(message, None)
+        exchange = Exchange(0, asked, self._revision_of(asked))
+        problems = drafts.review(exchange, message, self.known)
+        if self.role is Role.CLIENT and message.kind is Kind.RESULT:
+            self._learn_from_result(exchange, message.body["result"])
+        return ResponseArrived(message, asked, problems)
+
+    # -- a draft in ----------------------------------------------------------------------------
+
+    def reply(
+        self, number: int, text: str, form: Form = Form.MESSAGE, *, anyway: bool = False
+    ) -> Outcome:
+        """Judge a reply and say what is to be written. Each exchange is answered once, ever."""
+        exchange = self.exchanges.get(number)
+        if exchange is None or exchange.state is not State.PENDING:
+            return Late(exchange)
+        if exchange.parked:
+            return Parked(exchange)
+        verdict = drafts.check(exchange, text, form, self.known)
+        own = verdict.line if verdict.sendable or not anyway else verdict.forced
+        if own is None:
+            return Refused(exchange, verdict)
+        done = self._finish(exchange, Happened.REPLY_SENT)
+        self._learn_from_reply(done, own)
+        line = self._leave_batch(done, own)
+        return Sent(done, line, own, verdict, deliberate=not verdict.sendable)
+
+    def _finish(self, exchange: Exchange, happened: Happened) -> Exchange:
+        done = self.exchanges[exchange.number] = exchange.after(happened)
+        return done
+
+    def _leave_batch(self, exchange: Exchange, line: str | None) -> str | None:
+        """Return what is to be written now that an exchange has ended with this answer."""
+        if not exchange.batch:
+            return line
+        batch = self._batches[exchange.batch]
+        batch.waiting.discard(exchange.number)
+        if line is not None:
+            batch.lines.append(line)
+        return batch.ready()
+
+    def _learn_from_reply(self, exchange: Exchange, line: str) -> None:
+        try:
+            result = json.loads(line).get("result")
+        except (ValueError, AttributeError):  # sent anyway: it may be anything
+            return
+        self._learn_from_result(exchange, result)
+
+    def _learn_from_result(self, exchange: Exchange, result: Any) -> None:  # noqa: ANN401 - any JSON value
+        if not isinstance(result, dict):
+            return
+        if exchange.method == "initialize":
+            self.negotiated = str(result.get("protocolVersion", ""))
+        if exchange.method in ("initialize", "server/discover"):
+            offered = result.get("capabilities")
+            if isinstance(offered, dict):
+                self.known = replace(self.known, offered=offered)
+        if exchange.method == "tools/list":
+            self._learn_tools(exchange, result.get("tools"))
+        state = result.get("requestState")
+        if result.get("resultType") == "input_required" and isinstance(state, str) and state:
+            self._questions[state] = exchange.number
+
+    def _learn_tools(self, exchange: Exchange, tools: Any) -> None:  # noqa: ANN401 - any JSON value
+        if not isinstance(tools, list):
+            return
+        named: Mapping[str, Any] = {
+            tool["name"]: tool
+            for tool in tools
+            if isinstance(tool, dict) and isinstance(tool.get("name"), str)
+        }
+        # A request with a cursor asks for a further page: it adds to what is known.
+        before = self.known.tools if "cursor" in exchange.request.params else None
+        self.known = replace(self.known, tools={**(before or {}), **named})
+
+    # -- keeping a client waiting ---------------------------------------------------------------
+
+    def progress(self, number: int, step: int, message: str) -> str | None:
+        """Return a progress notification for a pending request; None where none is allowed.
+
+        MCP, progress: the token is echoed with its type, the value must increase with each
+        notification, and nothing follows the answer. `step` counts up from 1.
+        """
+        exchange = self.exchanges.get(number)
+        if exchange is None or exchange.state is not State.PENDING or exchange.parked:
+            return None
+        token = messages.member(_meta_text(exchange.request), "progressToken")
+        if token is None or not isinstance(exchange.request.meta["progressToken"], (str, int)):
+            return None
+        said = "" if exchange.revision == revisions.R2024_11 else f',"message":{_text(message)}'
+        return (
+            '{"jsonrpc":"2.0","method":"notifications/progress","params":'
+            f'{{"progressToken":{messages.compact(token)},"progress":{step}{said}}}}}'
+        )
+
+    def hold(self, number: int, token: str) -> str | None:
+        """Ask the client to repeat a request soon, so that a person gets more time (2026-07-28).
+
+        The answer is `input_required` with a `requestState` only; the client repeats the request
+        by itself with a new id, and the repeat is the same exchange. `token` must be unguessable.
+        Returns the line to write, None where the hold is not allowed.
+        """
+        exchange = self.exchanges.get(number)
+        if exchange is None or exchange.state is not State.PENDING or exchange.parked:
+            return None
+        modern = exchange.revision in revisions.MODERN
+        if not modern or exchange.method not in revisions.INPUT_REQUIRED_METHODS:
+            return None
+        self.exchanges[number] = replace(exchange, parked=token, legs=exchange.legs + 1)
+        return (
+            f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":'
+            f'{{"resultType":"input_required","requestState":{_text(token)}}}}}'
+        )
+
+    def went_quiet(self, number: int) -> Exchange | None:
+        """Give up on a client that was asked to repeat a request and did not."""
+        exchange = self.exchanges.get(number)
+        if exchange is None or exchange.state is not State.PENDING or not exchange.parked:
+            return None
+        return self._finish(exchange, Happened.CLIENT_WENT_QUIET)
+
+    def acknowledge(self, number: int) -> str | None:
+        """Return the acknowledgement that `subscriptions/listen` must begin with (2026-07-28)."""
+        exchange = self.exchanges.get(number)
+        if exchange is None or exchange.method != "subscriptions/listen":
+            return None
+        wanted = exchange.request.params.get("notifications")
+        offered = self.known.offered or {}
+        honoured = {
+            name: value
+            for name, value in (wanted.items() if isinstance(wanted, dict) else ())
+            if _CHANGE_OF.get(name, "") in offered and value
+        }
+        return (
+            '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":'
+            f'{{"_meta":{{"{revisions.META_SUBSCRIPTION}":{exchange.id.token}}},'
+            f'"notifications":{_text(honoured)}}}}}'
+        )
+
+    # -- speaking first --------------------------------------------------------------------------
+
+    def say(self, text: str, *, anyway: bool = False) -> Verdict:
+        """Judge something of our own: a notification, a request. Remembers what it asks.
+
+        The verdict's `line` (or `forced`, when it is sent anyway) is to be written.
+        """
+        verdict = drafts.check_saying(
+            text,
+            self.revision,
+            self.known,
+            unreadable=self.unreadable > 0,
+            initialized=self.known.initialized,
+        )
+        line = verdict.line if verdict.sendable or not anyway else verdict.forced
+        if line is not None:
+            self._remember(line)
+        return verdict
+
+    def ask(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        id: str | int | None = None,  # noqa: A002 - the protocol's own word
+    ) -> str:
+        """Make a request of our own and return its line. Without an `id` it counts up from 1."""
+        if id is None:
+            self._last_id += 1
+            id = self._last_id  # noqa: A001 - the protocol's own word
+        request: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "method": method}
+        if params is not None:
+            request["params"] = params
+        line = _text(request)
+        self._remember(line)
+        return line
+
+    def _remember(self, line: str) -> None:
+        message = messages.read(line.encode())
+        if not isinstance(message, Message):
+            return
+        if message.kind is Kind.REQUEST and message.id is not None:
+            self._asked[message.id.key] = message
+        if message.method == "notifications/initialized":
+            self.known = replace(self.known, initialized=True)
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def end(self) -> tuple[Exchange, ...]:
+        """End the conversation: what still waits is abandoned. Returns those exchanges."""
+        return tuple(self._finish(one, Happened.SESSION_ENDED) for one in self.pending)
+
+
+_CHANGE_OF: Final[Mapping[str, str]] = {
+    "toolsListChanged": "tools",
+    "promptsListChanged": "prompts",
+    "resourcesListChanged": "resources",
+    "resourceSubscriptions": "resources",
+}
+"""Which capability each kind of change belongs to that `subscriptions/listen` can ask for."""
+
+
+def _meta_text(message: Message) -> str:
+    params = messages.member(message.raw, "params") or "{}"
+    return messages.member(params, "_meta") or "{}"
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
