@@ -1,0 +1,322 @@
+"""What may reach the desk at all: one middleware around every route, in a fixed order of checks.
+
+Knows addresses, headers and sizes; nothing of sessions or messages. It decides on the raw Host
+header and on `scope["path"]` and never on a URL that was put together from them: that is how a
+Host header has chosen the path before (CVE-2026-48710).
+
+The order, each before the next: Host, target, size, origin, content type, who it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.visible import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from humanmcp.desk.login import Door
+
+_log = logging.getLogger(__name__)
+
+LARGEST_BODY: Final = 32 * 1024 * 1024
+"""Bytes of a request's body. An answer of 16 MiB still passes, quoted as JSON."""
+
+SLOWEST_BODY: Final = 30.0
+"""Seconds that one part of a body may take to arrive."""
+
+LONGEST_SECRET: Final = 512
+"""Bytes of an Authorization or Cookie value that are looked at; ours are much shorter."""
+
+API: Final = "/api/"
+STATIC: Final = "/static/"
+PUBLIC: Final = frozenset({"/login", "/api/login", "/favicon.ico"})
+"""What needs no login: the way to log in. The files under /static/ are the published source."""
+
+_METHODS: Final = ("GET", "HEAD", "POST")
+_JSON: Final = "application/json"
+_FORM: Final = "application/x-www-form-urlencoded"
+_TARGET: Final = re.compile(rb"/(?!/)[A-Za-z0-9._~!$&'()*+,;=:@%/-]*\Z")
+_ESCAPED_PATH: Final = re.compile(rb"%(?:2e|2f|5c|00)", re.IGNORECASE)
+
+HEADERS: Final[Mapping[str, str]] = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+"""What every answer carries, refusals too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request goes no further: a status and a fixed sentence that echoes nothing."""
+
+    status: int
+    sentence: str
+
+
+WRONG_HOST: Final = Refusal(421, "this desk has another name: open the address it printed")
+BAD_TARGET: Final = Refusal(400, "not a path of this desk")
+BAD_METHOD: Final = Refusal(405, "GET shows, POST acts; there is nothing else")
+NO_WEBSOCKET: Final = Refusal(426, "no WebSocket here: GET /api/events is the live stream")
+TOO_LARGE: Final = Refusal(413, "the body is larger than 32 MiB")
+TOO_SLOW: Final = Refusal(408, "the body did not arrive in time")
+FOREIGN: Final = Refusal(403, "this came from another page; the desk answers only its own")
+NOT_JSON: Final = Refusal(415, "POST needs content-type application/json, uncompressed")
+NOT_FORM: Final = Refusal(415, "a form of a page needs its own content type, uncompressed")
+STRANGER: Final = Refusal(401, "log in with the address that `humanmcp desk` prints")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where this desk listens, and by which names it may be called.
+
+    `names` are hosts without port; an IPv6 address stands in brackets.
+    """
+
+    port: int
+    names: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+
+    @property
+    def authorities(self) -> frozenset[str]:
+        """Every `Host` header that is ours."""
+        with_port = {f"{name}:{self.port}" for name in self.names}
+        return frozenset(with_port | (set(self.names) if self.port == 80 else set()))
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """Every `Origin` header that is ours."""
+        return frozenset(f"http://{authority}" for authority in self.authorities)
+
+    @property
+    def cookie(self) -> str:
+        """The name of this desk's cookie: cookies know no ports, so the name carries it."""
+        return f"humanmcp-{self.port}"
+
+
+class _BodyError(Exception):
+    """A body broke a limit while it was read."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal)
+        self.refusal = refusal
+
+
+def judge(scope: Scope, address: Address) -> Refusal | None:
+    """Say why a request may not enter, before anybody asks who sent it. None lets it pass."""
+    headers: list[tuple[bytes, bytes]] = scope["headers"]
+    return (
+        _host(headers, address)
+        or _target(scope)
+        or _size(headers)
+        or _origin(scope, headers, address)
+        or _content(scope, headers)
+    )
+
+
+def header(headers: list[tuple[bytes, bytes]], name: str) -> str | None:
+    """Return the value of a header, None without it. Several become one that matches nothing."""
+    found = [value for key, value in headers if key == name.encode()]
+    if not found:
+        return None
+    return found[0].decode("latin-1") if len(found) == 1 else "\x00"
+
+
+def _host(headers: list[tuple[bytes, bytes]], address: Address) -> Refusal | None:
+    host = header(headers, "host")
+    return None if host is not None and host.lower() in address.authorities else WRONG_HOST
+
+
+def _target(scope: Scope) -> Refusal | None:
+    if scope["type"] == "websocket":
+        return NO_WEBSOCKET
+    raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "replace")
+    if not _TARGET.match(raw) or _ESCAPED_PATH.search(raw):
+        return BAD_TARGET
+    if header(scope["headers"], "upgrade") is not None:
+        return NO_WEBSOCKET
+    return None if scope["method"] in _METHODS else BAD_METHOD
+
+
+def _size(headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+    length = header(headers, "content-length")
+    if length is None:
+        return None
+    return None if length.isascii() and length.isdigit() and _fits(length) else TOO_LARGE
+
+
+def _fits(length: str) -> bool:
+    return len(length) <= 12 and int(length) <= LARGEST_BODY
+
+
+def _origin(scope: Scope, headers: list[tuple[bytes, bytes]], address: Address) -> Refusal | None:
+    """Keep other pages out: by what the browser says of where a request comes from.
+
+    A page of ours may be opened by hand (`none`); the login page by a link from anywhere, since
+    it gives nothing away and GET consumes nothing.
+    """
+    path: str = scope["path"]
+    site = header(headers, "sec-fetch-site")
+    origin = header(headers, "origin")
+    shows = scope["method"] != "POST"
+    if site is not None and site != "same-origin":
+        is_page = shows and not path.startswith(API)
+        by_hand = site == "none" and is_page
+        if not by_hand and not (is_page and (path == "/login" or path.startswith(STATIC))):
+            return FOREIGN
+    if origin is not None and origin.lower() not in address.origins:
+        return FOREIGN
+    if not shows and site is None and origin is None and header(headers, "cookie") is not None:
+        return FOREIGN
+    return None
+
+
+def _content(scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+    if scope["method"] != "POST":
+        return None
+    wanted, refusal = (_JSON, NOT_JSON) if scope["path"].startswith(API) else (_FORM, NOT_FORM)
+    kind, _, parameters = (header(headers, "content-type") or "").partition(";")
+    plain = header(headers, "content-encoding") is None
+    charset = parameters.strip().lower() in ("", "charset=utf-8")
+    return None if kind.strip().lower() == wanted and charset and plain else refusal
+
+
+class Guard:
+    """The middleware. `login_page` renders what an unknown browser is shown instead of a page."""
+
+    def __init__(
+        self, app: ASGIApp, *, address: Address, door: Door, login_page: Callable[[Scope], bytes]
+    ) -> None:
+        """Stand in front of `app`."""
+        self._app = app
+        self._address = address
+        self._door = door
+        self._login_page = login_page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        refusal = judge(scope, self._address) or self._who(scope)
+        if refusal is not None:
+            _log.info("refused %d %s", refusal.status, one_line(scope["path"], 120))
+            await self._refuse(refusal, scope, _with_headers(send, scope))
+            return
+        await self._pass(scope, receive, _with_headers(send, scope))
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, _bounded(receive), sending)
+        except _BodyError as error:
+            if not started:
+                await self._refuse(error.refusal, scope, send)
+
+    def _who(self, scope: Scope) -> Refusal | None:
+        """Recognise the visitor: by the token of scripts, or by the cookie of a browser."""
+        path: str = scope["path"]
+        if path in PUBLIC or path.startswith(STATIC):
+            return None
+        bearer = header(scope["headers"], "authorization")
+        if bearer is not None:
+            scheme, _, token = bearer[:LONGEST_SECRET].partition(" ")
+            known = scheme.lower() == "bearer" and self._door.knows_token(token)
+            return None if known else STRANGER
+        visit = cookie_of(scope, self._address.cookie)
+        if visit and self._door.knows_visit(visit):
+            scope.setdefault("state", {})["visit"] = visit
+            return None
+        return STRANGER
+
+    async def _refuse(self, refusal: Refusal, scope: Scope, send: Send) -> None:
+        page = not scope["path"].startswith(API) and scope["method"] == "GET"
+        if refusal is STRANGER and page:
+            kind, body = "text/html; charset=utf-8", self._login_page(scope)
+        else:
+            kind, body = "text/plain; charset=utf-8", refusal.sentence.encode() + b"\n"
+        await send(
+            {
+                "type": "http.response.start",
+                "status": refusal.status,
+                "headers": [
+                    (b"content-type", kind.encode()),
+                    (b"content-length", str(len(body)).encode()),
+                    (b"connection", b"close"),
+                ],
+            }
+        )
+        await send(
+            {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body}
+        )
+
+
+def cookie_of(scope: Scope, name: str) -> str:
+    """Return one cookie of a request, "" without it."""
+    cookies = header(scope["headers"], "cookie") or ""
+    for part in cookies[: LONGEST_SECRET * 8].split(";"):
+        key, _, value = part.strip().partition("=")
+        if key == name:
+            return value[:LONGEST_SECRET]
+    return ""
+
+
+def _bounded(receive: Receive) -> Receive:
+    """Count the bytes of a body and the seconds between them; headers may lie about both."""
+    taken = 0
+
+    async def receiving() -> Message:
+        nonlocal taken
+        if taken < 0:
+            return await receive()  # the body is whole: what comes now is the disconnect
+        try:
+            message = await asyncio.wait_for(receive(), SLOWEST_BODY)
+        except TimeoutError:
+            raise _BodyError(TOO_SLOW) from None
+        taken += len(message.get("body", b""))
+        if taken > LARGEST_BODY:
+            raise _BodyError(TOO_LARGE)
+        if not message.get("more_body", False):
+            taken = -1
+        return message
+
+    return receiving
+
+
+def _with_headers(send: Send, scope: Scope) -> Send:
+    """Add what every answer carries. Only files that are the same for everybody may be kept."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [*message.get("headers", ())]
+            headers += [(key.encode(), value.encode()) for key, value in HEADERS.items()]
+            if not any(key == b"cache-control" for key, _ in headers):
+                kept = b"no-cache" if scope["path"].startswith(STATIC) else b"no-store"
+                headers.append((b"cache-control", kept))
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return sending

@@ -1,0 +1,243 @@
+"""Find the desk of an inbox folder, or start one that outlives whoever asked.
+
+Standard library only: a stub calls this. Whether a desk lives is decided by the lock it holds,
+never by a process id or an answering port; `desk.json` only says where it listens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import http.client
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.desk.login import write_private
+from humanmcp.paths import home_folder, make_private
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOCK_NAME: Final = "desk.lock"
+FACTS_NAME: Final = "desk.json"
+LOG_NAME: Final = "desk.log"
+OPEN_NAME: Final = "open-desk.html"
+PROTO: Final = 1
+"""Counts up when `desk.json` or the way to ask for a key changes."""
+
+START_WITHIN: Final = 10.0
+_LOOK_EVERY: Final = 0.02
+
+
+class NoDeskError(Exception):
+    """A desk was started and did not come up."""
+
+    def __init__(self, log: Path) -> None:
+        """Remember where its last words are."""
+        super().__init__(log)
+        self.log = log
+
+    def __str__(self) -> str:
+        """Say where to look."""
+        return f"the desk did not start; its last words are in {self.log}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeskFacts:
+    """What `desk.json` says: where the desk listens, and the token that scripts show it."""
+
+    address: str
+    token: str
+    pid: int
+    version: str
+    proto: int = PROTO
+
+
+def find_or_start(home: str, *, open_browser: bool) -> str:
+    """Return the address of this inbox's desk; start one when there is none.
+
+    The address opens nothing by itself: a browser also needs the one-time key, which never
+    passes through an argument list or a log.
+
+    Raises:
+        NoDeskError: it did not come up.
+        OSError: the folder cannot be used.
+    """
+    folder = make_private(home_folder(home))
+    facts = find(folder)
+    if facts is None:
+        _start(folder)
+        facts = _wait_for(folder)
+    if open_browser:
+        open_in_browser(folder, facts)
+    return facts.address
+
+
+def find(folder: Path) -> DeskFacts | None:
+    """Return where the living desk of a folder listens; None when there is none."""
+    if not is_held(folder / LOCK_NAME):
+        return None
+    try:
+        record: dict[str, Any] = json.loads((folder / FACTS_NAME).read_text(encoding="utf-8"))
+        return DeskFacts(
+            address=str(record["address"]),
+            token=str(record["token"]),
+            pid=int(record["pid"]),
+            version=str(record["version"]),
+            proto=int(record["proto"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # it holds the lock and is still writing the file
+
+
+def wait_for_facts(folder: Path, within: float = START_WITHIN) -> DeskFacts | None:
+    """Return where the desk listens as soon as it says so; None when it never does."""
+    end = time.monotonic() + within
+    while time.monotonic() < end:
+        facts = find(folder)
+        if facts is not None:
+            return facts
+        time.sleep(_LOOK_EVERY)
+    return None
+
+
+def write_facts(folder: Path, facts: DeskFacts) -> None:
+    """Say where this desk listens."""
+    write_private(folder / FACTS_NAME, json.dumps(asdict(facts)))
+
+
+def login_address(facts: DeskFacts) -> str:
+    """Ask a running desk for an address with a one-time key in its fragment.
+
+    A fragment is never sent, so it reaches no log and no Referer.
+
+    Raises:
+        OSError: the desk does not answer.
+    """
+    host, _, port = facts.address.removeprefix("http://").rstrip("/").rpartition(":")
+    connection = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=5)
+    with contextlib.closing(connection):
+        connection.request(
+            "POST",
+            "/api/login-key",
+            body=b"{}",
+            headers={
+                "Authorization": f"Bearer {facts.token}",
+                "Content-Type": "application/json",
+            },
+        )
+        response = connection.getresponse()
+        body = response.read()
+    if response.status != 200:
+        raise ConnectionError(response.status, "the desk gives no key")
+    return f"{facts.address}login#k={json.loads(body)['key']}"
+
+
+def open_in_browser(folder: Path, facts: DeskFacts) -> None:
+    """Open the page, logged in. The key goes through a file that only its owner may read.
+
+    On a command line every user of the machine could read it.
+    """
+    page = folder / OPEN_NAME
+    target = html.escape(login_address(facts))
+    write_private(
+        page,
+        f'<!doctype html><meta charset="utf-8"><title>humanmcp</title>'
+        f'<meta http-equiv="refresh" content="0; url={target}">',
+    )
+    # In a process of its own: a browser that prints would write into the stdout of a stub.
+    subprocess.Popen(  # noqa: S603 - our own interpreter, and the address of our own file
+        [sys.executable, "-m", "webbrowser", page.as_uri()],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def is_held(lock: Path) -> bool:
+    """Say whether a living process holds a lock file."""
+    try:
+        descriptor = os.open(lock, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        _try_lock(descriptor)
+    except OSError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def hold(lock: Path) -> int | None:
+    """Hold a lock file until this process ends. Returns None when somebody else holds it."""
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _try_lock(descriptor)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+if sys.platform == "win32":  # pragma: no cover - the same promise, in Windows' words
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _start(folder: Path) -> None:
+    """Start a desk that survives its starter: a host kills the whole process group of a stub."""
+    words = [sys.executable, "-m", "humanmcp", "desk", "--home", str(folder)]
+    log = os.open(folder / LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(log, "ab") as stream:
+        if sys.platform == "win32":  # pragma: no cover - Windows only
+            _start_on_windows(words, stream)
+        else:
+            subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stream,
+                cwd=folder,
+                start_new_session=True,
+            )
+
+
+if sys.platform == "win32":  # pragma: no cover - Windows only
+
+    def _start_on_windows(words: list[str], stream: Any) -> None:  # noqa: ANN401 - any binary file
+        detached = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+        for flags in (detached | subprocess.CREATE_BREAKAWAY_FROM_JOB, detached):
+            try:
+                subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=stream,
+                    creationflags=flags,
+                )
+            except PermissionError:  # the host's job object forbids leaving it
+                continue
+            return
+
+
+def _wait_for(folder: Path) -> DeskFacts:
+    facts = wait_for_facts(folder)
+    if facts is None:
+        raise NoDeskError(folder / LOG_NAME)
+    return facts
