@@ -1,0 +1,288 @@
+"""Nothing that a user can see exists undocumented, and nothing documented is wrong.
+
+The generated pages are compared whole; the others are searched for the names that the code has.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import re
+import string
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+import pytest
+
+from docs import make_reference
+from humanmcp import locales
+from humanmcp.cli import COMMANDS
+from humanmcp.locales import LANGUAGES, sentences
+from humanmcp.settings import PREFIX, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT: Final = Path(__file__).parent.parent
+REFERENCE: Final = ROOT / "docs" / "reference"
+PROBLEM_CODE: Final = re.compile(r"\b[JRMNF]\d{2}\b")
+FENCE: Final = re.compile(r"^```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+QUOTE: Final = re.compile(
+    r"^<!-- quote: (\S+) -->\n```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
+HEADING: Final = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)
+TEXT_SUFFIXES: Final = frozenset(
+    {"", ".css", ".html", ".js", ".json", ".jsonl", ".md", ".mjs", ".py", ".sh", ".toml", ".txt"}
+)
+
+
+@functools.cache
+def read(path: Path) -> str:
+    """Return the text of a file of the project."""
+    return path.read_text(encoding="utf-8")
+
+
+@functools.cache
+def manual() -> tuple[Path, ...]:
+    """List every page that people read."""
+    pages = {*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")}
+    return tuple(sorted(pages | set((ROOT / "samples").rglob("*.md"))))
+
+
+@functools.cache
+def committed() -> tuple[Path, ...]:
+    """List every text file of the project; what is made or fetched is none of them."""
+    made = {"node_modules", "__pycache__", "build", "dist", "vendor"}
+    folders = ("humanmcp", "web", "samples", "tests", "bench", "docs", ".ci", ".github")
+    found = [path for path in ROOT.iterdir() if path.is_file()]
+    for folder in folders:
+        found += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+    return tuple(
+        path
+        for path in sorted(found)
+        if path.suffix in TEXT_SUFFIXES and not made.intersection(path.parts)
+    )
+
+
+def rel(path: Path) -> str:
+    """Name a page in a test's id."""
+    return path.relative_to(ROOT).as_posix()
+
+
+# -- what the code has, the manual has --------------------------------------------------------
+
+
+@pytest.fixture
+def english(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Speak English: the help of an argument follows the environment's language."""
+    monkeypatch.setenv("LC_ALL", "en")
+
+
+@pytest.mark.usefixtures("english")
+@pytest.mark.parametrize("name", ["commands.md", "settings.md", "conversations.md"])
+def test_the_generated_pages_are_up_to_date(name: str) -> None:
+    """When this fails: `make docs`, and commit what it wrote."""
+    assert read(REFERENCE / name) == make_reference.pages()[REFERENCE / name]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_and_flag_is_documented(command: str) -> None:
+    """Each command has its section, and each of its flags stands there."""
+    section = read(REFERENCE / "commands.md").split(f"## `humanmcp {command}`")[1].split("\n## ")[0]
+    for action in make_reference.parser_of(command)._actions:
+        for flag in action.option_strings:
+            assert f"`{flag}" in section
+
+
+@pytest.mark.parametrize("field", dataclasses.fields(Settings), ids=lambda field: field.name)
+def test_every_setting_is_documented(field: dataclasses.Field[object]) -> None:
+    """Its flag, its name in the environment and its default stand in one row."""
+    page = read(REFERENCE / "settings.md")
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{field.name}` |"))
+    assert f"`--{field.name.replace('_', '-')}`" in row
+    assert f"`{PREFIX}{field.name.upper()}`" in row
+    assert field.default == "" or f"`{field.default}`" in row
+
+
+def codes_in_code() -> set[str]:
+    """Collect the problem codes that the code can raise: the strings that look like one."""
+    found: set[str] = set()
+    for file in (ROOT / "humanmcp").rglob("*.py"):
+        for node in ast.walk(ast.parse(read(file))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= {node.value} if PROBLEM_CODE.fullmatch(node.value) else set()
+    return found
+
+
+def test_every_problem_that_can_be_raised_has_a_sentence() -> None:
+    """A code without a sentence would be a traceback for the person."""
+    assert codes_in_code() - set(sentences("en")["problem"]) == set()
+
+
+def test_no_problem_has_a_sentence_in_vain() -> None:
+    """A sentence that no code raises is documentation of something that does not exist."""
+    said = {code for code in sentences("en")["problem"] if PROBLEM_CODE.fullmatch(code)}
+    assert said - codes_in_code() == set()
+
+
+def test_every_problem_is_documented() -> None:
+    """docs/reference/problems.md has every code, and no other."""
+    page = set(PROBLEM_CODE.findall(read(REFERENCE / "problems.md")))
+    said = {code for code in sentences("en")["problem"] if PROBLEM_CODE.fullmatch(code)}
+    assert page == said
+
+
+FOLDER_NAMES: Final = (
+    *("desk.json", "desk.lock", "sessions", "session.json", "transcript.jsonl", "in.txt"),
+    *("out.txt", "problems.txt", "pending", "answered", "cancelled", "abandoned", "outbox"),
+    *("request.json", "draft.json", "reply.json", "settings.toml"),
+)
+
+
+@pytest.mark.parametrize("name", FOLDER_NAMES)
+def test_every_name_in_the_folder_is_documented(name: str) -> None:
+    """docs/reference/folder.md explains every file and folder that a person may find."""
+    assert name in read(REFERENCE / "folder.md")
+
+
+# -- both languages say the same --------------------------------------------------------------
+
+
+def fillings(sentence: str) -> set[str]:
+    """Return the names in braces."""
+    return {name for _text, name, _spec, _conversion in string.Formatter().parse(sentence) if name}
+
+
+def flat(language: str) -> dict[str, str]:
+    """Return the sentences of a language as {room.code: sentence}."""
+    return {
+        f"{room}.{code}": sentence
+        for room, table in sentences(language).items()
+        for code, sentence in table.items()
+    }
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_every_language_has_every_sentence(language: str) -> None:
+    """The same rooms and the same codes."""
+    assert set(flat(language)) == set(flat("en"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_every_sentence_has_the_same_fillings_in_every_language(language: str) -> None:
+    """A filling that one language forgets is a fact that its readers do not get."""
+    english, other = flat("en"), flat(language)
+    differing = [
+        code
+        for code in sorted(set(english) & set(other))
+        if fillings(english[code]) != fillings(other[code])
+    ]
+    assert differing == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_sentence_can_be_filled(language: str) -> None:
+    """No stray brace, and no filling without a name."""
+    for code, sentence in flat(language).items():
+        assert all(name.isidentifier() for name in fillings(sentence)), code
+
+
+def test_every_sentence_that_the_code_names_exists() -> None:
+    """`say("room", "code")` with two plain strings must find its sentence."""
+    known = flat("en")
+    missing = [
+        f"{rel(file)}:{node.lineno}: {room}.{code}"
+        for file in sorted((ROOT / "humanmcp").rglob("*.py"))
+        for node, room, code in said_in(file)
+        if f"{room}.{code}" not in known
+    ]
+    assert missing == []
+
+
+def said_in(file: Path) -> Iterator[tuple[ast.Call, str, str]]:
+    """Find the calls of `locales.say` with a room and a code written out."""
+    tree = ast.parse(read(file))
+    names = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == locales.__name__
+        for alias in node.names
+        if alias.name == "say"
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Name(id=name),
+                args=[ast.Constant(value=str(room)), ast.Constant(value=str(code)), *_],
+            ) if name in names:
+                yield node, room, code
+
+
+def headings(page: Path) -> list[int]:
+    """Return the levels of the headings, in order, leaving code blocks out."""
+    return [len(marks) for marks, _title in HEADING.findall(FENCE.sub("", read(page)))]
+
+
+def test_both_readmes_have_the_same_structure() -> None:
+    """The same headings, level by level."""
+    assert headings(ROOT / "README.md") == headings(ROOT / "README.ja.md")
+
+
+def test_both_readmes_have_the_same_code() -> None:
+    """What a reader copies must not depend on the language."""
+    assert FENCE.findall(read(ROOT / "README.md")) == FENCE.findall(read(ROOT / "README.ja.md"))
+
+
+# -- the pages hold together ------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of a page."""
+    titles = (title for _marks, title in HEADING.findall(FENCE.sub("", read(page))))
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", manual(), ids=rel)
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    """To a file that exists, and to a heading that exists in it."""
+    broken = []
+    for target in LINK.findall(FENCE.sub("", read(page))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = unquote(target).partition("#")
+        file = (page.parent / name).resolve() if name else page
+        lost = anchor and file.suffix == ".md" and file.exists() and anchor not in anchors(file)
+        if not file.exists() or lost:
+            broken.append(target)
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", manual(), ids=rel)
+def test_every_quoted_conversation_is_the_one_that_is_tested(page: Path) -> None:
+    """A block after `<!-- quote: FILE -->` is FILE, or a run of whole lines of it."""
+    for name, block in QUOTE.findall(read(page)):
+        assert f"\n{block}" in f"\n{read(ROOT / name)}"
+
+
+def test_every_conversation_is_quoted_in_the_manual() -> None:
+    """The files are written to be read."""
+    quoted = {name for page in manual() for name, _block in QUOTE.findall(read(page))}
+    files = {rel(file) for file in make_reference.CONVERSATIONS.glob("*.txt")}
+    assert files - quoted == set()
+
+
+FORBIDDEN: Final = re.compile(r"(?<![\w.])/(?:work|root)/|registry\.npmjs|pypi\.org|pythonhosted")
+
+
+def test_nothing_names_the_machine_it_was_written_on() -> None:
+    """No path of one machine and no address of a package registry is committed."""
+    found = [
+        f"{rel(path)}: {match.group()}"
+        for path in committed()
+        if path != Path(__file__)
+        for match in FORBIDDEN.finditer(read(path))
+    ]
+    assert found == []
