@@ -1,0 +1,403 @@
+"""Stdin and stdout as lines, and the two other ways out of the process: stderr and signals.
+
+Knows bytes, line feeds, descriptors and threads, and nothing of what a line says. Besides
+`terminal.py` this is the only place that may speak to stdout, and it does so through a private
+descriptor: a stray `print`, `os.write(1, …)` or child process writes to stderr.
+
+    client ──▶ source ──▶ reading thread ──▶ get() ─┐
+                                                    the loop
+    client ◀── sink ◀──── writing thread ◀── put() ─┘
+
+Neither thread waits for the other: a client that stops reading is still heard. Both are daemon
+threads, because nothing interrupts a write(2) to a full pipe: when the process has to end it ends
+under them, which costs no time (the kernel takes the descriptor back) and loses only what the
+client did not want to read.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType, TracebackType
+    from typing import Self
+
+    _Reaction: TypeAlias = Callable[[int, FrameType | None], object] | int | None
+
+LONGEST_LINE: Final = 64 * 1024 * 1024
+"""Bytes of a line that is kept; a longer one is counted and dropped."""
+
+_AHEAD: Final = LONGEST_LINE
+"""Bytes that reading may be ahead of the loop; then the pipe fills, and the client waits."""
+
+_READ_SIZE: Final = 256 * 1024
+# One write(2) of a long line to a slow reader would look stuck for as long as the line takes.
+_WRITE_SIZE: Final = 64 * 1024
+_FIRST: Final = 1024
+_PATIENCE: Final = 1.0  # seconds between two looks at a loop that is far behind
+_FIRST_PRIVATE: Final = 3  # 0, 1 and 2 are everybody's
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """A line that was too long to keep: how it began, and its bytes without the line feed."""
+
+    first: bytes
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfInput:
+    """The client is gone: it closed its end, or nobody reads what we write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The process was told to stop, by this signal."""
+
+    signal: int
+
+
+Incoming: TypeAlias = bytes | TooLong | EndOfInput | Told
+
+
+class LineError(ValueError):
+    """What was to be written is no line: it would break the stream for good."""
+
+    def __init__(self, why: str, line: bytes) -> None:
+        """Remember why, and how it began."""
+        super().__init__(why, line[:80])
+        self.why = why
+
+    def __str__(self) -> str:
+        """Say what is wrong with it."""
+        return f"not written to the client: {self.why}; write one message as one line of UTF-8"
+
+
+class Lines:
+    """Cuts a stream of bytes into lines, at line feeds and nowhere else.
+
+    MCP, transports: "Messages are delimited by newlines". U+2028, U+0085 and a lone carriage return
+    are allowed inside a JSON text. Takes linear time, however small the pieces are.
+    """
+
+    __slots__ = ("_kept", "_longest", "_size")
+
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        """Keep lines of up to `longest` bytes."""
+        self._longest = longest
+        self._kept = bytearray()
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> Iterator[bytes | TooLong]:
+        """Take the next piece of the stream; yield the lines that it completes."""
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            self._keep(end)
+            yield from self.end()
+        self._keep(rest)
+
+    def end(self) -> Iterator[bytes | TooLong]:
+        """Yield what stands there without a line feed, if it is more than white space."""
+        line, size = bytes(self._kept), self._size
+        self._kept, self._size = bytearray(), 0
+        if size > self._longest:
+            yield TooLong(line, size)
+        elif line.strip(b" \t\r"):
+            yield line
+
+    def _keep(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size > self._longest:
+            del self._kept[_FIRST:]
+            piece = piece[: _FIRST - len(self._kept)]
+        self._kept += piece
+
+
+class Wire:
+    """The client's two pipes. Reads from the moment it is made.
+
+    `source` and `sink` are descriptors; whoever passes them owns them and must keep them open.
+    """
+
+    def __init__(self, source: int, sink: int, *, longest: int = LONGEST_LINE) -> None:
+        """Start to read lines of up to `longest` bytes, and to write what is put."""
+        self._source = source
+        self._sink = sink
+        self._lines = Lines(longest)
+        # SimpleQueue, because its `put` may be called from a signal that interrupts a `get`.
+        self._arrived: SimpleQueue[Incoming] = SimpleQueue()
+        self._leaving: SimpleQueue[bytes | threading.Event] = SimpleQueue()
+        self._read_bytes = 0  # written by the reading thread alone
+        self._taken_bytes = 0  # written by the loop alone
+        self._room = threading.Event()
+        self._put_bytes = 0  # written by the loop alone
+        self._written_bytes = 0  # written by the writing thread alone
+        self._writing_since: float | None = None
+        self._broken = False
+        self._parent = os.getppid()
+        for run, name in ((self._read, "wire-reads"), (self._write, "wire-writes")):
+            threading.Thread(target=run, name=name, daemon=True).start()
+
+    @classmethod
+    def claim(cls, *, longest: int = LONGEST_LINE) -> Wire:
+        """Take stdin and stdout away from everybody else in this process and its children.
+
+        From then on descriptor 0 reads nothing and descriptor 1 is stderr.
+        """
+        source, sink = _private(0, os.O_RDONLY), _private(1, os.O_WRONLY)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        try:
+            os.dup2(2, 1)
+        except OSError:  # the host started us without a stderr
+            os.dup2(nothing, 1)
+        if nothing >= _FIRST_PRIVATE:
+            os.close(nothing)
+        return cls(source, sink, longest=longest)
+
+    # -- the loop's side ----------------------------------------------------------------------
+
+    def get(self, timeout: float | None = None) -> Incoming | None:
+        """Wait for the next line; None when `timeout` seconds, 0 or more, brought none.
+
+        A line keeps its carriage return and its byte-order mark; blank lines never come.
+        """
+        try:
+            item = self._arrived.get(timeout=timeout)
+        except Empty:
+            return None
+        if isinstance(item, bytes):
+            self._taken_bytes += len(item)
+            self._room.set()
+        return item
+
+    def put(self, line: bytes) -> None:
+        """Write a line, without its line feed, as soon as the client takes it. Never waits.
+
+        Raises:
+            LineError: it holds a line break, is no UTF-8, or is empty.
+        """
+        if not line:
+            raise LineError("it is empty", line)
+        if b"\n" in line or b"\r" in line:
+            raise LineError("it holds a line break", line)
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise LineError(f"byte {error.start + 1} is no UTF-8", line) from error
+        self._put_bytes += len(line) + 1
+        self._leaving.put(line)
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until everything that was put is written. Says whether it was."""
+        done = threading.Event()
+        self._leaving.put(done)
+        return done.wait(timeout) and not self._broken
+
+    def wake(self, told: Told) -> None:
+        """Make `get` return this. May be called from a signal."""
+        self._arrived.put(told)
+
+    @property
+    def broken(self) -> bool:
+        """Say whether the client closed its end of stdout. `get` has said end of input then."""
+        return self._broken
+
+    @property
+    def unsent(self) -> int:
+        """Return the bytes that were put and that the client has not taken yet."""
+        return self._put_bytes - self._written_bytes
+
+    def stuck_for(self, now: float) -> float:
+        """Return for how many seconds the client has taken nothing of what is being written.
+
+        `now` is `time.monotonic()`. 0 when nothing is being written.
+        """
+        since = self._writing_since
+        return 0.0 if since is None else max(0.0, now - since)
+
+    def orphaned(self) -> bool:
+        """Say whether the process that started this one is gone.
+
+        A host that is killed closes its pipes, unless another of its children holds them as well.
+        Not PR_SET_PDEATHSIG: it fires when the *thread* that started us ends, and hosts start
+        servers from worker threads. Windows never gives a child a new parent; there the pipe is
+        the only sign.
+        """
+        return os.getppid() != self._parent
+
+    # -- the two threads ----------------------------------------------------------------------
+
+    def _read(self) -> None:
+        _leave_signals_to_the_loop()
+        while chunk := self._chunk():
+            for line in self._lines.feed(chunk):
+                self._arrive(line)
+            del chunk  # 256 KiB less while we wait for the next one
+        for line in self._lines.end():
+            self._arrive(line)
+        self._arrived.put(EndOfInput())
+
+    def _arrive(self, line: bytes | TooLong) -> None:
+        self._arrived.put(line)
+        if isinstance(line, bytes):
+            self._read_bytes += len(line)
+        while self._read_bytes - self._taken_bytes > _AHEAD:
+            self._room.clear()
+            if self._read_bytes - self._taken_bytes > _AHEAD:  # not taken since we looked
+                self._room.wait(_PATIENCE)
+
+    def _chunk(self) -> bytes:
+        while True:
+            try:
+                return os.read(self._source, _READ_SIZE)
+            except BlockingIOError:  # the host made its pipe non-blocking, and we share it
+                _wait_until_ready(self._source, for_reading=True)
+            except OSError:  # a terminal that went away, a reset socket: there is no more
+                return b""
+
+    def _write(self) -> None:
+        _leave_signals_to_the_loop()
+        while True:
+            item = self._leaving.get()
+            if isinstance(item, threading.Event):
+                item.set()
+            elif not self._broken:
+                self._write_line(item)
+
+    def _write_line(self, line: bytes) -> None:
+        rest = memoryview(line + b"\n")
+        while rest:
+            self._writing_since = time.monotonic()
+            try:
+                written = os.write(self._sink, rest[:_WRITE_SIZE])
+            except BlockingIOError:
+                _wait_until_ready(self._sink, for_reading=False)
+                continue
+            except OSError:  # EPIPE, as a rule; whatever it is, this client gets no more lines
+                self._broken = True
+                self._arrived.put(EndOfInput())
+                break
+            self._written_bytes += written
+            rest = rest[written:]
+        self._writing_since = None
+
+
+def _private(descriptor: int, mode: int) -> int:
+    """Duplicate a standard descriptor to one that no child inherits and nobody else knows."""
+    if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
+        import msvcrt  # noqa: PLC0415 - exists there only
+
+        private = os.dup(descriptor)
+        msvcrt.setmode(private, os.O_BINARY)
+        return private
+    import fcntl  # noqa: PLC0415 - Windows has none
+
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE)
+    except OSError:  # closed from the start: then there is nothing to read, or nobody to hear us
+        nothing = os.open(os.devnull, mode)
+        try:
+            return fcntl.fcntl(nothing, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE)
+        finally:
+            os.close(nothing)
+
+
+def _ends_a_server() -> list[signal.Signals]:
+    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    return [getattr(signal, name) for name in names if hasattr(signal, name)]
+
+
+def _leave_signals_to_the_loop() -> None:
+    """Block signals in this thread, so that the kernel interrupts the loop's wait with them."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ends_a_server())
+
+
+def _wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | None = None) -> bool:
+    """Wait until a descriptor can go on, or has an error to tell. Says whether it can."""
+    if not hasattr(select, "poll"):  # pragma: no cover - Windows has no non-blocking pipes
+        return True
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN if for_reading else select.POLLOUT)
+    return bool(poll.poll(None if seconds is None else seconds * 1000))
+
+
+class Stop:
+    """Turns the signals that end a server into values: `wake` is called with each, at once.
+
+    Hosts send SIGINT, SIGTERM or both; a terminal that closes sends SIGHUP, which stays ignored
+    where it was (`nohup`). `undo` brings the former state back.
+    """
+
+    def __init__(self, wake: Callable[[Told], object]) -> None:
+        """Install the handlers. Only the main thread may."""
+        self._wake = wake
+        self._before: dict[int, _Reaction] = {}
+        for number in _ends_a_server():
+            if number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN:
+                continue
+            self._before[number] = signal.signal(number, self._told)
+
+    def undo(self) -> None:
+        """Give the signals back to whoever had them."""
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        self._before.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.undo()
+
+    def _told(self, number: int, _frame: FrameType | None) -> None:
+        self._wake(Told(number))
+
+
+class Stderr:
+    """What is said to the host's log: 2 KB in a session's life, never waiting, never failing.
+
+    Some hosts open a pipe for stderr and never read it; servers that talked on were found hanging
+    after 4,000 bytes on Windows, and after 16 to 64 KB elsewhere.
+    """
+
+    def __init__(self, descriptor: int = 2, budget: int = 2048) -> None:
+        """Say at most `budget` bytes to `descriptor`."""
+        self._descriptor = descriptor
+        self._budget = budget
+
+    def say(self, text: str) -> bool:
+        """Write one line, cut to what is left of the budget. Says whether any of it was written.
+
+        What could act on a terminal is shown as its code point.
+        """
+        safe = "".join(c if c.isprintable() else f"⟦U+{ord(c):04X}⟧" for c in text)
+        line = safe.encode()[: max(0, self._budget - 1)].decode(errors="ignore").encode() + b"\n"
+        if line == b"\n":
+            return False
+        try:
+            # Not O_NONBLOCK: it would change the terminal or pipe for everybody who shares it. A
+            # pipe that is ready takes PIPE_BUF bytes (4,096, at least 512) without waiting.
+            if not _wait_until_ready(self._descriptor, for_reading=False, seconds=0):
+                return False
+            written = os.write(self._descriptor, line)
+        except (OSError, ValueError):  # full, closed, or -1
+            return False
+        self._budget -= written
+        return True
