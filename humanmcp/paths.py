@@ -43,7 +43,11 @@ def make_private(folder: Path) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name == "nt":  # pragma: no cover - Windows keeps other users out of the profile folder
         return folder
-    found = folder.stat()
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise UnsafeFolderError(
+            folder, "is a link to another place", "Give the place that it leads to."
+        )
     if found.st_uid != os.getuid():
         raise UnsafeFolderError(folder, "belongs to another user", "Choose another with --home.")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

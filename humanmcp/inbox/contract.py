@@ -9,7 +9,7 @@ The promises
 1. What `deliver` was given can be read by every desk from the moment it returns, and survives the
    death of any process at any moment.
 2. Of several `send` for one exchange exactly one wins. The others raise `TakenError`, and nothing
-   that a person typed is lost: a losing text stays as the draft of the one who typed it.
+   that a person typed is lost: a losing text is kept as a draft of its own (`Item.kept`).
 3. `take` gives each winning reply to the stub once in the life of a process, and again after a
    crash if the exchange was not closed: an exchange leaves `pending` only through `close`.
 4. `close` moves an exchange to its last state once; a second `close` changes nothing.
@@ -22,14 +22,15 @@ The promises
 from __future__ import annotations
 
 import enum
+import errno
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from humanmcp.protocol.exchange import Known, State
 from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.protocol.problems import Problem
     from humanmcp.protocol.transcript import Frame
@@ -80,6 +81,8 @@ class SessionFacts:
     files: str = ""
     title: str = ""
     """What the person calls it (`--title`)."""
+    probe: bool = False
+    """Nothing but `server/discover` was asked so far: `sessions` leaves it out."""
 
 
 class Purpose(enum.Enum):
@@ -166,6 +169,10 @@ class Item:
     answer: Answer | None = None
     reason: str = ""
     """Why it was cancelled, in the client's words."""
+    reply: Reply | None = None
+    """The reply that won: on its way while pending, and what was sent once answered."""
+    kept: tuple[Draft, ...] = ()
+    """Texts that lost to another reply or were overtaken by one, oldest first."""
 
 
 class InboxError(Exception):
@@ -197,8 +204,41 @@ class TakenError(InboxError):
 
     def __str__(self) -> str:
         """Say who was first and that nothing is lost."""
+        what = "being answered" if self.state is State.PENDING else self.state.value
         who = f" by {self.by}" if self.by else ""
-        return f"{self.key.number} is already {self.state.value}{who}; your text is kept as a draft"
+        return f"{self.key.number} is already {what}{who}; your text is kept as a draft"
+
+
+class StoreError(InboxError):
+    """The place where the inbox keeps things failed: a full disk, say. Nothing half-done is left.
+
+    `number` is the operating system's error number, 0 where there is none.
+    """
+
+    def __init__(self, what: str, number: int, why: str) -> None:
+        """Remember what could not be kept, the error number and its text."""
+        super().__init__(what, number, why)
+        self.what = what
+        self.number = number
+        self.why = why
+
+    def __str__(self) -> str:
+        """Say what could not be kept, why, and what to do."""
+        why, advice = _STORE_ADVICE.get(self.number, (self.why, "Run `humanmcp doctor`."))
+        return f"{self.what} could not be kept: {why}. {advice}"
+
+
+_STORE_ADVICE: Final[Mapping[int, tuple[str, str]]] = {
+    errno.ENOSPC: ("the disk is full", "Free some space."),
+    errno.EDQUOT: ("your disk quota is used up", "Free some space."),
+    errno.EFBIG: ("the file would become too large", "Raise the limit on file sizes."),
+    errno.EIO: ("the disk reports an error", "Check the disk before you go on."),
+    errno.EROFS: ("the folder is read-only", "Choose another with --home."),
+    errno.EACCES: ("writing there is not allowed", "Check who owns the folder."),
+    errno.EPERM: ("writing there is not allowed", "Check who owns the folder."),
+    errno.EMFILE: ("too many files are open", "Raise the limit (`ulimit -n`)."),
+    errno.ENFILE: ("too many files are open on this machine", "Close some programs."),
+}
 
 
 class Inbox(Protocol):
@@ -216,10 +256,18 @@ class Inbox(Protocol):
         """Replace what is known of a session."""
 
     def record(self, session: str, frame: Frame) -> None:
-        """Append a frame to the transcript."""
+        """Append a frame to the transcript.
+
+        Raises:
+            StoreError: it could not be kept. The transcript is as it was before.
+        """
 
     def deliver(self, item: Item) -> None:
-        """Put an exchange where people can see it. `item.draft` is the text to start from."""
+        """Put an exchange where people can see it. `item.draft` is the text to start from.
+
+        Raises:
+            StoreError: it could not be kept. Nobody sees a part of it.
+        """
 
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
         """Replace the request (a client repeated it under a new id) and how long it may wait."""
@@ -280,3 +328,9 @@ class Inbox(Protocol):
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
         """Read the transcript: the frames whose `seq` is greater than `after`."""
+
+    def before(self, session: str, seq: int, count: int) -> Sequence[Frame]:
+        """Read the transcript from its end: the last `count` frames before number `seq`.
+
+        They come oldest first; 0 asks for the very last ones.
+        """

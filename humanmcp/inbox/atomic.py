@@ -1,0 +1,190 @@
+"""Files that appear whole or not at all.
+
+What is written goes to a temporary file first, to the disk where that matters, and then gets its
+name in one step: by rename, which replaces, or by link, which fails when somebody was first.
+Knows nothing of what is in the files.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.inbox.contract import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LARGEST: Final = 256 * 1024 * 1024
+"""Bytes that are read of one file at most: a wire line of 64 MiB fits with everything around it."""
+
+_FLAGS: Final = (
+    getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not wait for its other end
+    | getattr(os, "O_BINARY", 0)
+)
+_NO_LINKS: Final = frozenset(
+    {errno.EPERM, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.ENOTSUP, errno.EOPNOTSUPP}
+)
+# Virus scanners and indexers on Windows hold a file for a moment after it was written:
+# access denied, sharing violation, lock violation.
+_HELD_ON_WINDOWS: Final = frozenset({5, 32, 33})
+_WAITS: Final = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.4, 0.5, 0.5, 0.5)
+
+fdatasync = getattr(os, "fdatasync", os.fsync)  # macOS and Windows have fsync alone
+
+
+class Signature(NamedTuple):
+    """What tells one version of a file from the next without reading it."""
+
+    inode: int
+    mtime_ns: int
+    size: int
+
+
+def signature(path: Path) -> Signature | None:
+    """Return the signature of a file, or None when there is none."""
+    try:
+        found = path.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    return Signature(found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+@contextmanager
+def keeping(what: str) -> Iterator[None]:
+    """Turn an error of the disk into a `StoreError` that says what could not be kept."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(what, error.errno or 0, error.strerror or str(error)) from error
+
+
+def read_file(path: Path) -> bytes:
+    """Read a regular file whole, following no link.
+
+    Raises:
+        FileNotFoundError: there is none.
+        OSError: it cannot be read, is no regular file, or is larger than anything of ours.
+    """
+    descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+    with os.fdopen(descriptor, "rb") as stream:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        if found.st_size > LARGEST:
+            raise OSError(errno.EFBIG, "larger than anything written here", str(path))
+        return stream.read(LARGEST)
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open a file of ours (0600) for writing, following no link, closed in children."""
+    return os.open(path, flags | _FLAGS, 0o600)
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    """Write everything, however many calls that takes."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def write_temporary(folder: Path, content: bytes, *, durable: bool) -> tuple[Path, Signature]:
+    """Write a new file with a name of its own; on any error none is left."""
+    path = folder / f"{os.getpid()}-{os.urandom(6).hex()}"
+    return path, write_new(path, content, durable=durable)
+
+
+def write_new(path: Path, content: bytes, *, durable: bool) -> Signature:
+    """Write a file that must not exist yet; on any error none is left."""
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        write_all(descriptor, content)
+        if durable:
+            fdatasync(descriptor)
+        found = os.fstat(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        path.unlink(missing_ok=True)
+        raise
+    os.close(descriptor)
+    return Signature(found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def replace_file(temporary: Path, path: Path, content: bytes, *, durable: bool) -> Signature:
+    """Put a file in the place of whatever has its name now.
+
+    Raises:
+        FileNotFoundError: the folder it should be in is gone.
+    """
+    written, new = write_temporary(temporary, content, durable=durable)
+    try:
+        move(written, path)
+    except BaseException:
+        written.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_folder(path.parent)
+    return new
+
+
+def publish_first(written: Path, path: Path) -> bool:
+    """Give a temporary file its name, unless somebody was first. Says who won.
+
+    Raises:
+        FileNotFoundError: the folder it should be in is gone.
+    """
+    try:
+        _give_name(written, path)
+    except FileExistsError:
+        return False
+    sync_folder(path.parent)
+    return True
+
+
+def _give_name(written: Path, path: Path) -> None:
+    if os.name == "nt":  # pragma: no cover - there, rename never replaces
+        written.rename(path)
+        return
+    try:
+        path.hardlink_to(written)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # exFAT and some network drives have no links. Creating exclusively decides the race as
+        # well; only a crash right here would leave a torn file, which its readers set aside.
+        write_new(path, read_file(written), durable=True)
+
+
+def move(source: Path, target: Path) -> None:
+    """Rename; what has the target's name is replaced. On Windows a held file is waited for."""
+    for wait in _WAITS:
+        try:
+            source.replace(target)
+        except OSError as error:
+            if getattr(error, "winerror", 0) not in _HELD_ON_WINDOWS:
+                raise
+            time.sleep(wait)
+        else:
+            return
+    source.replace(target)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut. A folder that is gone needs none."""
+    if os.name == "nt":  # pragma: no cover - Windows keeps names in its journal
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | _FLAGS)
+    except FileNotFoundError:  # the exchange was closed and moved meanwhile
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

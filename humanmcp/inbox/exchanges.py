@@ -1,0 +1,319 @@
+"""The folder of one session, and what is done to the exchanges in it.
+
+An exchange is a folder; where it lies is its state. It moves once, from `pending` to its last
+state, and whoever is at it at that moment follows it (`SessionFolder.follow`).
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from humanmcp.inbox import layout, records
+from humanmcp.inbox.atomic import (
+    Signature,
+    move,
+    publish_first,
+    read_file,
+    replace_file,
+    signature,
+    sync_folder,
+    write_new,
+    write_temporary,
+)
+from humanmcp.inbox.contract import Draft, Key, TakenError, UnknownItemError
+from humanmcp.protocol.exchange import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from humanmcp.inbox.contract import Answer, Item, Reply, Waiting
+    from humanmcp.protocol.problems import Problem
+
+_log = logging.getLogger(__name__)
+_Found = TypeVar("_Found")
+_TRIES: Final = 4  # an exchange moves once; the rest is for a reply that is given back meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFolder:
+    """The folder of one session."""
+
+    name: str
+    path: Path
+
+    @property
+    def temporary(self) -> Path:
+        """Where files are written before they get their name."""
+        return self.path / layout.TEMPORARY
+
+    @property
+    def outbox(self) -> Path:
+        """Where people put what they say first."""
+        return self.path / layout.OUTBOX
+
+    def make(self) -> None:
+        """Make the folder with everything that is always in it.
+
+        Raises:
+            FileExistsError: another session has this name.
+        """
+        self.path.mkdir(mode=0o700)
+        for name in (layout.TEMPORARY, layout.OUTBOX, *layout.STATES):
+            (self.path / name).mkdir(mode=0o700)
+
+    def at(self, state: State, number: int) -> Path:
+        """Return where an exchange lies when it is in this state."""
+        return self.path / state.value / layout.exchange_name(number)
+
+    def numbers(self, state: State) -> list[int]:
+        """List the exchanges in one state, oldest first."""
+        with os.scandir(self.path / state.value) as entries:
+            found = (
+                layout.exchange_number(entry.name)
+                for entry in entries
+                if entry.is_dir(follow_symlinks=False)
+            )
+            return sorted(number for number in found if number is not None)
+
+    def locate(self, number: int) -> tuple[State, Path]:
+        """Find an exchange.
+
+        It moves from `pending` to one of the others and never back: looking in that order finds it.
+
+        Raises:
+            UnknownItemError: there is none with this number.
+        """
+        for state in State:
+            path = self.at(state, number)
+            if path.is_dir() and not path.is_symlink():
+                return state, path
+        raise UnknownItemError(f"{self.name}/{number}")
+
+    def follow(self, number: int, act: Callable[[State, Path], _Found]) -> _Found:
+        """Act on an exchange where it lies, and again where it lies when it was moved meanwhile."""
+        for _ in range(_TRIES):
+            state, path = self.locate(number)
+            try:
+                return act(state, path)
+            except FileNotFoundError:
+                continue
+        raise UnknownItemError(f"{self.name}/{number}")
+
+    # -- what the stub does -------------------------------------------------------------------
+
+    def deliver(self, item: Item) -> Signature | None:
+        """Make the folder of an exchange appear, complete. Returns its draft's signature."""
+        with suppress(UnknownItemError):
+            _, path = self.locate(item.key.number)
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        new = self.temporary / f"new-{os.getpid()}-{os.urandom(6).hex()}"
+        new.mkdir(mode=0o700)
+        try:
+            draft = _fill(new, item)
+            move(new, self.at(State.PENDING, item.key.number))
+        except BaseException:
+            discard(new)
+            raise
+        sync_folder(self.path / State.PENDING.value)
+        return draft
+
+    def update(self, number: int, line: str, id_token: str, waiting: Waiting) -> None:
+        """Replace the request where it differs, and how long it may wait."""
+        path = self.at(State.PENDING, number)
+        request = records.decode(read_file(path / layout.REQUEST))
+        if (request.get("line"), request.get("id")) != (line, id_token):
+            changed = records.encode({**request, "line": line, "id": id_token})
+            replace_file(self.temporary, path / layout.REQUEST, changed, durable=True)
+        wait = records.encode(records.waiting_record(waiting))
+        replace_file(self.temporary, path / layout.WAIT, wait, durable=False)
+
+    def refuse(self, number: int, problems: Sequence[Problem]) -> Signature | None:
+        """Turn the reply into the draft again, with its problems. Returns the draft's signature."""
+        path = self.at(State.PENDING, number)
+        reply = read_reply(path)
+        if reply is not None:
+            self._give_back(path, reply)
+        explained = records.encode(records.problems_record(problems))
+        replace_file(self.temporary, path / layout.PROBLEMS, explained, durable=False)
+        (path / layout.REPLY).unlink(missing_ok=True)
+        return signature(path / layout.DRAFT)
+
+    def _give_back(self, path: Path, reply: Reply) -> None:
+        """Make the reply's text the draft, and lose no other text that was typed there.
+
+        A desk may save a draft at any moment: the old draft is taken away in one step, and the
+        reply's text gets the name only when nobody saved meanwhile.
+        """
+        text = records.draft_of(reply)
+        self._keep_other(path, read_draft(path), text)
+        taken_away = self.temporary / f"{os.getpid()}-{os.urandom(6).hex()}"
+        with suppress(FileNotFoundError):
+            move(path / layout.DRAFT, taken_away)
+        written, _ = write_temporary(
+            self.temporary, records.encode(records.draft_record(text)), durable=True
+        )
+        try:
+            if not publish_first(written, path / layout.DRAFT):
+                self.keep(path, text)
+        finally:
+            written.unlink(missing_ok=True)
+        self._keep_other(path, _read_draft_file(taken_away), text)
+        taken_away.unlink(missing_ok=True)
+
+    def _keep_other(self, path: Path, draft: Draft | None, text: Draft) -> None:
+        if draft is not None and draft.touched and draft.text != text.text:
+            self.keep(path, draft)
+
+    def close(
+        self,
+        number: int,
+        state: State,
+        answer: Answer | None,
+        reason: str,
+        taken: Signature | None,
+    ) -> None:
+        """Move an exchange to its last state. `taken` is the reply that the stub has seen."""
+        path = self.at(State.PENDING, number)
+        target = self.at(state, number)
+        try:
+            if answer is not None or reason:
+                ending = records.encode(records.close_record(state, answer, reason))
+                replace_file(self.temporary, path / layout.ANSWER, ending, durable=False)
+            move(path, target)
+        except FileNotFoundError:
+            self.locate(number)  # closed before: nothing to do
+            return
+        if signature(target / layout.REPLY) not in (None, taken):
+            self._keep_untaken(target)
+
+    def _keep_untaken(self, path: Path) -> None:
+        """Make a draft of a reply that came too late: something else was sent, or nothing."""
+        reply = read_reply(path)
+        if reply is not None:
+            self.keep(path, records.draft_of(reply))
+            (path / layout.REPLY).unlink(missing_ok=True)
+
+    # -- what the desks do --------------------------------------------------------------------
+
+    def save(self, number: int, draft: Draft) -> None:
+        """Replace the draft, wherever the exchange lies."""
+        content = records.encode(records.draft_record(draft))
+        self.follow(
+            number,
+            lambda _, path: replace_file(
+                self.temporary, path / layout.DRAFT, content, durable=True
+            ),
+        )
+
+    def send(self, number: int, reply: Reply) -> None:
+        """Publish a reply, if it is the first.
+
+        Raises:
+            TakenError: it is not. Its text is kept.
+        """
+        content = records.encode(records.reply_record(reply))
+        written, _ = write_temporary(self.temporary, content, durable=True)
+        try:
+            winner = self.follow(number, partial(_publish, written))
+        finally:
+            written.unlink(missing_ok=True)
+        if winner is not None:
+            lost = records.draft_of(reply)
+            self.follow(number, lambda _, path: self.keep(path, lost))
+            raise TakenError(Key(self.name, number), *winner)
+
+    def keep(self, path: Path, draft: Draft) -> None:
+        """Keep a text beside the draft, under the next free number, unless it is there already."""
+        kept = kept_drafts(path)
+        if any(old.text == draft.text and old.form is draft.form for old in kept.values()):
+            return
+        content = records.encode(records.draft_record(replace(draft, touched=True)))
+        written, _ = write_temporary(self.temporary, content, durable=True)
+        try:
+            number = max(_kept_numbers(path), default=0) + 1
+            while not publish_first(written, path / layout.KEPT.format(number)):
+                number += 1
+        finally:
+            written.unlink(missing_ok=True)
+
+
+def _fill(folder: Path, item: Item) -> Signature | None:
+    request = records.encode(records.request_record(item))
+    write_new(folder / layout.REQUEST, request, durable=True)
+    wait = records.encode(records.waiting_record(item.waiting))
+    write_new(folder / layout.WAIT, wait, durable=False)
+    if item.problems:
+        problems = records.encode(records.problems_record(item.problems))
+        write_new(folder / layout.PROBLEMS, problems, durable=False)
+    if item.draft is None:
+        return None
+    draft = records.encode(records.draft_record(item.draft))
+    return write_new(folder / layout.DRAFT, draft, durable=False)
+
+
+def _publish(written: Path, state: State, path: Path) -> tuple[State, str] | None:
+    """Give the reply its name. Returns the state and who was first when somebody was."""
+    closing = (path / layout.ANSWER).exists()
+    if state is State.PENDING and not closing and publish_first(written, path / layout.REPLY):
+        return None
+    answer, reply = _read_answer(path), read_reply(path)
+    return state, answer.by if answer else reply.by if reply else ""
+
+
+def _read_answer(path: Path) -> Answer | None:
+    return _read(path / layout.ANSWER, lambda record: records.read_close(record)[0])
+
+
+def read_reply(path: Path) -> Reply | None:
+    """Read the reply of an exchange; None when there is none that can be read."""
+    return _read(path / layout.REPLY, records.read_reply)
+
+
+def read_draft(path: Path) -> Draft | None:
+    """Read the draft of an exchange; None when there is none that can be read."""
+    return _read_draft_file(path / layout.DRAFT)
+
+
+def _read_draft_file(path: Path) -> Draft | None:
+    return _read(path, records.read_draft)
+
+
+def _read(path: Path, reader: Callable[[records.Record], _Found]) -> _Found | None:
+    try:
+        return reader(records.decode(read_file(path)))
+    except FileNotFoundError:
+        return None
+    except (OSError, records.UnreadableError) as error:
+        _log.warning("%s is passed over: %s", path, error)
+        return None
+
+
+def kept_drafts(path: Path) -> dict[int, Draft]:
+    """Read the texts that are kept beside an exchange, oldest first."""
+    found = ((n, _read_draft_file(path / layout.KEPT.format(n))) for n in _kept_numbers(path))
+    return {number: draft for number, draft in found if draft is not None}
+
+
+def _kept_numbers(path: Path) -> list[int]:
+    with os.scandir(path) as entries:
+        numbers = (layout.kept_number(entry.name) for entry in entries)
+        return sorted(number for number in numbers if number is not None)
+
+
+def discard(folder: Path) -> None:
+    """Remove a folder of ours that nobody has seen yet. What cannot be removed stays."""
+    with suppress(OSError):
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    discard(folder / entry.name)
+                else:
+                    (folder / entry.name).unlink()
+        folder.rmdir()

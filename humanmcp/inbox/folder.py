@@ -1,0 +1,305 @@
+"""The folder inbox: exchanges wait in plain files, and every program of humanmcp meets there.
+
+`docs/reference/folder.md` describes the files. Nobody asks anybody's leave: what must happen once
+is a rename or a link, which the file system lets happen once.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from humanmcp.inbox import layout, records
+from humanmcp.inbox.atomic import keeping, replace_file
+from humanmcp.inbox.contract import Life, UnknownItemError
+from humanmcp.inbox.exchanges import SessionFolder, discard
+from humanmcp.inbox.lock import LifeLock
+from humanmcp.inbox.outbox import Outbox
+from humanmcp.inbox.polls import ExchangePolls
+from humanmcp.inbox.shelves import ItemShelf, SessionShelf
+from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
+from humanmcp.paths import UnsafeFolderError, make_private
+from humanmcp.protocol.exchange import Known, State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from humanmcp.inbox.contract import Answer, Draft, Item, Key, Reply, SessionFacts, Waiting
+    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.transcript import Frame
+
+
+@dataclass(slots=True)
+class _Own:
+    """A session that this process began and holds open."""
+
+    folder: SessionFolder
+    lock: LifeLock
+    transcript: TranscriptWriter
+    facts: SessionFacts
+    known: Known
+
+
+class FolderInbox:
+    """An inbox in a folder. Threads may share one; every process makes its own."""
+
+    def __init__(self, home: Path) -> None:
+        """Use the inbox in `home`, which is made when there is none.
+
+        Raises:
+            UnsafeFolderError: somebody else could read or change what is kept there.
+            StoreError: it cannot be made.
+        """
+        with keeping(f"the inbox {home}"):
+            self.home = make_private(home)
+            self._path = make_private(home / layout.SESSIONS)
+        self._own: dict[str, _Own] = {}
+        self._polls: dict[str, ExchangePolls] = {}
+        self._outboxes: dict[str, Outbox] = {}
+        self._transcripts: dict[str, TranscriptReader] = {}
+        self._sessions = SessionShelf(self._path)
+        self._items = ItemShelf()
+
+    def folder(self, session: str) -> Path:
+        """Return the folder of a session: a stub puts its text files there."""
+        return self._folder(session).path
+
+    def _folder(self, session: str) -> SessionFolder:
+        own = self._own.get(session)
+        if own is not None:
+            return own.folder
+        if not layout.is_session_name(session):
+            raise UnknownItemError(repr(session))
+        path = self._path / session
+        try:
+            found = path.lstat()
+        except OSError:
+            raise UnknownItemError(session) from None
+        if not stat.S_ISDIR(found.st_mode):
+            raise UnknownItemError(session)
+        return SessionFolder(session, path)
+
+    def _owned(self, session: str) -> _Own:
+        own = self._own.get(session)
+        if own is None:
+            raise UnknownItemError(session)
+        return own
+
+    # -- the stub's side ----------------------------------------------------------------------
+
+    def begin(self, facts: SessionFacts) -> str:
+        """Open a session and hold it open while this process lives. Returns its name."""
+        with keeping("the session"):
+            folder = self._make(facts.name)
+            try:
+                own = _open(folder, facts)
+            except BaseException:
+                discard(folder.path)
+                raise
+        self._own[folder.name] = own
+        self._polls[folder.name] = ExchangePolls(folder, own=True)
+        return folder.name
+
+    def _make(self, wanted: str) -> SessionFolder:
+        if wanted and not layout.is_session_name(wanted):
+            raise ValueError(wanted)
+        while True:
+            stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+            name = wanted or layout.session_name(stamp, os.urandom(2).hex())
+            folder = SessionFolder(name, self._path / name)
+            try:
+                folder.make()
+            except FileExistsError:
+                if wanted:
+                    raise
+            else:
+                return folder
+
+    def describe(self, facts: SessionFacts, known: Known) -> None:
+        """Replace what is known of a session."""
+        own = self._owned(facts.name)
+        with keeping(f"session {facts.name}"):
+            if known != own.known:
+                path = own.folder.path / layout.KNOWN
+                content = records.encode(records.known_record(known))
+                replace_file(own.folder.temporary, path, content, durable=False)
+                own.known = known
+            facts = replace(facts, life=Life.OPEN)
+            if facts != own.facts:
+                own.facts = facts
+                _write_facts(own)
+
+    def record(self, session: str, frame: Frame) -> None:
+        """Append a frame to the transcript."""
+        self._owned(session).transcript.append(frame)
+
+    def deliver(self, item: Item) -> None:
+        """Put an exchange where people can see it."""
+        own = self._owned(item.key.session)
+        if item.key.number < 1:
+            raise ValueError(item.key)
+        with keeping(f"request {item.key.number}"):
+            draft = own.folder.deliver(item)
+        self._polls[item.key.session].add(item.key.number, draft)
+
+    def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
+        """Replace the request and how long it may wait. After it was closed nothing changes."""
+        folder = self._folder(key.session)
+        with keeping(f"request {key.number}"):
+            try:
+                folder.update(key.number, line, id, waiting)
+            except FileNotFoundError:
+                folder.locate(key.number)
+
+    def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
+        """Return the replies that were sent since the last call, oldest first."""
+        return self._polls_of(session).replies()
+
+    def drafts(self, session: str) -> Sequence[tuple[Key, Draft]]:
+        """Return the drafts that were saved since the last call."""
+        return self._polls_of(session).drafts()
+
+    def _polls_of(self, session: str) -> ExchangePolls:
+        polls = self._polls.get(session)
+        if polls is None:
+            polls = self._polls[session] = ExchangePolls(self._folder(session), own=False)
+        return polls
+
+    def refuse(self, key: Key, problems: Sequence[Problem]) -> None:
+        """Give the reply that was taken back to the person, as the draft, with its problems."""
+        folder = self._folder(key.session)
+        with keeping(f"what is wrong with the reply to {key.number}"):
+            try:
+                draft = folder.refuse(key.number, problems)
+            except FileNotFoundError:
+                folder.locate(key.number)  # closed meanwhile: there is nobody to give it back to
+                return
+        self._polls_of(key.session).given_back(key.number, draft)
+
+    def close(self, key: Key, state: State, answer: Answer | None = None, reason: str = "") -> None:
+        """Move an exchange to its last state. The draft is kept beside it."""
+        if state is State.PENDING:
+            raise ValueError(state)
+        folder = self._folder(key.session)
+        taken = self._polls_of(key.session).drop(key.number)
+        with keeping(f"the end of {key.number}"):
+            folder.close(key.number, state, answer, reason, taken)
+
+    def sayings(self, session: str) -> Sequence[tuple[str, Reply]]:
+        """Return what people want to say first, as (ticket, text), each until it is settled."""
+        return self._outbox(session).sayings()
+
+    def settle(self, session: str, ticket: str, problems: Sequence[Problem]) -> None:
+        """Say what became of a saying."""
+        with keeping(f"what became of saying {ticket}"):
+            self._outbox(session).settle(ticket, problems)
+
+    def _outbox(self, session: str) -> Outbox:
+        outbox = self._outboxes.get(session)
+        if outbox is None:
+            outbox = self._outboxes[session] = Outbox(self._folder(session))
+        return outbox
+
+    def end(self, session: str) -> None:
+        """Close a session in order. What is still pending becomes abandoned."""
+        own = self._own.get(session)
+        if own is None:
+            self.facts(session)  # ended before, or never there
+            return
+        try:
+            with keeping(f"the end of session {session}"):
+                for number in own.folder.numbers(State.PENDING):
+                    taken = self._polls[session].drop(number)
+                    own.folder.close(number, State.ABANDONED, None, "", taken)
+                own.facts = replace(own.facts, life=Life.CLOSED)
+                _write_facts(own)
+        finally:
+            own.transcript.close()
+            own.lock.release()
+            del self._own[session], self._polls[session]
+
+    # -- the desk's side ----------------------------------------------------------------------
+
+    def sessions(self) -> Sequence[SessionFacts]:
+        """List the sessions, newest first."""
+        self._look_at_home()
+        found = (self._sessions.facts(name) for name in self._sessions.names())
+        shown = [facts for facts in found if facts is not None and not facts.probe]
+        return sorted(shown, key=lambda facts: (facts.started, facts.name), reverse=True)
+
+    def _look_at_home(self) -> None:
+        """Refuse to read on when the folder was swapped for a link to another one."""
+        if self._path.is_symlink():
+            raise UnsafeFolderError(self._path, "is a link to another place", "Remove the link.")
+
+    def facts(self, session: str) -> SessionFacts:
+        """Return what is known of one session."""
+        facts = self._sessions.facts(self._folder(session).name)
+        if facts is None:
+            raise UnknownItemError(session)
+        return facts
+
+    def known(self, session: str) -> Known:
+        """Return what the conversation has established: a check needs it."""
+        return self._sessions.known(self._folder(session).name)
+
+    def items(self, session: str, state: State = State.PENDING) -> Sequence[Item]:
+        """List the exchanges of a session in one state, oldest first."""
+        return list(self._items.items(self._folder(session), state))
+
+    def item(self, key: Key) -> Item:
+        """Return one exchange, whatever its state."""
+        return self._items.item(self._folder(key.session), key.number)
+
+    def save(self, key: Key, draft: Draft) -> None:
+        """Keep what a person is writing. Also after the exchange was closed: nothing is lost."""
+        with keeping(f"the draft for {key.number}"):
+            self._folder(key.session).save(key.number, draft)
+
+    def send(self, key: Key, reply: Reply) -> None:
+        """Send a reply. The stub judges it; a refused one comes back as the draft."""
+        with keeping(f"the reply to {key.number}"):
+            self._folder(key.session).send(key.number, reply)
+
+    def say(self, session: str, reply: Reply) -> str:
+        """Hand in something of the person's own: a notification, a request. Returns a ticket."""
+        with keeping("what you want to say"):
+            return self._outbox(session).say(reply)
+
+    def refused(self, session: str, ticket: str) -> tuple[Problem, ...] | None:
+        """Return what became of a saying: None while it waits, () when sent, else its problems."""
+        return self._outbox(session).refused(ticket)
+
+    def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
+        """Read the transcript: the frames whose `seq` is greater than `after`."""
+        folder = self._folder(session)
+        reader = self._transcripts.get(session)
+        if reader is None:
+            reader = TranscriptReader(folder.path / layout.TRANSCRIPT)
+            self._transcripts[session] = reader
+        return reader.frames(after)
+
+
+def _open(folder: SessionFolder, facts: SessionFacts) -> _Own:
+    """Hold a new session open. Nobody lists it before its record is there, which comes last."""
+    lock = LifeLock.take(folder.path / layout.LOCK)
+    try:
+        transcript = TranscriptWriter(folder.path / layout.TRANSCRIPT)
+        started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        facts = replace(facts, name=folder.name, started=started, life=Life.OPEN)
+        own = _Own(folder, lock, transcript, facts, Known())
+        _write_facts(own)
+    except BaseException:
+        lock.release()
+        raise
+    return own
+
+
+def _write_facts(own: _Own) -> None:
+    content = records.encode(records.facts_record(own.facts))
+    path = own.folder.path / layout.SESSION
+    replace_file(own.folder.temporary, path, content, durable=False)

@@ -1,0 +1,95 @@
+"""The names in the inbox folder, and which names count as ours.
+
+Knows no file system: `docs/reference/folder.md` describes what stands here, name by name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from humanmcp.protocol.exchange import State
+
+SESSIONS: Final = "sessions"
+"""The one folder of the home that holds a folder for each session."""
+
+# -- in a session's folder --------------------------------------------------------------------
+SESSION: Final = "session.json"
+KNOWN: Final = "known.json"
+LOCK: Final = "session.lock"
+TRANSCRIPT: Final = "transcript.jsonl"
+IN_TEXT: Final = "in.txt"
+OUT_TEXT: Final = "out.txt"
+PROBLEMS_TEXT: Final = "problems.txt"
+OUTBOX: Final = "outbox"
+TEMPORARY: Final = "tmp"
+STATES: Final = tuple(state.value for state in State)
+"""The folders of exchanges: where an exchange lies is its state."""
+
+# -- in an exchange's folder ------------------------------------------------------------------
+REQUEST: Final = "request.json"
+WAIT: Final = "wait.json"
+DRAFT: Final = "draft.json"
+PROBLEMS: Final = "problems.json"
+REPLY: Final = "reply.json"
+ANSWER: Final = "answer.json"
+KEPT: Final = "kept-{}.json"
+
+# -- in the outbox ----------------------------------------------------------------------------
+SAYING: Final = "{}.json"
+RESULT: Final = "{}.result.json"
+
+NAMES: Final = (
+    *(SESSIONS, SESSION, KNOWN, LOCK, TRANSCRIPT, IN_TEXT, OUT_TEXT, PROBLEMS_TEXT),
+    *(OUTBOX, TEMPORARY, *STATES, REQUEST, WAIT, DRAFT, PROBLEMS, REPLY, ANSWER),
+    *(KEPT.format("1"), SAYING.format("0001"), RESULT.format("0001")),
+)
+"""Every name, with an example where a number is part of it. The manual lists the same ones."""
+
+FORMAT: Final = 1
+"""The number of this layout. It stands in each `session.json`; readers skip what is newer."""
+
+# Neither a dot nor a slash: no name leads out of the folder. Windows keeps some names for devices.
+_SESSION_NAME: Final = re.compile(
+    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)\Z)[0-9A-Za-z][0-9A-Za-z_-]{0,63}", re.IGNORECASE
+)
+_NUMBER: Final = re.compile(r"[0-9]{4,12}", re.ASCII)
+_KEPT_NAME: Final = re.compile(r"kept-([0-9]{1,6})\.json", re.ASCII)
+_SAYING_NAME: Final = re.compile(r"([0-9]{4,12})\.json", re.ASCII)
+
+
+def session_name(stamp: str, suffix: str) -> str:
+    """Name a session by the second it began in (20261120T184907Z) and four random digits."""
+    return f"{stamp}-{suffix}"
+
+
+def is_session_name(name: str) -> bool:
+    """Say whether a session may have this name."""
+    return _SESSION_NAME.fullmatch(name) is not None
+
+
+def exchange_name(number: int) -> str:
+    """Name the folder of an exchange: 3 is `0003`."""
+    return f"{number:04d}"
+
+
+def exchange_number(name: str) -> int | None:
+    """Return the number of an exchange's folder; None when the name is no such number."""
+    return int(name) if _NUMBER.fullmatch(name) and name == exchange_name(int(name)) else None
+
+
+def kept_number(name: str) -> int | None:
+    """Return the 2 of `kept-2.json`; None for any other name."""
+    found = _KEPT_NAME.fullmatch(name)
+    return int(found[1]) if found else None
+
+
+def ticket_of(name: str) -> str | None:
+    """Return the ticket that a file of the outbox belongs to; None when it is no saying."""
+    found = _SAYING_NAME.fullmatch(name)
+    return found[1] if found else None
+
+
+def is_ticket(text: str) -> bool:
+    """Say whether a ticket may look like this."""
+    return _NUMBER.fullmatch(text) is not None

@@ -1,0 +1,130 @@
+"""What people say first: a notification or a request of their own, and what became of it.
+
+A saying is a file with a number for its name, its ticket; the stub puts a result beside it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox import layout, records
+from humanmcp.inbox.atomic import publish_first, read_file, replace_file, write_temporary
+from humanmcp.inbox.contract import Reply, UnknownItemError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.inbox.exchanges import SessionFolder
+    from humanmcp.protocol.problems import Problem
+
+_log = logging.getLogger(__name__)
+
+_COARSEST_CLOCK: Final = 2.5
+"""Seconds: FAT writes the time of a change in steps of two."""
+_AT_LEAST_EVERY: Final = 1.0
+"""Seconds between two looks whatever the folder's time says: some drives never change it."""
+
+
+class Outbox:
+    """The outbox of one session."""
+
+    def __init__(self, folder: SessionFolder) -> None:
+        """Use the outbox in a session's folder."""
+        self._folder = folder
+        self._path = folder.outbox
+        self._waiting: dict[str, Reply] = {}
+        self._passed: set[str] = set()
+        self._changed = (0, 0.0)  # the folder's own time, and when we noticed it
+        self._looked = 0.0
+
+    # -- the desk's side ----------------------------------------------------------------------
+
+    def say(self, reply: Reply) -> str:
+        """Hand in a saying under the next free number."""
+        content = records.encode(records.reply_record(reply))
+        written, _ = write_temporary(self._folder.temporary, content, durable=True)
+        try:
+            number = max((int(ticket) for ticket in self._tickets()[0]), default=0) + 1
+            while not publish_first(
+                written, self._path / layout.SAYING.format(layout.exchange_name(number))
+            ):
+                number += 1
+        finally:
+            written.unlink(missing_ok=True)
+        return layout.exchange_name(number)
+
+    def refused(self, ticket: str) -> tuple[Problem, ...] | None:
+        """Return what became of a saying."""
+        if not layout.is_ticket(ticket):
+            raise UnknownItemError(f"{self._folder.name}/{layout.OUTBOX}/{ticket!r}")
+        try:
+            return records.read_problems(
+                records.decode(read_file(self._path / layout.RESULT.format(ticket)))
+            )
+        except FileNotFoundError:
+            if (self._path / layout.SAYING.format(ticket)).exists():
+                return None
+            raise UnknownItemError(f"{self._folder.name}/{layout.OUTBOX}/{ticket}") from None
+        except records.UnreadableError as error:
+            _log.warning("what became of saying %s cannot be read: %s", ticket, error)
+            return None
+
+    # -- the stub's side ----------------------------------------------------------------------
+
+    def sayings(self) -> Sequence[tuple[str, Reply]]:
+        """Return what is not settled, oldest first."""
+        if self._may_have_changed():
+            self._look()
+        return sorted(self._waiting.items(), key=lambda saying: int(saying[0]))
+
+    def settle(self, ticket: str, problems: Sequence[Problem]) -> None:
+        """Put the result beside a saying."""
+        if not layout.is_ticket(ticket):
+            raise UnknownItemError(f"{self._folder.name}/{layout.OUTBOX}/{ticket!r}")
+        result = records.encode(records.problems_record(problems))
+        path = self._path / layout.RESULT.format(ticket)
+        replace_file(self._folder.temporary, path, result, durable=False)
+        self._waiting.pop(ticket, None)
+        self._passed.add(ticket)
+
+    def _may_have_changed(self) -> bool:
+        """Say whether to look: one `stat`, unless something happened a moment ago.
+
+        Two changes can carry the same time, so a change is followed by looks until the coarsest
+        clock has ticked.
+        """
+        try:
+            modified = self._path.stat(follow_symlinks=False).st_mtime_ns
+        except OSError:
+            return False
+        now = time.monotonic()
+        if modified != self._changed[0]:
+            self._changed = (modified, now)
+        due = now - self._looked >= _AT_LEAST_EVERY
+        if due or now - self._changed[1] <= _COARSEST_CLOCK:
+            self._looked = now
+            return True
+        return False
+
+    def _look(self) -> None:
+        tickets, settled = self._tickets()
+        for ticket in settled:
+            self._waiting.pop(ticket, None)
+        for ticket in tickets - settled - self._passed - self._waiting.keys():
+            try:
+                self._waiting[ticket] = records.read_reply(
+                    records.decode(read_file(self._path / layout.SAYING.format(ticket)))
+                )
+            except (OSError, records.UnreadableError) as error:
+                _log.warning("saying %s is passed over: %s", ticket, error)
+                self._passed.add(ticket)
+
+    def _tickets(self) -> tuple[set[str], set[str]]:
+        """Return every ticket, and those that are settled."""
+        with os.scandir(self._path) as entries:
+            names = {entry.name for entry in entries}
+        tickets = {ticket for name in names if (ticket := layout.ticket_of(name)) is not None}
+        return tickets, {ticket for ticket in tickets if layout.RESULT.format(ticket) in names}

@@ -1,0 +1,195 @@
+"""Reading sessions and exchanges, and remembering what has not changed since.
+
+Whatever lies in the folder may be torn or written by another program: what cannot be read is
+passed over with a line in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from humanmcp.inbox import layout, records
+from humanmcp.inbox.atomic import Signature, read_file, signature
+from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError, Waiting
+from humanmcp.inbox.lock import is_held
+from humanmcp.protocol.exchange import Known, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from humanmcp.inbox.exchanges import SessionFolder
+
+_log = logging.getLogger(__name__)
+_Value = TypeVar("_Value")
+
+_ITEMS: Final = 4096
+_LONGEST_REMEMBERED: Final = 65536
+"""Characters of a request: longer ones are read again each time, they would fill the memory."""
+
+
+class Remembered:
+    """Records that were read, by path, as long as their files have not changed."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._values: dict[Path, tuple[Signature, Any]] = {}  # `Any`: what the reader returns
+
+    def read(self, path: Path, reader: Callable[[records.Record], _Value]) -> _Value | None:
+        """Return what a reader makes of a file; None when there is none that can be read."""
+        seen = signature(path)
+        if seen is None:
+            self._values.pop(path, None)
+            return None
+        known = self._values.get(path)
+        if known is not None and known[0] == seen:
+            value: _Value | None = known[1]
+            return value
+        try:
+            value = reader(records.decode(read_file(path)))
+        except FileNotFoundError:
+            return None
+        except (OSError, records.UnreadableError) as error:
+            _log.warning("%s is passed over: %s", path, error)
+            value = None
+        self._values[path] = (seen, value)
+        return value
+
+
+class SessionShelf:
+    """Reads what is known of sessions, and who of them is alive."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the sessions in `path`."""
+        self._path = path
+        self._remembered = Remembered()
+        self._gone: dict[str, Signature | None] = {}
+
+    def names(self) -> Iterator[str]:
+        """List the folders that may be sessions, in no order."""
+        with suppress(FileNotFoundError), os.scandir(self._path) as entries:
+            for entry in entries:
+                if layout.is_session_name(entry.name) and entry.is_dir(follow_symlinks=False):
+                    yield entry.name
+
+    def facts(self, name: str) -> SessionFacts | None:
+        """Return what is known of a session; None when its record cannot be read."""
+        path = self._path / name / layout.SESSION
+        while True:
+            facts = self._remembered.read(path, lambda record: records.read_facts(name, record))
+            if facts is None or facts.life is not Life.OPEN:
+                return facts
+            seen = signature(path)
+            if name in self._gone and self._gone[name] == seen:
+                return replace(facts, life=Life.GONE)
+            if is_held(self._path / name / layout.LOCK):
+                return facts
+            # A stub that ends writes first and lets go then: what was read may be old by now.
+            if signature(path) == seen and self._remembered.read(path, _life) is Life.OPEN:
+                self._gone[name] = seen
+
+    def known(self, name: str) -> Known:
+        """Return what the conversation has established."""
+        path = self._path / name / layout.KNOWN
+        return self._remembered.read(path, records.read_known) or Known()
+
+
+def _life(record: records.Record) -> Life:
+    return records.read_facts("", record).life
+
+
+class ItemShelf:
+    """Reads exchanges."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._items: dict[Key, tuple[State, Mapping[str, Signature], Item]] = {}
+        self._lock = threading.Lock()
+
+    def item(self, folder: SessionFolder, number: int) -> Item:
+        """Return one exchange, whatever its state."""
+        found = folder.follow(
+            number, lambda state, path: self._item(Key(folder.name, number), state, path)
+        )
+        if found is None:
+            raise UnknownItemError(f"{folder.name}/{number}")
+        return found
+
+    def items(self, folder: SessionFolder, state: State) -> Iterator[Item]:
+        """Yield the exchanges in one state, oldest first. One that moves meanwhile is left out."""
+        for number in folder.numbers(state):
+            with suppress(FileNotFoundError):
+                found = self._item(Key(folder.name, number), state, folder.at(state, number))
+                if found is not None:
+                    yield found
+
+    def _item(self, key: Key, state: State, path: Path) -> Item | None:
+        files = _signatures(path)
+        with self._lock:
+            known = self._items.get(key)
+        if known is not None and known[:2] == (state, files):
+            return known[2]
+        item = _read_item(key, state, path, files)
+        if item is not None and len(item.line) <= _LONGEST_REMEMBERED:
+            self._remember(key, state, files, item)
+        return item
+
+    def _remember(self, key: Key, state: State, files: Mapping[str, Signature], item: Item) -> None:
+        with self._lock:
+            self._items.pop(key, None)
+            self._items[key] = (state, files, item)
+            if len(self._items) > _ITEMS:
+                del self._items[next(iter(self._items))]
+
+
+def _signatures(path: Path) -> dict[str, Signature]:
+    found: dict[str, Signature] = {}
+    with os.scandir(path) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                file = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(file.st_mode):
+                    found[entry.name] = Signature(entry.inode(), file.st_mtime_ns, file.st_size)
+    return found
+
+
+def _read_item(key: Key, state: State, path: Path, files: Mapping[str, Signature]) -> Item | None:
+    """Read what is there. A file that is listed and gone means that the exchange has moved."""
+
+    def read(name: str, reader: Callable[[records.Record], _Value]) -> _Value | None:
+        if name not in files:
+            return None
+        try:
+            return reader(records.decode(read_file(path / name)))
+        except FileNotFoundError:
+            raise
+        except (OSError, records.UnreadableError) as error:
+            _log.warning("%s is passed over: %s", path / name, error)
+            return None
+
+    item = read(layout.REQUEST, lambda record: records.read_request(key, state, record))
+    if item is None:
+        return None
+    answer, reason = read(layout.ANSWER, records.read_close) or (None, "")
+    reply = read(layout.REPLY, records.read_reply)
+    draft = read(layout.DRAFT, records.read_draft)
+    if draft is None and reply is not None:  # it is being given back just now
+        draft = records.draft_of(reply)
+    numbers = sorted(n for name in files if (n := layout.kept_number(name)) is not None)
+    kept = (read(layout.KEPT.format(number), records.read_draft) for number in numbers)
+    return replace(
+        item,
+        waiting=read(layout.WAIT, records.read_waiting) or Waiting(),
+        draft=draft,
+        problems=read(layout.PROBLEMS, records.read_problems) or (),
+        answer=answer,
+        reason=reason,
+        reply=reply,
+        kept=tuple(text for text in kept if text is not None),
+    )
