@@ -18,6 +18,9 @@ LONGEST_GRACE: Final = 60.0
 
 NEVER_REPEATS: Final = 0
 
+SDK_REPEATS: Final = 10
+"""Both official SDKs stop after ten repeats of one call."""
+
 
 @dataclass(frozen=True, slots=True)
 class Client:
@@ -47,9 +50,6 @@ class Client:
         """
         return LONGEST_GRACE if self.opening is None else min(LONGEST_GRACE, self.opening / 3)
 
-
-_SDK_REPEATS: Final = 10
-"""Both SDKs stop after ten repeats of one call."""
 
 CLIENTS: Final = (
     Client(
@@ -100,7 +100,7 @@ CLIENTS: Final = (
         "MCP Inspector",
         opening=15,
         call=60,
-        repeats=_SDK_REPEATS,
+        repeats=SDK_REPEATS,
         setting="--connect-timeout (0 for the SDK's 60 s); the limit of a call is fixed",
     ),
     Client(
@@ -128,7 +128,7 @@ CLIENTS: Final = (
     Client(
         ("ai-sdk",),
         "AI SDK",
-        repeats=_SDK_REPEATS,
+        repeats=SDK_REPEATS,
     ),
 )
 """Every client that is known by name."""

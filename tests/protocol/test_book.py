@@ -1,0 +1,277 @@
+"""What the answer book says, and after how long."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from humanmcp.protocol import clients
+from humanmcp.protocol.book import Book, BookError, Decision, Mode, decide, parse
+from humanmcp.protocol.exchange import Exchange, Known
+from humanmcp.protocol.messages import Message, read
+from humanmcp.protocol.verdict import Form
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+
+
+def exchange(method: str, revision: str = "2025-11-25", **params: object) -> Exchange:
+    """Make a pending exchange."""
+    message = read(json.dumps({"id": 1, "method": method, "params": params}).encode())
+    assert isinstance(message, Message)
+    return Exchange(1, message, revision)
+
+
+def book(text: str) -> Book:
+    """Read a book from TOML."""
+    return parse(tomllib.loads(text))
+
+
+def answer(decision: Decision) -> Any:  # noqa: ANN401 - any JSON value
+    """Decode what the book says."""
+    return json.loads(decision.text)
+
+
+RULES = """
+[[rules]]
+tool = "forecast"
+where = { location = "東京", days = 3 }
+text = "sunny"
+
+[[rules]]
+tool = "forecast"
+contains = { location = "大" }
+error = { code = -32602, message = "far" }
+after = 2
+times = 1
+
+[[rules]]
+method = "resources/read"
+where = { uri = "file:///a" }
+result = { contents = [{ uri = "file:///a", text = "A" }] }
+
+[[rules]]
+tool = "broken"
+tool_error = "it broke"
+"""
+
+
+def test_a_rule_answers_when_method_tool_and_arguments_match() -> None:
+    """design.md 7: text, at once, by rule."""
+    found = decide(
+        exchange("tools/call", name="forecast", arguments={"location": "東京", "days": 3}),
+        book(RULES),
+        Known(),
+    )
+    assert (found.text, found.form, found.after, found.rule) == ("sunny", Form.TEXT, 0.0, 0)
+    assert found.by == "book: rule 1"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"name": "forecast", "arguments": {"location": "東京"}},
+        {"name": "forecast", "arguments": {"location": "東京", "days": True}},
+        {"name": "other", "arguments": {"location": "東京", "days": 3}},
+        {"name": "forecast", "arguments": {"location": 7, "days": 3}},
+        {"name": "forecast", "arguments": "東京"},
+        {"name": "forecast"},
+    ],
+)
+def test_a_tool_call_that_no_rule_matches_waits_for_a_person(params: dict[str, object]) -> None:
+    """design.md 7: `tools/call` is answered by a rule or by a person, never by a default."""
+    for mode in Mode:
+        assert (
+            decide(exchange("tools/call", **params), book(RULES), Known(), mode=mode).after is None
+        )
+
+
+def test_a_rule_may_wait_may_fail_and_may_run_out() -> None:
+    """after, error, times."""
+    asked = exchange("tools/call", name="forecast", arguments={"location": "大阪"})
+    found = decide(asked, book(RULES), Known())
+    assert (found.after, found.form) == (2.0, Form.ERROR)
+    assert answer(found) == {"code": -32602, "message": "far"}
+    assert not found.due(1.9)
+    assert found.due(2.0)
+    assert found.due(2.0, touched=True)  # a rule is what somebody decided
+    assert decide(asked, book(RULES), Known(), used={1: 1}).after is None
+
+
+def test_a_rule_for_another_method_looks_at_its_params() -> None:
+    """`where` means `params` outside of tools and prompts."""
+    found = decide(exchange("resources/read", uri="file:///a"), book(RULES), Known())
+    assert answer(found) == {"contents": [{"uri": "file:///a", "text": "A"}]}
+    assert decide(exchange("resources/read", uri="file:///b"), book(RULES), Known()).after is None
+
+
+def test_a_tool_can_fail_by_rule() -> None:
+    """The model reads why."""
+    found = decide(exchange("tools/call", name="broken"), book(RULES), Known())
+    assert (found.text, found.form) == ("it broke", Form.TOOL_ERROR)
+
+
+def test_pings_and_probes_are_answered_at_once() -> None:
+    """design.md 7: clients probe with server/discover and give up after 1 s."""
+    for method, revision in (
+        ("ping", "2025-11-25"),
+        ("logging/setLevel", "2025-11-25"),
+        ("server/discover", "2026-07-28"),
+    ):
+        found = decide(exchange(method, revision), Book(), Known())
+        assert found.after == 0.0, method
+        assert found.due(0, touched=True)
+
+
+def test_opening_messages_wait_for_a_person_for_a_grace_time() -> None:
+    """2 s for an unknown client; a known one gets a third of what it waits, 60 s at most."""
+    opening = ("initialize", "tools/list", "resources/list", "prompts/list")
+    for method in opening:
+        for name, grace in (
+            ("", 2.0),
+            ("mcp", 2.0),
+            ("claude-code", 10.0),
+            ("codex-mcp-client", 10.0),
+            ("Cline", 0.5),
+            ("Visual Studio Code", 60.0),
+        ):
+            found = decide(exchange(method), Book(), Known(client_name=name))
+            assert found.after == pytest.approx(grace), (method, name)
+            assert not found.due(1000, touched=True)  # a person is at it
+
+
+def test_the_rest_waits_for_a_person_without_limit() -> None:
+    """design.md 7."""
+    for method in ("tools/call", "prompts/get", "resources/read", "completion/complete"):
+        assert not decide(exchange(method), Book(), Known()).due(10**9)
+
+
+def test_by_hand_answers_nothing_at_all() -> None:
+    """`--by-hand`: not even a ping, and no rule either."""
+    for method in ("ping", "initialize", "tools/list", "server/discover"):
+        assert decide(exchange(method), Book(), Known(), mode=Mode.BY_HAND).after is None
+    called = exchange("tools/call", name="broken")
+    assert decide(called, book(RULES), Known(), mode=Mode.BY_HAND).after is None
+
+
+def test_auto_answers_at_once_what_the_book_can() -> None:
+    """`--auto`: also what would wait for a person otherwise."""
+    for method in ("initialize", "tools/list", "resources/subscribe", "ping"):
+        assert decide(exchange(method), Book(), Known(), mode=Mode.AUTO).after == 0.0
+
+
+def test_wait_sets_how_long_a_method_waits_for_a_person() -> None:
+    """design.md 7: 0 is at once, false is never."""
+    own = book('[wait]\n"tools/list" = 30\nping = false\ninitialize = 0\n')
+    assert decide(exchange("tools/list"), own, Known()).after == 30.0
+    assert decide(exchange("ping"), own, Known()).after is None
+    assert decide(exchange("initialize"), own, Known()).after == 0.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "served", "said"),
+    [
+        ("2024-11-05", None, "2024-11-05"),
+        ("2025-11-25", None, "2025-11-25"),
+        ("1900-01-01", None, "2025-11-25"),
+        ("2025-11-25", ["2024-11-05", "2025-03-26"], "2025-03-26"),
+        ("2024-11-05", ["2026-07-28"], "2025-11-25"),
+    ],
+)
+def test_initialize_echoes_a_served_revision_and_offers_the_latest_otherwise(
+    asked: str, served: list[str] | None, said: str
+) -> None:
+    """protocol.md 1.2: echo it when it is supported, else a result with another one."""
+    own = Book() if served is None else parse({"server": {"revisions": served}})
+    assert (
+        answer(decide(exchange("initialize", protocolVersion=asked), own, Known()))[
+            "protocolVersion"
+        ]
+        == said
+    )
+
+
+def test_a_handshake_only_book_answers_a_probe_with_method_not_found() -> None:
+    """hosts.md 1: -32601 is the right automatic answer of a server that knows no 2026-07-28."""
+    own = parse({"server": {"revisions": ["2025-11-25"]}})
+    found = decide(exchange("server/discover", "2026-07-28"), own, Known())
+    assert (found.form, answer(found)["code"]) == (Form.ERROR, -32601)
+
+
+def test_a_probe_learns_what_is_served() -> None:
+    """The answer to server/discover holds everything that 2026-07-28 asks for."""
+    said = answer(decide(exchange("server/discover", "2026-07-28"), Book(name="w"), Known()))
+    assert said["supportedVersions"][-1] == "2026-07-28"
+    assert said["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "w"
+    assert (said["resultType"], said["ttlMs"], said["cacheScope"]) == ("complete", 0, "private")
+
+
+def test_capabilities_follow_the_lists_unless_they_are_written() -> None:
+    """What has entries is offered."""
+    own = book('[[prompts]]\nname = "p"\n[[resourceTemplates]]\nuriTemplate = "a"\nname = "b"\n')
+    assert own.offered() == {"tools": {}, "resources": {}, "prompts": {}}
+    assert parse({"tools": []}).offered() == {}
+    written = parse({"server": {"capabilities": {"logging": {}}}})
+    assert written.offered() == {"logging": {}}
+
+
+def test_lists_carry_what_their_revision_needs() -> None:
+    """2026-07-28 wants resultType and cache hints, the others want none of them."""
+    modern = answer(decide(exchange("tools/list", "2026-07-28"), Book(), Known()))
+    older = answer(decide(exchange("tools/list", "2025-11-25"), Book(), Known()))
+    assert set(modern) == {"tools", "resultType", "ttlMs", "cacheScope"}
+    assert set(older) == {"tools"}
+
+
+def test_a_method_that_the_revision_does_not_have_is_left_to_the_person() -> None:
+    """2026-07-28 has no ping."""
+    assert decide(exchange("ping", "2026-07-28"), Book(), Known(), mode=Mode.AUTO).after is None
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('tool = "x"', "the book"),
+        ("[server]\nnmae = 1", "server"),
+        ("[server]\nname = 1", "server.name"),
+        ('[server]\nrevisions = ["2030-01-01"]', "server.revisions"),
+        ("[server]\ncapabilities = 1", "server.capabilities"),
+        ("[tools]\nname = 1", "tools"),
+        ('[[rules]]\nmethod = "x"', "rules[0]"),
+        ('[[rules]]\ntext = "a"\nresult = {}', "rules[0]"),
+        ("[[rules]]\ntext = 1", "rules[0].text"),
+        ('[[rules]]\nresult = "a"', "rules[0].result"),
+        ('[[rules]]\ntext = "a"\nafter = -1', "rules[0].after"),
+        ('[[rules]]\ntext = "a"\ntimes = 0', "rules[0].times"),
+        ('[[rules]]\ntext = "a"\ntimes = true', "rules[0].times"),
+        ('[[rules]]\ntext = "a"\nwhere = 1', "rules[0].where"),
+        ('[[rules]]\ntext = "a"\ncontains = { a = 1 }', "rules[0].contains.a"),
+        ('[wait]\nping = "soon"', "wait.'ping'"),
+        ("[wait]\nping = true", "wait.'ping'"),
+    ],
+)
+def test_a_book_with_a_mistake_names_the_place(text: str, place: str) -> None:
+    """Bad input gets a clear error."""
+    with pytest.raises(BookError) as caught:
+        book(text)
+    assert caught.value.place == place
+    assert str(caught.value).startswith(place)
+
+
+@pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.toml")), ids=lambda file: file.name)
+def test_each_sample_book_can_be_used(file: Path) -> None:
+    """samples/*.toml are what people start from."""
+    assert parse(tomllib.loads(file.read_text(encoding="utf-8"))).tools
+
+
+def test_known_clients_are_found_by_the_beginning_of_their_name() -> None:
+    """hosts.md: some add the name of the server to theirs."""
+    found = clients.find("gemini-cli-mcp-client-weather")
+    assert found is not None
+    assert found.label == "Gemini CLI"
+    assert clients.find("mcp") is None
+    assert replace(found, opening=None).grace == clients.LONGEST_GRACE

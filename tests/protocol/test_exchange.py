@@ -1,0 +1,45 @@
+"""The life of an exchange."""
+
+from __future__ import annotations
+
+import pytest
+
+from humanmcp.protocol.exchange import Exchange, Happened, NoIdError, State
+from humanmcp.protocol.messages import Message, read
+
+
+def exchange(line: str = '{"id":3,"method":"tools/call","params":{"name":"t"}}') -> Exchange:
+    """Make a pending exchange."""
+    message = read(line.encode())
+    assert isinstance(message, Message)
+    return Exchange(1, message, "2025-11-25")
+
+
+@pytest.mark.parametrize(
+    ("happened", "state"),
+    [
+        (Happened.REPLY_SENT, State.ANSWERED),
+        (Happened.CLIENT_CANCELLED, State.CANCELLED),
+        (Happened.SESSION_ENDED, State.ABANDONED),
+        (Happened.CLIENT_WENT_QUIET, State.ABANDONED),
+    ],
+)
+def test_a_pending_exchange_ends_once(happened: Happened, state: State) -> None:
+    """T13: whatever happens after the first end changes nothing."""
+    done = exchange().after(happened)
+    assert done.state is state
+    for later in Happened:
+        assert done.after(later) is done
+
+
+def test_an_exchange_knows_its_id_method_and_tool() -> None:
+    """As the reply and the desks need them."""
+    one = exchange()
+    assert (one.id.token, one.method, one.tool) == ("3", "tools/call", "t")
+    assert exchange('{"id":3,"method":"x","params":{"name":7}}').tool == ""
+
+
+def test_a_message_without_id_makes_no_exchange() -> None:
+    """The error says what to do."""
+    with pytest.raises(NoIdError, match="make exchanges of requests only"):
+        _ = exchange('{"method":"x"}').id
