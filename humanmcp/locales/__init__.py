@@ -41,7 +41,7 @@ def sentences(language: str) -> Mapping[str, Mapping[str, str]]:
     return tomllib.loads(text)
 
 
-def say(room: str, code: str, language: str = "en", **fillings: object) -> str:
+def say(room: str, code: str, language: str = "en", /, **fillings: object) -> str:
     """Return one sentence, filled.
 
     Raises:

@@ -19,7 +19,11 @@ from humanmcp.protocol.verdict import Form
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 
-def exchange(method: str, revision: str = "2025-11-25", **params: object) -> Exchange:
+def exchange(
+    method: str,
+    revision: str = "2025-11-25",
+    **params: Any,  # noqa: ANN401 - any JSON value
+) -> Exchange:
     """Make a pending exchange."""
     message = read(json.dumps({"id": 1, "method": method, "params": params}).encode())
     assert isinstance(message, Message)
@@ -82,7 +86,7 @@ def test_a_rule_answers_when_method_tool_and_arguments_match() -> None:
         {"name": "forecast"},
     ],
 )
-def test_a_tool_call_that_no_rule_matches_waits_for_a_person(params: dict[str, object]) -> None:
+def test_a_tool_call_that_no_rule_matches_waits_for_a_person(params: dict[str, Any]) -> None:
     """design.md 7: `tools/call` is answered by a rule or by a person, never by a default."""
     for mode in Mode:
         assert (

@@ -236,6 +236,6 @@ def test_depth_counts_brackets_outside_strings_only() -> None:
 
 def test_each_json_type_has_one_name() -> None:
     """The names that sentences use."""
-    values = [None, True, "x", 1, 1.5, [], {}]
+    values: list[object] = [None, True, "x", 1, 1.5, [], {}]
     names = ["null", "boolean", "text", "number", "number", "list", "object"]
     assert [json_type(value) for value in values] == names
