@@ -53,8 +53,8 @@ def parser_of(command: str) -> argparse.ArgumentParser:
 def _commands() -> Iterator[str]:
     yield "# Commands"
     yield ""
-    yield "`humanmcp COMMAND --help` says the same. What a flag of a [setting](settings.md) says can"
-    yield "also be said by the environment and in the settings file."
+    yield "`humanmcp COMMAND --help` says the same. What the flag of a [setting](settings.md) says"
+    yield "can also be said by the environment and in the settings file."
     for command in COMMANDS:
         yield ""
         yield f"## `humanmcp {command}`"
@@ -97,8 +97,8 @@ def _settings() -> Iterator[str]:
     yield "# Settings"
     yield ""
     yield f"A flag wins over the environment, the environment over `{FILE_NAME}` in the inbox"
-    yield "folder (`~/.humanmcp`), the file over the default. Hosts often start servers without your"
-    yield "environment: the file and the flags always work."
+    yield "folder (`~/.humanmcp`), the file over the default. Hosts often start servers"
+    yield "without your environment: the file and the flags always work."
     yield ""
     yield "| in the file | flag | environment | default | meaning |"
     yield "| --- | --- | --- | --- | --- |"

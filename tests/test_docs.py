@@ -19,8 +19,9 @@ import pytest
 from docs import make_reference
 from humanmcp import locales
 from humanmcp.cli import COMMANDS
+from humanmcp.inbox import layout
 from humanmcp.locales import LANGUAGES, sentences
-from humanmcp.settings import PREFIX, Settings
+from humanmcp.settings import FILE_NAME, PREFIX, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,11 +136,7 @@ def test_every_problem_is_documented() -> None:
     assert page == said
 
 
-FOLDER_NAMES: Final = (
-    *("desk.json", "desk.lock", "sessions", "session.json", "transcript.jsonl", "in.txt"),
-    *("out.txt", "problems.txt", "pending", "answered", "cancelled", "abandoned", "outbox"),
-    *("request.json", "draft.json", "reply.json", "settings.toml"),
-)
+FOLDER_NAMES: Final = (*layout.NAMES, FILE_NAME)
 
 
 @pytest.mark.parametrize("name", FOLDER_NAMES)

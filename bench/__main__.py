@@ -1,0 +1,35 @@
+"""Measure humanmcp on this machine and print one table: `make bench`. See bench/README.md."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import tempfile
+from pathlib import Path
+
+from bench import measure
+from bench.figures import Figure, table
+from humanmcp import terminal
+
+
+def main() -> None:
+    """Run every measurement."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few rounds: does it run at all?")
+    rounds = 3 if parser.parse_args().quick else 200
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for measurement in measure.ALL:
+            few = measurement is measure.start_up
+            for figure in measurement(Path(folder), min(rounds, 15) if few else rounds):
+                figures.append(figure)
+                terminal.complain(f"{figure.what}: {figure.measured}")
+    terminal.say_raw(table(figures))
+    terminal.say_raw(
+        f"\nPython {platform.python_version()} on {platform.system()} {platform.machine()}."
+        " Ratios are of medians in this one run; absolute times are of this machine."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Every measurement of the stub and the check. Each returns its rows of the table."""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import time
+from typing import TYPE_CHECKING, Final
+
+from bench.figures import Figure, percentile, ratio, spread
+from bench.peer import SDK_SERVER, Peer, call, exists, humanmcp, watch
+from humanmcp.inbox.contract import Key, Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol import drafts
+from humanmcp.protocol.exchange import Exchange, Known
+from humanmcp.protocol.messages import Message, read
+from humanmcp.protocol.verdict import Form
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BOOK: Final = """
+[[tools]]
+name = "forecast"
+description = "Tell the weather"
+inputSchema = { type = "object", properties = { location = { type = "string" } } }
+
+[[rules]]
+method = "tools/call"
+tool = "forecast"
+text = "sunny in Tokyo"
+"""
+
+
+def start_up(folder: Path, rounds: int) -> Iterator[Figure]:
+    """From the spawn to the first automatic answer, the two servers taking turns."""
+    ours, theirs = [], []
+    for _round in range(rounds):
+        with Peer(humanmcp(folder / "start", "--auto")) as stub:
+            ours.append(stub.open())
+        with Peer(SDK_SERVER) as sdk:
+            theirs.append(sdk.open())
+    yield ratio("spawn to first automatic answer", ours, theirs, 0.15)
+
+
+def round_trip(folder: Path, rounds: int) -> Iterator[Figure]:
+    """A call that a rule answers, and the same call to the SDK's server, taking turns."""
+    book = folder / "book.toml"
+    book.write_text(BOOK, encoding="utf-8")
+    ours, theirs = [], []
+    stub_command = humanmcp(folder / "round", "--auto", "--book", str(book))
+    with Peer(stub_command) as stub, Peer(SDK_SERVER) as sdk:
+        stub.open()
+        sdk.open()
+        for number in range(1, rounds + 1):
+            ours.append(stub.ask(call(number)))
+            theirs.append(sdk.ask(call(number)))
+    yield ratio("a call answered by a rule, round trip", ours, theirs, 1.0)
+
+
+def through_the_folder(folder: Path, rounds: int) -> Iterator[Figure]:
+    """A request on stdin to its folder; a reply in the folder to stdout; out.txt to stdout."""
+    home = folder / "hand"
+    arriving: list[float] = []
+    sending: list[float] = []
+    typing: list[float] = []
+    with Peer(humanmcp(home, "--auto")) as stub:
+        stub.open()
+        inbox = FolderInbox(home)
+        name = inbox.sessions()[0].name
+        session = home / "sessions" / name
+        for number in range(2, rounds * 2 + 2):  # 1 is initialize
+            pending = str(session / "pending" / f"{number:04d}" / "request.json")
+            began = time.perf_counter()
+            stub.write(call(number))
+            arriving.append(watch(exists(pending)) - began)
+            if number % 2:
+                inbox.send(Key(name, number), Reply("sunny", Form.TEXT, by="bench"))
+                into = sending
+            else:
+                answer = (
+                    f'{{"jsonrpc":"2.0","id":{number},"result":'
+                    '{"content":[{"type":"text","text":"sunny"}]}}\n'
+                )
+                (session / "out.txt").write_text(answer, encoding="utf-8")
+                into = typing
+            began = time.perf_counter()
+            stub.read()
+            into.append(time.perf_counter() - began)
+    yield spread("request on stdin to visible in the folder", arriving, 50)
+    yield spread("reply in the folder to stdout", sending, 50)
+    yield spread("out.txt saved to stdout", typing, 0)
+
+
+def check(_folder: Path, rounds: int) -> Iterator[Figure]:
+    """The check of a small result and of one of 10 MB."""
+    request = read(call(1).rstrip(b"\n"))
+    assert isinstance(request, Message)
+    exchange = Exchange(1, request, "2025-11-25")
+    small = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"sunny"}]}}'
+    took = [_seconds_of_check(exchange, small) for _round in range(rounds * 20)]
+    micro = statistics.median(took) * 1e6
+    yield Figure("check of a small result", f"{micro:.0f} µs", micro, 50, "µs")
+    item = '{"type":"text","text":"' + "sunny " * 160 + '"}'
+    large = small.replace('{"type":"text","text":"sunny"}', ",".join([item] * 10_500))
+    assert len(large) > 10_000_000
+    took = [_seconds_of_check(exchange, large) for _round in range(3)]
+    second = statistics.median(took)
+    yield Figure("check of a 10 MB result", f"{second:.2f} s", second, 1, "s")
+
+
+def _seconds_of_check(exchange: Exchange, text: str) -> float:
+    began = time.perf_counter()
+    verdict = drafts.check(exchange, text, Form.MESSAGE, Known())
+    took = time.perf_counter() - began
+    assert verdict.sendable
+    return took
+
+
+def memory(folder: Path, rounds: int) -> Iterator[Figure]:
+    """The stub's memory after the handshake, and with requests waiting."""
+    with Peer(humanmcp(folder / "memory", "--auto")) as stub:
+        stub.open()
+        idle = stub.resident()
+        _pile_up(stub, folder / "memory", rounds)
+        full = stub.resident()
+    yield Figure("memory of the stub, idle", f"{idle:.1f} MB", idle, 25, "MB")
+    yield Figure(f"memory of the stub, {rounds} pending", f"{full:.1f} MB", full, 25, "MB")
+
+
+def _pile_up(stub: Peer, home: Path, count: int) -> None:
+    """Let requests wait, and see the last of them in the folder."""
+    for number in range(2, count + 2):
+        stub.write(call(number))
+    (session,) = (home / "sessions").iterdir()
+    watch(exists(str(session / "pending" / f"{count + 1:04d}" / "request.json")))
+
+
+def shutdown(folder: Path, rounds: int) -> Iterator[Figure]:
+    """From the end of input, SIGTERM or SIGINT to the end of the process, 20 requests waiting."""
+    for way, leave in LEAVING.items():
+        took = []
+        for one in range(max(3, rounds // 20)):
+            home = folder / f"{way}-{one}"
+            with Peer(humanmcp(home, "--auto")) as stub:
+                stub.open()
+                _pile_up(stub, home, 20)
+                took.append(stub.ends_after(leave))
+        worst = percentile(took, 1.0) * 1e3
+        yield Figure(f"{way} to exit, 20 pending", f"{worst:.0f} ms", worst, 200, "ms")
+
+
+def _close_stdin(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+
+
+LEAVING: Final = {
+    "end of input": _close_stdin,
+    "SIGTERM": lambda process: os.kill(process.pid, signal.SIGTERM),
+    "SIGINT": lambda process: os.kill(process.pid, signal.SIGINT),
+}
+
+ALL: Final = (start_up, round_trip, through_the_folder, check, memory, shutdown)

@@ -1,0 +1,138 @@
+"""Real clients have the weather session with a script that edits text files (row H9)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from humanmcp.inbox.contract import Life
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.exchange import State
+from tests.clients.hosts import (
+    CLIENT_2_AUTO,
+    CLIENT_2_LEGACY,
+    CLIENT_2_PIN,
+    PYTHON_AUTO,
+    PYTHON_LEGACY,
+    SDK_1,
+    Host,
+    Understood,
+)
+from tests.person import Person, weather
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HANDSHAKE: Final = "2024-11-05"
+MODERN: Final = "2026-07-28"
+
+
+def with_node(host: Host) -> Any:  # noqa: ANN401 - pytest does not name the type of a parameter set
+    """Mark a client that needs Node.js."""
+    return pytest.param(host, marks=pytest.mark.node, id=host.name)
+
+
+def old_server(request: dict[str, Any]) -> str | None:
+    """Answer as somebody whose server knows nothing of 2026."""
+    if request["method"] == "server/discover":
+        return '"error":{"code":-32601,"message":"Method not found"}'
+    return weather(request)
+
+
+def check_weather(understood: Understood, revision: str) -> None:
+    """H9: one tool, "sunny", and both refusals word by word."""
+    assert understood.tools == ["get-japan-forecast"]
+    sunny, osaka, hokkaido = understood.answers
+    assert sunny == {"text": "sunny"}
+    assert osaka["code"] == -32602
+    assert osaka["message"].endswith("遠い。自分で調べて")
+    assert hokkaido["code"] == -32602
+    assert hokkaido["message"].endswith("東京の天気以外知りません。自分でググって")
+    assert understood.revision in (revision, "")
+
+
+def check_inbox(home: Path) -> None:
+    """Every session ended in order, nothing waits, and what was answered is kept."""
+    inbox = FolderInbox(home)
+    answered = 0
+    for facts in inbox.sessions():
+        assert facts.life is Life.CLOSED
+        assert not inbox.items(facts.name)
+        answered += len(inbox.items(facts.name, State.ANSWERED))
+    assert answered >= 4
+
+
+@pytest.mark.parametrize(
+    "host", [PYTHON_LEGACY, with_node(SDK_1), with_node(CLIENT_2_LEGACY)], ids=str
+)
+def test_a_handshake_client_gets_every_answer_by_hand(host: Host, tmp_path: Path) -> None:
+    """H9: initialize, tools/list and three calls, each typed into out.txt."""
+    home = tmp_path / "home"
+    with Person(tmp_path) as person:
+        check_weather(host.play(home, "--by-hand"), HANDSHAKE)
+    assert len(person.answered) == 5
+    check_inbox(home)
+
+
+@pytest.mark.parametrize("host", [PYTHON_AUTO, with_node(CLIENT_2_AUTO)], ids=str)
+def test_a_client_that_probes_falls_back_when_the_person_says_so(
+    host: Host, tmp_path: Path
+) -> None:
+    """H26: -32601 to server/discover, then initialize and the session of 2024."""
+    with Person(tmp_path, old_server) as person:
+        check_weather(host.play(tmp_path / "home", "--by-hand"), HANDSHAKE)
+    methods = [json.loads(line)["method"] for line in person.seen]
+    assert methods.index("server/discover") < methods.index("initialize")
+
+
+@pytest.mark.parametrize(
+    "host", [PYTHON_AUTO, with_node(CLIENT_2_AUTO), with_node(CLIENT_2_PIN)], ids=str
+)
+def test_a_modern_client_gets_every_answer_by_hand(host: Host, tmp_path: Path) -> None:
+    """H9 in 2026-07-28: no handshake; server/discover is typed too."""
+    with Person(tmp_path) as person:
+        check_weather(host.play(tmp_path / "home", "--by-hand"), MODERN)
+    assert "initialize" not in {json.loads(line)["method"] for line in person.seen}
+
+
+@pytest.mark.parametrize(
+    ("host", "revision"),
+    [
+        pytest.param(PYTHON_LEGACY, HANDSHAKE, id="python-legacy"),
+        pytest.param(PYTHON_AUTO, MODERN, id="python-auto"),
+        pytest.param(SDK_1, HANDSHAKE, marks=pytest.mark.node, id="sdk1"),
+        pytest.param(CLIENT_2_LEGACY, HANDSHAKE, marks=pytest.mark.node, id="client2-legacy"),
+        pytest.param(CLIENT_2_AUTO, MODERN, marks=pytest.mark.node, id="client2-auto"),
+        pytest.param(CLIENT_2_PIN, MODERN, marks=pytest.mark.node, id="client2-pin"),
+    ],
+)
+def test_every_client_is_served_without_any_flag(host: Host, revision: str, tmp_path: Path) -> None:
+    """As a host starts it: probes are answered by themselves, everything else by the person."""
+    home = tmp_path / "home"
+    with Person(tmp_path):
+        check_weather(host.play(home), revision)
+    check_inbox(home)
+
+
+@pytest.mark.parametrize("host", [PYTHON_AUTO, with_node(SDK_1), with_node(CLIENT_2_AUTO)], ids=str)
+def test_every_client_is_served_in_a_folder_of_the_persons_choice(
+    host: Host, tmp_path: Path
+) -> None:
+    """T6, H24: with --files; a client that starts a probe first does not get in its own way."""
+    files = tmp_path / "files"
+    with Person(files) as person:
+        host.play(tmp_path / "home", "--files", str(files))
+    assert len(person.answered) >= 4
+    assert not (tmp_path / "files-2").exists()
+
+
+@pytest.mark.node
+def test_a_client_that_counts_from_0_gets_its_answers(tmp_path: Path) -> None:
+    """H17: the first id of the npm clients is 0, which is falsy in most languages."""
+    with Person(tmp_path) as person:
+        check_weather(SDK_1.play(tmp_path / "home", "--by-hand"), HANDSHAKE)
+    first = json.loads(person.seen[0])
+    assert first["id"] == 0
+    assert json.loads(person.answered[0])["id"] == 0

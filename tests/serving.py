@@ -1,0 +1,134 @@
+"""A running `humanmcp serve` with a test in the host's place."""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Final, Self
+
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+"""All that the SDK clients pass of their environment to a server (hosts.md, section 3)."""
+
+COMMAND: Final = (sys.executable, "-m", "humanmcp", "serve")
+
+
+def bare_environment(home: Path) -> dict[str, str]:
+    """Return the environment that a server gets from a host, with another home directory."""
+    kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return kept | {"HOME": str(home)}
+
+
+class Serving:
+    """One stub, started the way a host starts it. `home` is its inbox folder."""
+
+    def __init__(self, home: Path, *flags: str, command: tuple[str, ...] = COMMAND) -> None:
+        """Start it."""
+        self.home = home
+        self.written: list[bytes] = []
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self.process = subprocess.Popen(
+            [*command, "--home", str(home), *flags],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=bare_environment(home.parent),
+            cwd=home.parent,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        """Use it as a context: it is gone afterwards, whatever happened."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Kill it if it still lives, and close every pipe."""
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def _read(self) -> None:
+        stdout = self.process.stdout
+        assert stdout is not None
+        for line in stdout:
+            self._lines.put(line)
+
+    # -- the host's side ----------------------------------------------------------------------
+
+    def say(self, line: str | bytes) -> None:
+        """Write one line to its stdin, and wait until a person can read it in `in.txt`."""
+        raw = line.encode() if isinstance(line, str) else line
+        stdin = self.process.stdin
+        assert stdin is not None
+        stdin.write(raw + b"\n")
+        stdin.flush()
+        self.written.append(raw + b"\n")
+        until(self._in_txt_is_complete, f"{raw!r} in in.txt")
+
+    def _in_txt_is_complete(self) -> bool:
+        folder = self.find_session()
+        return folder is not None and b"".join(self.written) == (folder / "in.txt").read_bytes()
+
+    def hear(self, within: float = PATIENCE) -> str:
+        """Return the next line that it writes to stdout, without its line feed."""
+        try:
+            raw = self._lines.get(timeout=within)
+        except queue.Empty:
+            raise AssertionError(f"no line on stdout within {within:g} s") from None
+        assert raw.endswith(b"\n")
+        return raw.decode("utf-8").removesuffix("\n")
+
+    def close(self) -> tuple[int, list[bytes]]:
+        """Close its stdin. Returns its exit status and what it still wrote to stdout."""
+        stdin = self.process.stdin
+        assert stdin is not None
+        stdin.close()
+        status = self.process.wait(timeout=PATIENCE)
+        self._reader.join()
+        rest = []
+        while not self._lines.empty():
+            rest.append(self._lines.get())
+        return status, rest
+
+    # -- the person's side --------------------------------------------------------------------
+
+    def find_session(self) -> Path | None:
+        """Return the folder of its session, None before there is one."""
+        found = sorted(self.home.glob("sessions/*/in.txt"))
+        return found[0].parent if found else None
+
+    @property
+    def session(self) -> Path:
+        """The folder of its session."""
+        return until(self.find_session, "a session's folder")
+
+    def type(self, text: str) -> None:
+        """Save a text in `out.txt`."""
+        (self.session / "out.txt").write_text(text, encoding="utf-8")
+
+    def taken(self) -> bool:
+        """Say whether `out.txt` was taken."""
+        file = self.session / "out.txt"
+        return not file.exists() or file.stat().st_size == 0
+
+    def complaint(self) -> str:
+        """Return what `problems.txt` says, "" when all is well."""
+        file = self.session / "problems.txt"
+        return file.read_text(encoding="utf-8") if file.exists() else ""

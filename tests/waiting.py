@@ -1,0 +1,29 @@
+"""Wait for a thing, with a bound. No test sleeps for a time and hopes."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+PATIENCE: Final = 20.0
+"""Seconds that anything may take before it counts as not happening, on the slowest machine."""
+EVERY: Final = 0.005
+
+
+def until(happened: Callable[[], T | None], what: str, within: float = PATIENCE) -> T:
+    """Return what `happened` returns as soon as that is true.
+
+    Raises:
+        AssertionError: it did not become true in time.
+    """
+    deadline = time.monotonic() + within
+    while not (result := happened()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {within:g} s in vain: {what}")
+        time.sleep(EVERY)
+    return result
