@@ -383,11 +383,13 @@ class Stderr:
         self._budget = budget
 
     def say(self, text: str) -> bool:
-        """Write one line, cut to what is left of the budget. Says whether any of it was written.
+        """Write a text and a line feed, cut to the budget. Says whether any of it was written.
 
         What could act on a terminal is shown as its code point.
         """
-        safe = "".join(c if c.isprintable() else f"⟦U+{ord(c):04X}⟧" for c in text)
+        safe = "".join(
+            c if c.isprintable() or c == "\n" else f"⟦U+{ord(c):04X}⟧" for c in text.rstrip("\n")
+        )
         line = safe.encode()[: max(0, self._budget - 1)].decode(errors="ignore").encode() + b"\n"
         if line == b"\n":
             return False
