@@ -31,5 +31,5 @@ rm -f $stamp
 new_enough || from_the_distribution
 new_enough || without "Node.js 20 or newer with npm is not here (https://nodejs.org/)"
 echo "installing the npm clients into tests/clients/node/node_modules"
-npm ci --no-audit --no-fund --loglevel=error || without "npm could not install the packages"
+npm ci --no-audit --no-fund --loglevel=error >/dev/null || without "npm could not install the packages"
 cp package-lock.json $stamp
