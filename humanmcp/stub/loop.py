@@ -1,0 +1,409 @@
+"""The stub at work: lines from the wire to the session, replies from the inbox to the wire.
+
+One thread does everything that decides something, so that nothing has to be locked: a cancel, a
+reply from a desk, a saved `out.txt` and the answer book's turn are seen one after the other, and
+each exchange is answered once. The threads of the wire only move bytes.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, assert_never
+
+from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Reply
+from humanmcp.protocol import drafts
+from humanmcp.protocol.addressing import addressed, kind_of
+from humanmcp.protocol.book import Decision, Mode, decide
+from humanmcp.protocol.events import (
+    Late,
+    LineReady,
+    NoticeArrived,
+    Parked,
+    Refused,
+    RequestArrived,
+    RequestCancelled,
+    RequestRepeated,
+    ResponseArrived,
+    Sent,
+    UnreadableArrived,
+)
+from humanmcp.protocol.messages import Kind
+from humanmcp.protocol.patience import Patience, patience
+from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.verdict import Form
+from humanmcp.stub.vigil import Duty, Vigil
+from humanmcp.stub.wire import EndOfInput, Told, TooLong
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.protocol.events import Event, Outcome
+    from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.session import Session
+    from humanmcp.stub.bookshelf import BookFile
+    from humanmcp.stub.files import Text, TextFiles
+    from humanmcp.stub.ledger import Ledger
+    from humanmcp.stub.wire import Wire
+
+logger = logging.getLogger(__name__)
+
+NAP: Final = 0.01
+"""Seconds between two looks at the inbox while something waits for a person."""
+
+LONG_NAP: Final = 0.2
+"""Seconds between two looks while nothing does."""
+
+PARENT_EVERY: Final = 1.0
+FLUSH_WITHIN: Final = 0.1
+
+BY_US: Final = "humanmcp"
+"""Who wrote a line that neither a person nor the book decided: progress, a hold."""
+
+BY_FILES: Final = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How this stub was asked to behave. `client_limit` is in seconds, 0 for what is known."""
+
+    mode: Mode = Mode.NORMAL
+    client_limit: float = 0.0
+    language: str = "en"
+
+
+class Stub:
+    """One session of the server: owns the wire, judges last, and is the only one who writes."""
+
+    def __init__(  # noqa: PLR0913 - the parts of a stub, each with its own module
+        self,
+        *,
+        wire: Wire,
+        session: Session,
+        ledger: Ledger,
+        claim_files: Callable[[], TextFiles],
+        shelf: BookFile,
+        manner: Manner,
+        token: Callable[[], str],
+    ) -> None:
+        """Put the parts together. `token` makes an unguessable text for the hold."""
+        self.wire = wire
+        self.session = session
+        self.ledger = ledger
+        self.inbox = ledger.inbox
+        self.clock = ledger.clock
+        self.shelf = shelf
+        self.manner = manner
+        self.token = token
+        self.claim_files = claim_files
+        self.files: TextFiles | None = claim_files()
+        self._vigils: dict[int, Vigil] = {}
+        self._waiting_for_repeat: dict[int, Reply] = {}
+        self._used: dict[int, int] = {}
+        self._over = False
+        self._next_parent_look = 0.0
+
+    def run(self) -> int:
+        """Work until the client closes its end or somebody says stop. Returns the exit status."""
+        try:
+            while not self._over:
+                self._take_in(self.wire.get(NAP if self._vigils else LONG_NAP))
+                self._look(self.clock.now())
+        finally:
+            self._end()
+        return 0
+
+    def _end(self) -> None:
+        """Leave quickly: what matters is on disk already, whatever is pending."""
+        self.session.end()
+        self.wire.flush(FLUSH_WITHIN)
+        if self.files is not None:
+            self.files.release()
+        self.ledger.end()
+
+    # -- what comes in ---------------------------------------------------------------------------
+
+    def _take_in(self, got: bytes | TooLong | EndOfInput | Told | None) -> None:
+        match got:
+            case bytes():
+                self._line_in(got)
+            case TooLong():
+                self.session.unreadable += 1
+                self.ledger.record(Way.IN, got.first, note=f"{got.size} bytes: too long to keep")
+            case EndOfInput() | Told():
+                self._over = True
+            case None:
+                pass
+            case impossible:
+                assert_never(impossible)
+
+    def _line_in(self, line: bytes) -> None:
+        now = self.clock.now()
+        events = self.session.receive(line)
+        arrived = (one.exchange.number for one in events if isinstance(one, RequestArrived))
+        try:
+            self.ledger.record(Way.IN, line, next(arrived, 0))
+        except InboxError as error:
+            self._cannot_keep(events, error)
+            return
+        self._come_out_of_probing(events)
+        if self.files is not None:
+            self.files.arrived(line)
+        for event in events:
+            self._react(event, now)
+        self.ledger.describe(self.session)
+
+    def _come_out_of_probing(self, events: Sequence[Event]) -> None:
+        """Become visible with the first message that is no `server/discover`.
+
+        Some clients ask that in a process of its own, which they end at once: nobody should see a
+        session of it, and it must not keep the text files from the process that comes after it.
+        """
+        if not self.ledger.facts.probe:
+            return
+        if events and all(self._is_probe(event) for event in events):
+            if self.files is not None and self.files.shared:
+                self.files.release()
+                self.files = None
+            return
+        self.ledger.facts = replace(self.ledger.facts, probe=False)
+        if self.files is None:
+            self.files = self.claim_files()
+
+    def _is_probe(self, event: Event) -> bool:
+        return (
+            isinstance(event, RequestArrived)
+            and event.exchange.method == "server/discover"
+            and self._decision(event.exchange).due(0)
+        )
+
+    def _react(self, event: Event, now: float) -> None:
+        match event:
+            case RequestArrived(exchange):
+                self._request_arrived(exchange, now)
+            case RequestRepeated(exchange):
+                self._request_repeated(exchange, now)
+            case RequestCancelled(exchange, reason):
+                self._vigils.pop(exchange.number, None)
+                self._waiting_for_repeat.pop(exchange.number, None)
+                self.ledger.close(exchange, reason=reason)
+            case LineReady(line):
+                self.ledger.write(line)
+            case NoticeArrived() | ResponseArrived() | UnreadableArrived():
+                pass  # in the transcript and in in.txt; nothing is answered
+            case impossible:
+                assert_never(impossible)
+
+    def _request_arrived(self, exchange: Exchange, now: float) -> None:
+        decision = self._decision(exchange)
+        if exchange.method == "subscriptions/listen" and self.manner.mode is not Mode.BY_HAND:
+            acknowledged = self.session.acknowledge(exchange.number)
+            if acknowledged is not None:
+                self.ledger.write(acknowledged, exchange.number, by=BY_US)
+        if decision.due(0) and self._answer_by_book(exchange, decision):
+            return  # nobody needs to see it wait: it stands in the transcript
+        vigil = Vigil(now, decision, self._patience(exchange))
+        try:
+            self.inbox.deliver(self._item(exchange, vigil))
+        except InboxError as error:
+            self._cannot_keep((RequestArrived(exchange),), error)
+            return
+        self._vigils[exchange.number] = vigil
+
+    def _request_repeated(self, exchange: Exchange, now: float) -> None:
+        vigil = self._vigils[exchange.number]
+        vigil.repeated(now, self._patience(exchange))
+        self.ledger.update(exchange, vigil)
+        reply = self._waiting_for_repeat.pop(exchange.number, None)
+        if reply is not None:
+            self._reply(exchange.number, reply)
+
+    def _item(self, exchange: Exchange, vigil: Vigil) -> Item:
+        start = drafts.start(exchange, self.session.known, self.manner.language)
+        now = self.clock.stamp()
+        return Item(
+            key=self.ledger.key(exchange.number),
+            line=exchange.request.raw,
+            method=exchange.method,
+            id=exchange.id.token,
+            revision=exchange.revision,
+            arrived=now,
+            waiting=vigil.waiting(),
+            draft=Draft(start, by=BY_US, at=now),
+        )
+
+    def _decision(self, exchange: Exchange) -> Decision:
+        return decide(
+            exchange, self.shelf.book, self.session.known, mode=self.manner.mode, used=self._used
+        )
+
+    def _patience(self, exchange: Exchange) -> Patience:
+        return patience(exchange, self.session.known.client_name, self.manner.client_limit)
+
+    def _cannot_keep(self, events: Sequence[Event], error: InboxError) -> None:
+        """Tell the client that its requests could not be stored: better than silence."""
+        logger.error("the inbox cannot keep a message: %s", error)
+        text = '{"code":-32603,"message":"humanmcp could not store this message in its inbox"}'
+        for event in events:
+            if isinstance(event, RequestArrived):
+                outcome = self.session.reply(event.exchange.number, text, Form.ERROR)
+                if isinstance(outcome, Sent) and outcome.line is not None:
+                    self.ledger.write(outcome.line, event.exchange.number, by=BY_US)
+
+    # -- what people and the book want -----------------------------------------------------------
+
+    def _look(self, now: float) -> None:
+        """Look at everything that may have changed since the last time."""
+        self._look_at_desks()
+        if self.files is not None:
+            for text in self.files.poll(now):
+                self._from_file(self.files, text)
+        if self.shelf.poll(now):
+            self._book_changed()
+        for number, vigil in list(self._vigils.items()):
+            duty = vigil.due(now)
+            if duty is not None:
+                self._do(duty, self.session.exchanges[number], vigil, now)
+        if now >= self._next_parent_look:
+            self._next_parent_look = now + PARENT_EVERY
+            self._over = self._over or self.wire.orphaned() or self.wire.broken
+
+    def _look_at_desks(self) -> None:
+        name = self.ledger.name
+        for key, draft in self.inbox.drafts(name):
+            vigil = self._vigils.get(key.number)
+            if vigil is not None and (draft.touched, draft.hold) != (vigil.touched, vigil.held):
+                vigil.touched, vigil.held = draft.touched, draft.hold
+                self.ledger.update(self.session.exchanges[key.number], vigil)
+        for key, reply in self.inbox.take(name):
+            self._reply(key.number, reply)
+        for ticket, saying in self.inbox.sayings(name):
+            verdict = self.session.say(saying.text, anyway=saying.anyway)
+            line = verdict.line or (verdict.forced if saying.anyway else None)
+            if line is not None:
+                self.ledger.write(line, by=saying.by, note=_note(deliberate=not verdict.sendable))
+            self.inbox.settle(name, ticket, () if line is not None else verdict.problems)
+
+    def _reply(self, number: int, reply: Reply) -> None:
+        outcome = self.session.reply(number, reply.text, reply.form, anyway=reply.anyway)
+        match outcome:
+            case Sent():
+                self._sent(outcome, reply.by)
+            case Refused():
+                self.inbox.refuse(self.ledger.key(number), outcome.verdict.problems)
+            case Parked():
+                self._waiting_for_repeat[number] = reply
+            case Late():
+                logger.info("a reply to %s came too late", number)
+            case impossible:
+                assert_never(impossible)
+
+    def _sent(self, outcome: Sent, by: str) -> None:
+        """Write a reply that passed: into the transcript, onto the wire, out of the inbox."""
+        exchange = outcome.exchange
+        if outcome.line is not None:
+            note = _note(deliberate=outcome.deliberate)
+            self.ledger.write(outcome.line, exchange.number, by=by, note=note)
+        if self._vigils.pop(exchange.number, None) is not None:
+            at = self.clock.stamp()
+            self.ledger.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
+        self.ledger.describe(self.session)
+
+    def _answer_by_book(self, exchange: Exchange, decision: Decision) -> bool:
+        """Let the book answer. False when its answer does not pass the check."""
+        outcome = self.session.reply(exchange.number, decision.text, decision.form)
+        if isinstance(outcome, Sent):
+            if decision.rule is not None:
+                self._used[decision.rule] = self._used.get(decision.rule, 0) + 1
+            self._sent(outcome, decision.by)
+            return True
+        if isinstance(outcome, Refused):
+            first = outcome.verdict.errors[0]
+            logger.warning("%s does not pass the check: %s", decision.by, first.code)
+        return False
+
+    def _do(self, duty: Duty, exchange: Exchange, vigil: Vigil, now: float) -> None:
+        match duty:
+            case Duty.ANSWER_BY_BOOK:
+                if not self._answer_by_book(exchange, vigil.decision):
+                    vigil.decision = Decision()
+                    self.ledger.update(exchange, vigil)
+            case Duty.SEND_PROGRESS:
+                said = _waited_for(now - vigil.arrived)
+                line = self.session.progress(exchange.number, vigil.progressed(), said)
+                if line is not None:
+                    self.ledger.write(line, exchange.number, by=BY_US)
+            case Duty.HOLD:
+                line = self.session.hold(exchange.number, self.token())
+                if line is not None:
+                    vigil.parked(now)
+                    self.ledger.write(line, exchange.number, by=BY_US, note="hold")
+            case Duty.GIVE_UP:
+                quiet = self.session.went_quiet(exchange.number)
+                self._vigils.pop(exchange.number, None)
+                if quiet is not None:
+                    self.ledger.close(quiet, reason="the client did not repeat its request")
+            case impossible:
+                assert_never(impossible)
+
+    def _book_changed(self) -> None:
+        if self.shelf.complaint:
+            logger.warning("the answer book cannot be used: %s", self.shelf.complaint)
+            return
+        self._used.clear()
+        for number, vigil in self._vigils.items():
+            exchange = self.session.exchanges[number]
+            vigil.decision = self._decision(exchange)
+            self.ledger.update(exchange, vigil)
+
+    # -- out.txt ---------------------------------------------------------------------------------
+
+    def _from_file(self, files: TextFiles, text: Text) -> None:
+        """Judge one document of `out.txt`: an answer to something pending, or a saying."""
+        if kind_of(text.text) in (Kind.REQUEST, Kind.NOTIFICATION):
+            self._say_from_file(files, text)
+            return
+        exchange = addressed(text.text, self.session.pending)
+        if exchange is not None:
+            self._settle_file(files, text, self.session.reply(exchange.number, text.text))
+        elif self.session.unreadable and drafts.id_of(text.text) is None:
+            self._say_from_file(files, text)  # a deliberate -32700 to a line nobody could read
+        else:
+            self._refuse_file(files, text)
+
+    def _say_from_file(self, files: TextFiles, text: Text) -> None:
+        verdict = self.session.say(text.text)
+        if verdict.line is None:
+            files.refuse(text, verdict.problems)
+            return
+        self.ledger.write(verdict.line, by=BY_FILES)
+        files.accept(text, verdict.problems)
+
+    def _settle_file(self, files: TextFiles, text: Text, outcome: Outcome) -> None:
+        match outcome:
+            case Sent():
+                self._sent(outcome, BY_FILES)
+                files.accept(text, outcome.verdict.problems)
+            case Refused():
+                files.refuse(text, outcome.verdict.problems)
+            case Parked(exchange):
+                self._waiting_for_repeat[exchange.number] = Reply(text.text, by=BY_FILES)
+                files.accept(text, ())
+            case Late():
+                self._refuse_file(files, text)
+            case impossible:
+                assert_never(impossible)
+
+    def _refuse_file(self, files: TextFiles, text: Text) -> None:
+        exchanges = tuple(self.session.exchanges.values())
+        files.refuse(text, (drafts.unmatched(text.text, exchanges),))
+
+
+def _note(*, deliberate: bool) -> str:
+    return "deliberate" if deliberate else ""
+
+
+def _waited_for(seconds: float) -> str:
+    """Say to the client's user how long a person has been at it."""
+    minutes = int(seconds // 60)
+    return f"Waiting for a person ({minutes} min)" if minutes else "Waiting for a person"

@@ -1,0 +1,129 @@
+"""`humanmcp serve`: what a host starts as its MCP server.
+
+Puts the parts together and takes them apart again; the work is in `loop.py`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from humanmcp import __version__, paths
+from humanmcp.inbox.contract import InboxError, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import language_of, say
+from humanmcp.protocol.book import BookError, Mode
+from humanmcp.protocol.session import Session
+from humanmcp.settings import add_flags
+from humanmcp.stub.bookshelf import BookFile
+from humanmcp.stub.clock import Clock
+from humanmcp.stub.files import TextFiles
+from humanmcp.stub.ledger import Ledger
+from humanmcp.stub.loop import Manner, Stub
+from humanmcp.stub.wire import Stderr, Stop, Wire
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.settings import Settings
+
+BOOK_NAME: Final = "book.toml"
+"""The answer book in the inbox folder, used when `--book` names none."""
+
+LOG_NAME: Final = "humanmcp.log"
+LARGEST_LOG: Final = 4 * 1024 * 1024
+CANNOT_START: Final = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of `serve`."""
+    add_flags(parser, "home", "files", "book", "title", "client_limit", "lang")
+    manner = parser.add_mutually_exclusive_group()
+    manner.add_argument("--by-hand", action="store_true", help=say("serve", "by-hand"))
+    manner.add_argument("--auto", action="store_true", help=say("serve", "auto"))
+    parser.add_argument("--open", action="store_true", help=say("serve", "open"))
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Be the server until the client is gone. Returns the exit status."""
+    language = language_of(settings.lang)
+    mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
+    wire = Wire.claim()
+    stderr = Stderr()
+    with Stop(wire.wake):
+        try:
+            home = paths.make_private(paths.home_folder(settings.home))
+            _log_to(home / LOG_NAME)
+            book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
+            shelf = BookFile(book, must_exist=bool(settings.book))
+            stub = _stub(wire, home, settings, shelf, Manner(mode, settings.client_limit, language))
+        except (OSError, InboxError, BookError, paths.UnsafeFolderError) as error:
+            stderr.say(f"humanmcp: {error}\n")
+            return CANNOT_START
+        _announce(stderr, stub, language)
+        if arguments.open:
+            _open_desk(home, stderr)
+        return stub.run()
+
+
+def _stub(wire: Wire, home: Path, settings: Settings, shelf: BookFile, manner: Manner) -> Stub:
+    inbox = FolderInbox(home)
+    clock = Clock()
+    facts = SessionFacts(
+        name="", started=clock.stamp(), pid=os.getpid(), title=settings.title, probe=True
+    )
+    name = inbox.begin(facts)
+    own = inbox.folder(name)
+    folder = Path(settings.files).expanduser().absolute() if settings.files else own
+    shared = bool(settings.files)
+
+    def claim() -> TextFiles:
+        return TextFiles.claim(folder, archive=own, language=manner.language, shared=shared)
+
+    return Stub(
+        wire=wire,
+        session=Session(),
+        ledger=Ledger(wire, inbox, replace(facts, name=name), clock),
+        claim_files=claim,
+        shelf=shelf,
+        manner=manner,
+        token=lambda: secrets.token_urlsafe(16),
+    )
+
+
+def _announce(stderr: Stderr, stub: Stub, language: str) -> None:
+    """Say where to answer: hosts show the first lines of stderr in their logs."""
+    files = stub.files
+    folder = files.folder if files is not None else ""
+    stderr.say(say("serve", "hello", language, version=__version__, folder=folder) + "\n")
+    if files is not None and files.note:
+        stderr.say(files.note + "\n")
+
+
+def _open_desk(home: Path, stderr: Stderr) -> None:
+    """Find or start the page; a page that cannot be started does not keep the server from work."""
+    from humanmcp.desk.launch import find_or_start  # noqa: PLC0415 - heavy, and seldom wanted
+
+    try:
+        address = find_or_start(home, open_browser=True)
+    except OSError as error:
+        stderr.say(f"humanmcp: {error}\n")
+    else:
+        stderr.say(f"{address}\n")
+
+
+def _log_to(file: Path) -> None:
+    """Send the log to a file: hosts may never read stderr. No message's content goes there."""
+    if file.exists() and file.stat().st_size > LARGEST_LOG:
+        file.replace(file.with_suffix(".old.log"))
+    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    logging.basicConfig(
+        filename=file,
+        encoding="utf-8",
+        level=logging.INFO,
+        format="%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s",
+    )
