@@ -23,6 +23,7 @@ OUT_TEXT: Final = "out.txt"
 PROBLEMS_TEXT: Final = "problems.txt"
 OUTBOX: Final = "outbox"
 TEMPORARY: Final = "tmp"
+PENDING: Final = State.PENDING.value
 STATES: Final = tuple(state.value for state in State)
 """The folders of exchanges: where an exchange lies is its state."""
 

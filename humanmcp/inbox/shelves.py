@@ -69,7 +69,7 @@ class SessionShelf:
         """Read the sessions in `path`."""
         self._path = path
         self._remembered = Remembered()
-        self._gone: dict[str, Signature | None] = {}
+        self._gone: set[str] = set()
 
     def names(self) -> Iterator[str]:
         """List the folders that may be sessions, in no order."""
@@ -80,28 +80,27 @@ class SessionShelf:
 
     def facts(self, name: str) -> SessionFacts | None:
         """Return what is known of a session; None when its record cannot be read."""
-        path = self._path / name / layout.SESSION
-        while True:
-            facts = self._remembered.read(path, lambda record: records.read_facts(name, record))
-            if facts is None or facts.life is not Life.OPEN:
-                return facts
-            seen = signature(path)
-            if name in self._gone and self._gone[name] == seen:
-                return replace(facts, life=Life.GONE)
+        facts = self._read(name)
+        if facts is None or facts.life is not Life.OPEN:
+            return facts
+        if name not in self._gone:
             if is_held(self._path / name / layout.LOCK):
                 return facts
             # A stub that ends writes first and lets go then: what was read may be old by now.
-            if signature(path) == seen and self._remembered.read(path, _life) is Life.OPEN:
-                self._gone[name] = seen
+            facts = self._read(name)
+            if facts is None or facts.life is not Life.OPEN:
+                return facts
+            self._gone.add(name)  # a lock that was given up is never taken again
+        return replace(facts, life=Life.GONE)
+
+    def _read(self, name: str) -> SessionFacts | None:
+        path = self._path / name / layout.SESSION
+        return self._remembered.read(path, lambda record: records.read_facts(name, record))
 
     def known(self, name: str) -> Known:
         """Return what the conversation has established."""
         path = self._path / name / layout.KNOWN
         return self._remembered.read(path, records.read_known) or Known()
-
-
-def _life(record: records.Record) -> Life:
-    return records.read_facts("", record).life
 
 
 class ItemShelf:

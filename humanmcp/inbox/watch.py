@@ -1,0 +1,217 @@
+"""Who wants to know when something changes in the folder is woken; what changed, it reads itself.
+
+One recursive observer serves all sessions: a machine allows 128 inotify instances to a user. Where
+changes are not reported (network drives, shared folders of a container or a virtual machine) or no
+observer is to be had, a slow poll finds them all the same, and `why_polling` says so.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox import layout
+from humanmcp.inbox.atomic import Signature, signature
+from humanmcp.inbox.lock import is_held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import BaseObserver
+
+_log = logging.getLogger(__name__)
+
+_FAST: Final = 0.25
+"""Seconds between two polls where nothing else reports changes."""
+_SILENT: Final = 3
+"""Polls in a row that found what no event had told, before events are given up."""
+
+
+class Watch:
+    """Wakes with the name of a session in which something may have changed.
+
+    `wake` is called from threads of the watch, often several times for one change, and must not
+    block. Watching starts with the `with` block: read everything after it was entered.
+    """
+
+    def __init__(self, home: Path, wake: Callable[[str], None], every: float = 2.0) -> None:
+        """Watch the sessions of an inbox; look at least `every` so many seconds."""
+        self._path = home / layout.SESSIONS
+        self._wake = wake
+        self._every = every
+        self._stop = threading.Event()
+        self._poller = threading.Thread(target=self._poll, name="inbox-poll", daemon=True)
+        self._observer: BaseObserver | None = None
+        self._told: set[str] = set()
+        self._events = 0
+        self._look = _Look(self._path)
+        self._why_polling = ""
+
+    @property
+    def why_polling(self) -> str:
+        """Why changes are found by looking only; "" while the system reports them."""
+        return self._why_polling
+
+    def __enter__(self) -> Self:
+        """Start to watch."""
+        self._look.changed()
+        self._observe()
+        self._poller.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop. Nobody is woken after this."""
+        self._stop.set()
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join()
+        self._poller.join()
+
+    # -- events -------------------------------------------------------------------------------
+
+    def _observe(self) -> None:
+        try:
+            self._observer = _start(self._path, self._event)
+        except (OSError, ImportError) as error:
+            self._give_up(str(error))
+
+    def _event(self, event: FileSystemEvent) -> None:
+        self._events += 1
+        for path in {event.src_path, event.dest_path}:
+            name = self._session_of(os.fsdecode(path))
+            if name:
+                self._told.add(name)
+                self._call(name)
+
+    def _session_of(self, path: str) -> str:
+        """Return the session that a path belongs to; "" for what concerns no reader."""
+        try:
+            parts = PurePath(path).relative_to(self._path).parts
+        except ValueError:
+            return ""
+        if not parts:
+            return ""
+        of_a_reader = len(parts) < 2 or parts[1] != layout.TEMPORARY
+        return parts[0] if of_a_reader and layout.is_session_name(parts[0]) else ""
+
+    def _give_up(self, why: str) -> None:
+        self._why_polling = why or "unknown"
+        _log.warning("changes in %s are found by polling only: %s", self._path, why)
+
+    # -- the safety net -----------------------------------------------------------------------
+
+    def _poll(self) -> None:
+        untold_polls, events = 0, self._events
+        while not self._stop.wait(min(self._every, _FAST) if self._why_polling else self._every):
+            told, self._told = self._told, set()
+            changed = self._look.changed()
+            for name in changed:
+                self._call(name)
+            if self._why_polling or not changed:
+                continue
+            if changed <= told or self._events != events:
+                untold_polls, events = 0, self._events
+                continue
+            untold_polls += 1
+            if untold_polls >= _SILENT:
+                self._give_up("the system does not report changes there")
+
+    def _call(self, name: str) -> None:
+        if self._stop.is_set():
+            return
+        try:
+            self._wake(name)
+        except Exception:  # noqa: BLE001 - whatever goes wrong there, watching goes on
+            _log.exception("waking for session %s failed", name)
+
+
+def _start(path: Path, on_event: Callable[[FileSystemEvent], None]) -> BaseObserver:
+    """Start one recursive observer. What readers do themselves (open, close) is not reported."""
+    from watchdog import events, observers  # noqa: PLC0415 - the stub never pays for it
+
+    class Listener(events.FileSystemEventHandler):
+        def on_any_event(self, event: FileSystemEvent) -> None:
+            on_event(event)
+
+    observer = observers.Observer()
+    observer.schedule(
+        Listener(),
+        str(path),
+        recursive=True,
+        event_filter=[
+            events.FileCreatedEvent,
+            events.FileModifiedEvent,
+            events.FileMovedEvent,
+            events.FileDeletedEvent,
+            events.DirCreatedEvent,
+            events.DirMovedEvent,
+            events.DirDeletedEvent,
+        ],
+    )
+    observer.start()
+    return observer
+
+
+class _Look:
+    """What the sessions looked like the last time, cheap enough to compare every other second."""
+
+    def __init__(self, path: Path) -> None:
+        """Look at the sessions in `path`. The first look finds everything changed."""
+        self._path = path
+        self._seen: Mapping[str, object] = {}
+        self._dead: set[str] = set()
+
+    def changed(self) -> set[str]:
+        """Return the sessions that look different from the last time: new and removed ones too."""
+        try:
+            with os.scandir(self._path) as entries:
+                names = [entry.name for entry in entries if layout.is_session_name(entry.name)]
+        except OSError:
+            names = []
+        seen = {name: self._of(name) for name in names}
+        both = seen.keys() | self._seen.keys()
+        changed = {name for name in both if seen.get(name) != self._seen.get(name)}
+        self._seen = seen
+        return changed
+
+    def _of(self, name: str) -> object:
+        path = self._path / name
+        files = (layout.SESSION, layout.KNOWN, layout.TRANSCRIPT, layout.OUTBOX, *layout.STATES)
+        return (
+            tuple(signature(path / file) for file in files),
+            _folders(path / layout.PENDING),
+            self._lives(name),
+        )
+
+    def _lives(self, name: str) -> bool:
+        """Say whether its process lives. A process that died changes no file."""
+        if name in self._dead:
+            return False
+        if is_held(self._path / name / layout.LOCK):
+            return True
+        if (self._path / name / layout.SESSION).exists():  # its lock was taken before that
+            self._dead.add(name)
+        return False
+
+
+def _folders(path: Path) -> tuple[tuple[str, Signature], ...]:
+    """Return the exchanges in a folder with their times: a file that appears there changes it."""
+    try:
+        with os.scandir(path) as entries:
+            names = [entry.name for entry in entries]
+    except OSError:
+        return ()
+    found = ((name, signature(path / name)) for name in sorted(names))
+    return tuple((name, seen) for name, seen in found if seen is not None)

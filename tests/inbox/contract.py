@@ -1,0 +1,572 @@
+"""The tests that every inbox passes: each promise of `humanmcp/inbox/contract.py`.
+
+An implementation subclasses `InboxContract` and gives it a `store`: the one place where things are
+kept, and the ways to look at it as another process would. Nothing here knows of files.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+import pytest
+
+from humanmcp.inbox.contract import (
+    Answer,
+    Draft,
+    Item,
+    Key,
+    Life,
+    Purpose,
+    Reply,
+    Seat,
+    SessionFacts,
+    TakenError,
+    UnknownItemError,
+    Waiting,
+)
+from humanmcp.protocol.exchange import Known, State
+from humanmcp.protocol.problems import Edit, Fix, Level, Problem
+from humanmcp.protocol.transcript import Frame, Way
+from humanmcp.protocol.verdict import Form
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from humanmcp.inbox.contract import Inbox
+
+
+class Store(Protocol):
+    """Where an implementation keeps things during one test."""
+
+    def view(self) -> Inbox:
+        """Open an inbox on it that shares nothing else with the others, as a process would."""
+
+    def kill(self, inbox: Inbox) -> None:
+        """Let the process of this inbox die without a word."""
+
+
+AT: Final = "2026-11-20T18:49:07.123Z"
+LINE: Final = '{"jsonrpc":"2.0","id":"東京","method":"tools/call","params":{"n":1.0}}'
+PROBLEM: Final = Problem(
+    code="J01",
+    level=Level.ERROR,
+    detail=(("found", "“"), ("wanted", '"')),
+    pointer="/result/content/0",
+    start=3,
+    end=4,
+    line=1,
+    column=4,
+    fix=Fix((Edit(3, 4, '"'), Edit(9, 9, "")), "quotes"),
+    page="https://modelcontextprotocol.io/",
+)
+HINT: Final = Problem("M07", Level.HINT)
+
+
+def item_of(session: str, number: int = 1, text: str = "starting text") -> Item:
+    """Make an exchange as a stub delivers it."""
+    return Item(
+        key=Key(session, number),
+        line=LINE,
+        method="tools/call",
+        id='"東京"',
+        revision="2025-11-25",
+        arrived=AT,
+        draft=Draft(text),
+    )
+
+
+def frame_of(seq: int, raw: bytes = b'{"jsonrpc":"2.0"}', number: int = 0) -> Frame:
+    """Make a frame as a stub records it."""
+    return Frame(seq, AT, Way.IN, raw, number)
+
+
+class InboxContract:
+    """Every promise of the contract. A subclass gives the fixture `store`."""
+
+    @pytest.fixture
+    def stub(self, store: Store) -> Inbox:
+        """Look at the store as the process of a session."""
+        return store.view()
+
+    @pytest.fixture
+    def desk(self, store: Store) -> Inbox:
+        """Look at the store as a process where a person answers."""
+        return store.view()
+
+    @pytest.fixture
+    def session(self, stub: Inbox) -> str:
+        """Begin a session."""
+        return stub.begin(SessionFacts(name="", started=AT))
+
+    @pytest.fixture
+    def key(self, stub: Inbox, session: str) -> Key:
+        """Deliver one exchange."""
+        stub.deliver(item_of(session))
+        return Key(session, 1)
+
+    # -- 1: what was delivered can be read, and survives --------------------------------------
+
+    def test_a_delivered_exchange_is_seen_by_every_desk_at_once(
+        self, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """Promise 1: nothing has to happen between `deliver` and reading it elsewhere."""
+        stub.deliver(item_of(session))
+        assert desk.items(session) == [item_of(session)]
+        assert desk.item(Key(session, 1)) == item_of(session)
+
+    def test_every_part_of_an_exchange_arrives_as_it_was(
+        self, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """Promise 1: no member is lost on the way, whatever its value."""
+        item = replace(
+            item_of(session, 7),
+            purpose=Purpose.PASS,
+            waiting=Waiting(60.0, "limit.known", 2.5, held=True, means="progress", why_not="x"),
+            draft=Draft("[1]", Form.RESULT, touched=True, hold=True, by="files", at=AT),
+            problems=(PROBLEM, HINT),
+        )
+        stub.deliver(item)
+        assert desk.item(item.key) == item
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "\n\r\t\x00\x1b[2J", "\ud800 alone", "\u2028\u202e", "9007199254740993", "東" * 9999],
+        ids=["empty", "controls", "surrogate", "directions", "integer", "long"],
+    )
+    def test_any_text_is_kept_as_it_was_typed(self, desk: Inbox, key: Key, text: str) -> None:
+        """Promise 1: also what UTF-8 cannot hold."""
+        desk.save(key, Draft(text, touched=True))
+        draft = desk.item(key).draft
+        assert draft is not None
+        assert draft.text == text
+
+    def test_everything_is_there_after_the_death_of_the_process(
+        self, store: Store, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """Promise 1: the exchange and what was typed for it outlive the stub."""
+        desk.save(key, Draft("typed", touched=True))
+        store.kill(stub)
+        found = store.view().item(key)
+        assert found.draft == Draft("typed", touched=True)
+        assert found.state is State.PENDING
+
+    def test_a_number_is_delivered_once(self, stub: Inbox, key: Key) -> None:
+        """An exchange is not overwritten by another one with its number."""
+        with pytest.raises(Exception, match="could not be kept"):
+            stub.deliver(replace(item_of(key.session), line="other"))
+        assert stub.item(key).line == LINE
+
+    def test_a_repeated_request_replaces_the_line_and_the_id(
+        self, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """`update`: the draft and everything else stays."""
+        waiting = Waiting(limit=600.0, means="hold")
+        stub.update(key, line='{"id":9}', id="9", waiting=waiting)
+        expected = replace(item_of(key.session), line='{"id":9}', id="9", waiting=waiting)
+        assert desk.item(key) == expected
+
+    def test_an_update_after_the_end_changes_nothing(
+        self, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """A timer may fire when the answer is on its way."""
+        stub.close(key, State.ANSWERED, Answer("{}", "desk", AT))
+        before = desk.item(key)
+        stub.update(key, line="late", id="9", waiting=Waiting(held=True))
+        assert desk.item(key) == before
+
+    # -- 2: one reply wins, and nothing typed is lost -----------------------------------------
+
+    def test_the_second_reply_is_turned_away(self, store: Store, desk: Inbox, key: Key) -> None:
+        """Promise 2: its sender learns who was first, and its text is kept."""
+        desk.send(key, Reply("first", by="Aiko"))
+        with pytest.raises(TakenError) as caught:
+            store.view().send(key, Reply("second", Form.TEXT, by="Bo", at=AT))
+        assert (caught.value.key, caught.value.state) == (key, State.PENDING)
+        assert caught.value.by == "Aiko"
+        found = desk.item(key)
+        assert found.reply == Reply("first", by="Aiko")
+        assert found.kept == (Draft("second", Form.TEXT, touched=True, by="Bo", at=AT),)
+
+    def test_of_many_replies_exactly_one_wins(self, store: Store, stub: Inbox, key: Key) -> None:
+        """Promise 2: whoever they are, and however close; the losing texts are all kept."""
+        texts = [f"reply {number}" for number in range(16)]
+        start = threading.Barrier(len(texts))
+
+        def send(text: str) -> str:
+            desk = store.view()
+            start.wait()
+            try:
+                desk.send(key, Reply(text))
+            except TakenError:
+                return ""
+            return text
+
+        with ThreadPoolExecutor(len(texts)) as pool:
+            winners = [text for text in pool.map(send, texts) if text]
+        assert [reply.text for _, reply in stub.take(key.session)] == winners
+        assert len(winners) == 1
+        kept = [draft.text for draft in stub.item(key).kept]
+        assert sorted(kept + winners) == sorted(texts)
+
+    def test_a_reply_after_the_end_is_turned_away_and_kept(
+        self, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """Promise 2, E26: answered by the book while somebody typed."""
+        stub.close(key, State.ANSWERED, Answer("{}", "book: weather", AT))
+        with pytest.raises(TakenError) as caught:
+            desk.send(key, Reply("late"))
+        assert (caught.value.state, caught.value.by) == (State.ANSWERED, "book: weather")
+        assert [draft.text for draft in desk.item(key).kept] == ["late"]
+
+    def test_a_reply_that_nobody_took_is_kept_when_another_answer_was_first(
+        self, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """Promise 2: `send` returned, and then the client cancelled."""
+        desk.send(key, Reply("just too late", by="Aiko"))
+        stub.close(key, State.CANCELLED, reason="took too long")
+        found = desk.item(key)
+        assert [draft.text for draft in found.kept] == ["just too late"]
+        assert found.reply is None
+
+    def test_the_reply_that_was_sent_stays_beside_the_answer(
+        self, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """What was typed and what was sent can be compared later."""
+        desk.send(key, Reply("{ }"))
+        stub.take(key.session)
+        stub.close(key, State.ANSWERED, Answer("{}", "desk", AT, deliberate=True))
+        found = desk.item(key)
+        assert found.reply == Reply("{ }")
+        assert found.answer == Answer("{}", "desk", AT, deliberate=True)
+        assert found.kept == ()
+
+    # -- 3: a reply is taken once in a process ------------------------------------------------
+
+    def test_a_reply_is_taken_once(self, stub: Inbox, desk: Inbox, key: Key) -> None:
+        """Promise 3: and with all its parts."""
+        reply = Reply("text", Form.TOOL_ERROR, anyway=True, by="desk", at=AT)
+        assert stub.take(key.session) == []
+        desk.send(key, reply)
+        assert stub.take(key.session) == [(key, reply)]
+        assert stub.take(key.session) == []
+
+    def test_a_reply_is_taken_again_after_a_crash(
+        self, store: Store, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """Promise 3: an exchange leaves `pending` only through `close`."""
+        desk.send(key, Reply("text"))
+        stub.take(key.session)
+        store.kill(stub)
+        after = store.view()
+        assert after.take(key.session) == [(key, Reply("text"))]
+        after.close(key, State.ABANDONED)
+        assert store.view().take(key.session) == []
+
+    def test_replies_come_in_the_order_they_were_sent(
+        self, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """Promise 3: oldest first, whatever the number of the exchange."""
+        for number in (1, 2, 3):
+            stub.deliver(item_of(session, number))
+        sent = [Key(session, 3), Key(session, 1), Key(session, 2)]
+        for key in sent:
+            desk.send(key, Reply(f"to {key.number}"))
+        assert [key for key, _ in stub.take(session)] == sent
+
+    # -- giving back --------------------------------------------------------------------------
+
+    def test_a_refused_reply_is_the_draft_again(self, stub: Inbox, desk: Inbox, key: Key) -> None:
+        """`refuse`: the text goes back with every part of its problems."""
+        desk.send(key, Reply("{“result”: 1}", Form.RESULT, by="Aiko", at=AT))
+        stub.take(key.session)
+        stub.refuse(key, [PROBLEM, HINT])
+        found = desk.item(key)
+        assert found.draft == Draft("{“result”: 1}", Form.RESULT, touched=True, by="Aiko", at=AT)
+        assert found.problems == (PROBLEM, HINT)
+        assert found.reply is None
+        assert found.kept == ()
+
+    def test_after_a_refusal_the_next_reply_is_taken(
+        self, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """`refuse`: even the very same text may be sent again."""
+        for _ in range(3):
+            desk.send(key, Reply("same"))
+            assert stub.take(key.session) == [(key, Reply("same"))]
+            stub.refuse(key, [PROBLEM])
+
+    def test_a_refusal_does_not_overwrite_what_somebody_else_typed(
+        self, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """Promise 2: two people at one exchange; the one who did not send keeps his text."""
+        desk.save(key, Draft("his", touched=True, by="Bo"))
+        desk.send(key, Reply("hers", by="Aiko"))
+        stub.take(key.session)
+        stub.refuse(key, [PROBLEM])
+        found = desk.item(key)
+        assert found.draft is not None
+        assert found.draft.text == "hers"
+        assert found.kept == (Draft("his", touched=True, by="Bo"),)
+
+    def test_a_refusal_after_the_end_changes_nothing(
+        self, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """The client may cancel while a reply is checked."""
+        desk.send(key, Reply("text"))
+        stub.take(key.session)
+        stub.close(key, State.CANCELLED)
+        before = desk.item(key)
+        stub.refuse(key, [PROBLEM])
+        assert desk.item(key) == before
+
+    # -- 4: an exchange ends once -------------------------------------------------------------
+
+    @pytest.mark.parametrize("state", [State.ANSWERED, State.CANCELLED, State.ABANDONED])
+    def test_an_exchange_moves_to_its_last_state_once(
+        self, stub: Inbox, desk: Inbox, key: Key, state: State
+    ) -> None:
+        """Promise 4: a second `close` changes nothing. The draft is kept beside it."""
+        desk.save(key, Draft("typed", touched=True))
+        stub.close(key, state, reason="because")
+        stub.close(key, State.ANSWERED, Answer("{}", "desk", AT), "other")
+        found = desk.item(key)
+        assert (found.state, found.answer, found.reason) == (state, None, "because")
+        assert found.draft == Draft("typed", touched=True)
+        assert desk.items(key.session) == []
+        assert desk.items(key.session, state) == [found]
+
+    def test_what_is_typed_after_the_end_is_kept(self, stub: Inbox, desk: Inbox, key: Key) -> None:
+        """`save`: a desk that has not noticed yet loses nothing."""
+        stub.close(key, State.CANCELLED)
+        desk.save(key, Draft("still typing", touched=True))
+        assert desk.item(key).draft == Draft("still typing", touched=True)
+        assert desk.item(key).state is State.CANCELLED
+
+    def test_an_exchange_does_not_end_as_pending(self, stub: Inbox, key: Key) -> None:
+        """`close` takes a last state only."""
+        with pytest.raises(ValueError, match="PENDING"):
+            stub.close(key, State.PENDING)
+
+    # -- 5: the transcript --------------------------------------------------------------------
+
+    def test_a_recorded_frame_can_be_read_at_once(
+        self, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """Promise 5: in order, byte for byte, also what is no UTF-8."""
+        frames = [
+            frame_of(1, LINE.encode(), number=1),
+            Frame(2, AT, Way.OUT, b"\xff\xfe not text", 1, by="desk", note="deliberate"),
+            Frame(3, AT, Way.NOTE, "結果\u2028".encode(), note="a note"),
+        ]
+        for count, frame in enumerate(frames, 1):
+            stub.record(session, frame)
+            assert list(desk.frames(session)) == frames[:count]
+
+    def test_reading_goes_on_where_it_stopped(self, stub: Inbox, desk: Inbox, session: str) -> None:
+        """`frames`: only those after a number, forwards and backwards."""
+        frames = [frame_of(seq) for seq in range(1, 8)]
+        for frame in frames:
+            stub.record(session, frame)
+        for after in (0, 3, 6, 7, 2, 99, 0):
+            assert list(desk.frames(session, after)) == frames[after:]
+
+    def test_frames_of_many_threads_are_all_there(
+        self, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """Promise 5: reader and writer thread of a stub record at the same time; none is torn."""
+
+        def record(first: int) -> None:
+            for seq in range(first, first + 50):
+                stub.record(session, frame_of(seq, b"x" * seq))
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(record, (1, 101, 201, 301)))
+        assert len(list(desk.frames(session))) == 200
+
+    # -- 6: nothing of the wire is a key ------------------------------------------------------
+
+    @pytest.mark.parametrize(
+        "name",
+        ["", ".", "..", "../..", "a/b", "a\\b", "C:", "nul", "x" * 300, "\x00", "ゑ", "none"],
+    )
+    def test_a_name_that_is_no_session_is_unknown(self, desk: Inbox, name: str) -> None:
+        """Promise 6, D4: a name from an address leads nowhere."""
+        with pytest.raises(UnknownItemError):
+            desk.facts(name)
+        with pytest.raises(UnknownItemError):
+            desk.items(name)
+        with pytest.raises(UnknownItemError):
+            desk.save(Key(name, 1), Draft("x"))
+        with pytest.raises(UnknownItemError):
+            desk.frames(name)
+
+    @pytest.mark.parametrize("number", [0, -1, 2, 10**30])
+    def test_a_number_that_was_not_delivered_is_unknown(
+        self, desk: Inbox, key: Key, number: int
+    ) -> None:
+        """Promise 6: for every method that names an exchange."""
+        unknown = Key(key.session, number)
+        with pytest.raises(UnknownItemError):
+            desk.item(unknown)
+        with pytest.raises(UnknownItemError):
+            desk.save(unknown, Draft("x"))
+        with pytest.raises(UnknownItemError):
+            desk.send(unknown, Reply("x"))
+        with pytest.raises(UnknownItemError):
+            desk.close(unknown, State.ANSWERED)
+
+    @pytest.mark.parametrize("ticket", ["", "..", "0009", "../0001", "0001/x"])
+    def test_a_ticket_that_was_not_given_is_unknown(
+        self, desk: Inbox, session: str, ticket: str
+    ) -> None:
+        """Promise 6: a ticket from an address leads nowhere."""
+        with pytest.raises(UnknownItemError):
+            desk.refused(session, ticket)
+
+    # -- 8: sessions and their life -----------------------------------------------------------
+
+    def test_a_session_is_open_while_its_process_lives(self, desk: Inbox, session: str) -> None:
+        """Promise 8: seen from another process."""
+        assert desk.facts(session).life is Life.OPEN
+        assert [facts.name for facts in desk.sessions()] == [session]
+
+    def test_a_session_whose_process_died_is_gone(
+        self, store: Store, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """Promise 8: for readers old and new, and nobody has cleaned up."""
+        assert desk.facts(session).life is Life.OPEN
+        store.kill(stub)
+        assert desk.facts(session).life is Life.GONE
+        assert [facts.life for facts in store.view().sessions()] == [Life.GONE]
+
+    def test_a_session_that_ended_in_order_is_closed(
+        self, store: Store, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """`end`: the death of the process afterwards changes nothing, nor does a second `end`."""
+        stub.end(session)
+        stub.end(session)
+        assert desk.facts(session).life is Life.CLOSED
+        store.kill(stub)
+        assert desk.facts(session).life is Life.CLOSED
+
+    def test_what_is_pending_at_the_end_is_abandoned(
+        self, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """`end`: with its draft; a reply that nobody took becomes a kept text."""
+        for number in (1, 2):
+            stub.deliver(item_of(session, number))
+        desk.save(Key(session, 1), Draft("half", touched=True))
+        desk.send(Key(session, 2), Reply("whole"))
+        stub.end(session)
+        first, second = desk.items(session, State.ABANDONED)
+        assert first.draft == Draft("half", touched=True)
+        assert [draft.text for draft in second.kept] == ["whole"]
+
+    def test_every_fact_of_a_session_is_told(self, stub: Inbox, desk: Inbox) -> None:
+        """`begin` and `describe`: no member is lost on the way."""
+        begun = SessionFacts("", AT, Seat.TAP, pid=77, files="/tmp/x", title="3年2組")
+        name = stub.begin(begun)
+        assert desk.facts(name) == replace(begun, name=name)
+        later = replace(
+            begun, name=name, client="c\u202e", client_version="1", revision="2025-11-25"
+        )
+        known = Known(
+            client_name="c",
+            client_version="1",
+            client_capabilities={"roots": {}},
+            offered={"tools": {"listChanged": True}},
+            tools={"dice": {"name": "dice", "inputSchema": {"type": "object"}}},
+            initialized=True,
+        )
+        assert desk.known(name) == Known()
+        stub.describe(later, known)
+        assert desk.facts(name) == later
+        assert desk.known(name) == known
+
+    def test_sessions_are_listed_newest_first(self, stub: Inbox, desk: Inbox) -> None:
+        """`sessions`: whatever the order in which the store names them."""
+        for second in (3, 1, 2):
+            stub.begin(SessionFacts("", f"2026-11-20T18:49:0{second}Z"))
+        assert [facts.started[-2] for facts in desk.sessions()] == ["3", "2", "1"]
+
+    def test_a_probe_is_not_listed(self, stub: Inbox, desk: Inbox) -> None:
+        """Design 7: a process that only ever saw `server/discover` is no session to show."""
+        name = stub.begin(SessionFacts("", AT, probe=True))
+        assert desk.sessions() == []
+        assert desk.facts(name).probe
+        stub.describe(SessionFacts(name, AT), Known())
+        assert [facts.name for facts in desk.sessions()] == [name]
+
+    def test_two_sessions_of_the_same_second_are_two(self, store: Store, desk: Inbox) -> None:
+        """H24, finding 2: hosts start the same server twice."""
+        names = {store.view().begin(SessionFacts("", AT)) for _ in range(20)}
+        assert {facts.name for facts in desk.sessions()} == names
+        assert len(names) == 20
+
+    def test_exchanges_are_listed_oldest_first(
+        self, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """`items`: by their numbers, also past 9999."""
+        numbers = [2, 10000, 1, 9999, 30]
+        for number in numbers:
+            stub.deliver(item_of(session, number))
+        assert [item.key.number for item in desk.items(session)] == sorted(numbers)
+
+    # -- drafts -------------------------------------------------------------------------------
+
+    def test_only_saved_drafts_are_told_to_the_stub(
+        self, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """`drafts`: not the text we started with, each saved one once, and `hold` with it."""
+        assert stub.drafts(key.session) == []
+        draft = Draft("x", touched=True, hold=True, by="desk", at=AT)
+        desk.save(key, draft)
+        assert stub.drafts(key.session) == [(key, draft)]
+        assert stub.drafts(key.session) == []
+        for count in range(20):
+            desk.save(key, Draft(str(count % 10)))
+            assert stub.drafts(key.session) == [(key, Draft(str(count % 10)))]
+
+    def test_a_draft_that_was_given_back_is_no_saved_one(
+        self, stub: Inbox, desk: Inbox, key: Key
+    ) -> None:
+        """`drafts`: the stub wrote that itself."""
+        desk.send(key, Reply("x"))
+        stub.take(key.session)
+        stub.refuse(key, [PROBLEM])
+        assert stub.drafts(key.session) == []
+
+    # -- what people say first ----------------------------------------------------------------
+
+    def test_a_saying_is_offered_until_it_is_settled(
+        self, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """`say`, `sayings`, `settle`, `refused`: sent when there are no problems."""
+        assert stub.sayings(session) == []
+        reply = Reply('{"method":"notifications/progress"}', anyway=True, by="desk", at=AT)
+        ticket = desk.say(session, reply)
+        assert desk.refused(session, ticket) is None
+        for _ in range(2):
+            assert stub.sayings(session) == [(ticket, reply)]
+        stub.settle(session, ticket, [])
+        assert stub.sayings(session) == []
+        assert desk.refused(session, ticket) == ()
+
+    def test_a_saying_is_given_back_with_its_problems(
+        self, store: Store, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """`refused`: told to every desk."""
+        ticket = desk.say(session, Reply("{"))
+        stub.settle(session, ticket, [PROBLEM])
+        assert store.view().refused(session, ticket) == (PROBLEM,)
+
+    def test_sayings_come_in_the_order_they_were_said(
+        self, store: Store, stub: Inbox, session: str
+    ) -> None:
+        """`sayings`: also when several desks say something at once, and while the stub looks."""
+        said = [(store.view().say(session, Reply(str(n))), Reply(str(n))) for n in range(12)]
+        assert stub.sayings(session) == said
+        late = (store.view().say(session, Reply("late")), Reply("late"))
+        until(lambda: list(stub.sayings(session)) == [*said, late], "the late saying is offered")
