@@ -1,0 +1,218 @@
+"""What a person types: the text to start from, the check of it, and the one line to send.
+
+The front of the check. `start` gives a draft, `check` judges one and makes the line, `check_saying`
+does the same for what a person says without being asked, `remarks` and `review` speak of what the
+peer sent. The same functions run at the desk while a person types and in the stub, which decides.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol import revisions
+from humanmcp.protocol.documents import Documents, divide, id_of, unmatched
+from humanmcp.protocol.envelope import is_bare, judge_envelope, judge_error
+from humanmcp.protocol.exchange import Known, State
+from humanmcp.protocol.findings import Found
+from humanmcp.protocol.jsontext import LONG, LONGEST, Reading, problem, read, size_of
+from humanmcp.protocol.messages import Kind, compact, member
+from humanmcp.protocol.places import Placer, Source
+from humanmcp.protocol.remarks import remarks, review
+from humanmcp.protocol.results import judge_result, one_each, tool_text
+from humanmcp.protocol.sayings import check_saying
+from humanmcp.protocol.starting import start
+from humanmcp.protocol.starting import variants as templates
+from humanmcp.protocol.verdict import Form, Verdict
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.findings import Path
+    from humanmcp.protocol.messages import Json
+    from humanmcp.protocol.problems import Problem
+
+__all__ = [
+    "Documents",
+    "check",
+    "check_saying",
+    "divide",
+    "id_of",
+    "remarks",
+    "review",
+    "start",
+    "templates",
+    "unmatched",
+]
+
+_NOBODY: Final = Known()
+_ROOTS: Final = {Form.MESSAGE: (), Form.RESULT: ("result",), Form.ERROR: ("error",)}
+_TOO_LATE: Final = {State.CANCELLED: "R21", State.ANSWERED: "R22", State.ABANDONED: "R23"}
+
+
+def check(
+    exchange: Exchange, text: str, form: Form = Form.MESSAGE, known: Known = _NOBODY
+) -> Verdict:
+    """Judge what a person typed as the answer to a request, and make the line to send.
+
+    Never raises, whatever the text.
+    """
+    if form in (Form.TEXT, Form.TOOL_ERROR):
+        return _check_plain(exchange, text, form, known)
+    reading = read(text)
+    if not reading.readable:
+        return _verdict_on_no_json(exchange, reading, form)
+    found = _findings(exchange, reading, form, known)
+    problems = reading.problems
+    late = _TOO_LATE.get(exchange.state)
+    if found or late:
+        page = revisions.page(exchange.method, exchange.revision)
+        placer = Placer(Source(reading.json, text, _ROOTS[form], _typed(reading), page))
+        if late:
+            found = [Found(late, ()), *found]
+        problems = in_order((*problems, *map(placer.problem, found)))
+    line = _line(exchange, reading, form)
+    blocked = any(each.blocks for each in problems)
+    return Verdict(
+        text,
+        None if blocked else line,
+        one_line(text)
+        if form is Form.MESSAGE and blocked and reading.edits
+        else _forced(exchange, reading, form)
+        if blocked
+        else line,
+        problems,
+        _kind(reading.value, form),
+    )
+
+
+def in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """Sort problems by place; of two at one place the worse first."""
+    return tuple(sorted(problems, key=lambda each: (each.start, each.level.value != "error")))
+
+
+def _typed(reading: Reading) -> None | object:
+    return reading.typed if reading.edits else None
+
+
+def _findings(exchange: Exchange, reading: Reading, form: Form, known: Known) -> list[Found]:
+    value = reading.value
+    if form is Form.RESULT:
+        return judge_result(exchange, value, known)
+    if form is Form.ERROR:
+        if isinstance(value, dict) and set(value) == {"error"}:
+            value = value["error"]
+        return one_each(judge_error(value, exchange.revision, ("error",)))
+    typed = ""
+    if isinstance(value, dict) and isinstance(value.get("id"), float):
+        typed = member(reading.json, "id") or ""
+    found = judge_envelope(value, exchange.id, typed, exchange.revision)
+    if isinstance(value, dict) and "result" in value and "error" not in value:
+        found += judge_result(exchange, value["result"], known)
+    return found
+
+
+def _kind(value: Json, form: Form) -> Kind | None:
+    """Say whether a text is a result or an error."""
+    if form is not Form.MESSAGE:
+        return Kind.ERROR if form is Form.ERROR else Kind.RESULT
+    if isinstance(value, dict):
+        if "error" in value:
+            return Kind.ERROR
+        if "result" in value:
+            return Kind.RESULT
+    return None
+
+
+# -- the one line -----------------------------------------------------------------------------------
+
+
+def _line(exchange: Exchange, reading: Reading, form: Form) -> str:
+    """Make the line to send: the person's own text, with the envelope and the client's own id."""
+    body = compact(reading.json)
+    token = exchange.id.token
+    if form is not Form.MESSAGE:
+        return f'{{"jsonrpc":"2.0","id":{token},"{form.value}":{body}}}'
+    if is_bare(reading.value):
+        return f'{{"jsonrpc":"2.0","id":{token},{body[1:]}'
+    if not isinstance(reading.value, dict) or "id" not in reading.value:
+        return body
+    if body.startswith(f'{{"jsonrpc":"2.0","id":{token},') or body.endswith(f',"id":{token}}}'):
+        return body
+    return _with_token(body, token)
+
+
+def _with_token(body: str, token: str) -> str:
+    """Put the client's own spelling of the id in the place of the person's."""
+    from humanmcp.protocol.messages import members  # noqa: PLC0415 - seldom needed
+
+    for name, start_, end in members(body):
+        if name == "id":
+            return body[:start_] + token + body[end:]
+    return body
+
+
+def _forced(exchange: Exchange, reading: Reading, form: Form) -> str:
+    """Make the line that Send anyway writes: what was typed, right or wrong."""
+    if form is Form.MESSAGE and not is_bare(reading.value):
+        return compact(reading.json)
+    return _line(exchange, reading, form)
+
+
+_BREAKS: Final = re.compile(r"\r\n?|\n")
+
+
+def one_line(text: str) -> str | None:
+    """Return any text as one line of valid UTF-8; None when it is blank."""
+    line = _BREAKS.sub(" ", text).strip()
+    if not line:
+        return None
+    return line.encode("utf-8", "replace").decode()
+
+
+def _verdict_on_no_json(exchange: Exchange, reading: Reading, form: Form) -> Verdict:
+    forced = one_line(reading.text)
+    if forced is not None and form is not Form.MESSAGE:
+        forced = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"{form.value}":{forced}}}'
+    kind = None if form is Form.MESSAGE else _kind(None, form)
+    return Verdict(reading.text, None, forced, reading.problems, kind)
+
+
+# -- plain text for a tool call -------------------------------------------------------------------
+
+
+def _check_plain(exchange: Exchange, text: str, form: Form, known: Known) -> Verdict:
+    """Judge plain text: it becomes one text item of a tool's result."""
+    is_error = form is Form.TOOL_ERROR
+    result = tool_text(exchange, text, is_error=is_error)
+    written = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+    line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{written}}}'
+    problems = _plain_problems(exchange, text, result, known)
+    size = size_of(line)
+    if size < 0:
+        problems.append(problem("J23", text, 0, len(text), ("value", "\\ud…")))
+    elif size > LONGEST:
+        problems.append(problem("J27", text, 0, 0, ("size", f"{size / 1048576:.1f}")))
+    elif size > LONG:
+        problems.append(problem("J40", text, 0, 0, ("size", f"{size / 1_000_000:.1f}")))
+    blocked = any(each.blocks for each in problems)
+    forced = line.encode("utf-8", "replace").decode() if text.strip() else None
+    return Verdict(text, None if blocked else line, forced, in_order(tuple(problems)), Kind.RESULT)
+
+
+def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -> list[Problem]:
+    page = revisions.page(exchange.method, exchange.revision)
+    late = _TOO_LATE.get(exchange.state)
+    found = [Found(late, ())] if late else []
+    if not text.strip():
+        return [problem("J19", text, 0, len(text))]
+    if exchange.method != "tools/call":
+        found.append(Found("M69", (), (("method", exchange.method),)))
+    else:
+        found += judge_result(exchange, result, known)
+    placer = Placer(Source("", text, (), None, page))
+    return [placer.problem(each) for each in found]
+
+
+def _root(path: Path) -> Path:
+    return path[:1]

@@ -1,0 +1,271 @@
+"""Read what a person typed as JSON: the value, or what keeps it from being JSON, with places.
+
+A text that is valid costs one pass of the standard library's parser. Anything doubtful (it does
+not parse, a name appears twice, half of a character) goes to `jsonmend.py`, which finds the several
+mistakes of a text and mends them as far as they have one meaning; the rest of the check then goes
+on with the mended text, and places are given in the text as typed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.codes import LEVELS
+from humanmcp.protocol.findings import shown
+from humanmcp.protocol.messages import deeper_than
+from humanmcp.protocol.problems import Edit, Fix, Problem, line_and_column
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.messages import Json
+
+DEEPEST: Final = 100
+"""Levels of brackets that may be sent; clients that use a common parser stop at about 200."""
+LONGEST: Final = 10 * 1024 * 1024
+"""Bytes that may be sent: the TypeScript SDK closes the connection above 10 MiB."""
+LONG: Final = 1_000_000
+"""Bytes from which on a warning is due."""
+
+_BOM: Final = "\ufeff"
+_FENCE: Final = re.compile(r"\s*```[A-Za-z0-9]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What became of a text. `readable` says that `value` and `json` mean something.
+
+    `edits` turn `text` into `json`, which is valid JSON; there are none for a text that is.
+    `size` is what the text takes on the wire, in bytes.
+    """
+
+    text: str
+    json: str
+    value: Json = None
+    readable: bool = True
+    problems: tuple[Problem, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    size: int = 0
+
+    def typed(self, at: int) -> int:
+        """Return the offset in the text as typed of an offset in the mended text."""
+        ends, shifts = self._steps()
+        place = bisect_right(ends, at) - 1
+        if place < 0:
+            return at
+        start, end, mended_start, mended_end = shifts[place]
+        if at >= mended_end:
+            return end + at - mended_end
+        return min(start + at - mended_start, end)
+
+    def _steps(self) -> tuple[list[int], list[tuple[int, int, int, int]]]:
+        starts: list[int] = []
+        steps: list[tuple[int, int, int, int]] = []
+        grown = 0
+        for edit in self.edits:
+            start = edit.start + grown
+            end = start + len(edit.new)
+            starts.append(start)
+            steps.append((edit.start, edit.end, start, end))
+            grown += len(edit.new) - (edit.end - edit.start)
+        return starts, steps
+
+
+class _DoubtError(ValueError):
+    """The parser of the standard library would accept something that is no JSON."""
+
+
+def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _DoubtError
+    return value
+
+
+def _constant(_name: str) -> Json:
+    raise _DoubtError
+
+
+def _float(token: str) -> float:
+    value = float(token)
+    if math.isinf(value):
+        raise _DoubtError
+    return value
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float
+)
+
+
+def strict(text: str) -> Json:
+    """Decode a text that is valid JSON without a name that appears twice.
+
+    Raises:
+        ValueError: it is none.
+        RecursionError: it nests too deeply; `deeper_than` tells before.
+    """
+    if _SURROGATE_ESCAPE.search(text) and half_characters(text):
+        raise _DoubtError
+    return _DECODER.decode(text)
+
+
+def read(text: str) -> Reading:
+    """Read a text as JSON."""
+    size = size_of(text)
+    if size > LONGEST:
+        found = problem("J27", text, 0, 0, ("size", f"{size / 1048576:.1f}"))
+        return Reading(text, "", None, readable=False, problems=(found,), size=size)
+    if size >= 0 and not deeper_than(text, DEEPEST):
+        try:
+            value = strict(text)
+        except ValueError:
+            pass
+        else:
+            notes = _notes(text, size)
+            return Reading(text, text, value, problems=notes, size=size)
+    return _read_doubtful(text, size)
+
+
+def _notes(text: str, size: int) -> tuple[Problem, ...]:
+    """Say what is done for the person, and what may be too much for some clients."""
+    notes: tuple[Problem, ...] = ()
+    if "\n" in text.strip():
+        notes = (problem("J51", text, 0, 0),)
+    if size > LONG:
+        notes = (*notes, problem("J40", text, 0, 0, ("size", f"{size / 1_000_000:.1f}")))
+    return notes
+
+
+def size_of(text: str) -> int:
+    """Return the bytes of a text as UTF-8, -1 when half a character keeps it from being any."""
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        return -1
+
+
+def _read_doubtful(text: str, size: int) -> Reading:
+    from humanmcp.protocol import jsonmend  # noqa: PLC0415 - a valid text never needs it
+
+    first, last, repaired = _repairs(text)
+    body = text[first:last]
+    if not body.strip():
+        return _unreadable(text, size, problem("J19", text, 0, 0))
+    if deeper_than(body, DEEPEST):
+        found = problem("J25", text, 0, 0, ("limit", str(DEEPEST)))
+        return _unreadable(text, size, found)
+    wounds = jsonmend.examine(body)
+    problems = [*repaired, *(_of_wound(wound, text, first) for wound in wounds.found)]
+    edits = [
+        *([Edit(0, first, "")] if first else []),
+        *(Edit(e.start + first, e.end + first, e.new) for e in wounds.edits),
+        *([Edit(last, len(text), "")] if last < len(text) else []),
+    ]
+    mended = _apply(text, edits)
+    problems.extend(_notes(text, size))
+    problems.sort(key=lambda each: (each.start, each.code))
+    value = None
+    try:
+        if wounds.whole:
+            value = json.loads(mended)
+        if not any(each.blocks for each in problems):
+            strict(mended)
+    except ValueError as error:  # what is left is no JSON either: say where
+        wounds = wounds.torn()
+        at = min(first + getattr(error, "pos", 0), len(text))
+        if not any(each.blocks for each in problems):
+            problems.append(problem("J29", text, at, at + 1, ("got", shown(text[at : at + 1]))))
+    return Reading(
+        text,
+        mended if wounds.whole else "",
+        value,
+        wounds.whole,
+        tuple(problems),
+        tuple(edits),
+        size,
+    )
+
+
+def _unreadable(text: str, size: int, found: Problem) -> Reading:
+    return Reading(text, "", None, readable=False, problems=(found,), size=size)
+
+
+def _repairs(text: str) -> tuple[int, int, list[Problem]]:
+    """Return the part of the text that is meant as JSON, and what was taken away around it."""
+    first, last = 0, len(text)
+    repaired: list[Problem] = []
+    if text.startswith(_BOM):
+        first = 1
+        repaired.append(problem("F01", text, 0, 1))
+    fence = _FENCE.fullmatch(text, first)
+    if fence:
+        first, last = fence.span(1)
+        repaired.append(problem("J50", text, 0, len(text)))
+    return first, last, repaired
+
+
+def _apply(text: str, edits: list[Edit]) -> str:
+    parts: list[str] = []
+    at = 0
+    for edit in edits:
+        parts += (text[at : edit.start], edit.new)
+        at = edit.end
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def half_characters(text: str) -> list[tuple[int, int]]:
+    r"""List the escapes in `text` that are half of a surrogate pair, as (start, end).
+
+    `"\ud83d\ude00"` is one character written in two halves; `"\ud83d"` alone is none.
+    """
+    halves: list[tuple[int, int]] = []
+    high: tuple[int, int] | None = None
+    for found in _ESCAPE.finditer(text):
+        point = int(found[1], 16) if found[1] else 0
+        if high and not (0xDC00 <= point <= 0xDFFF and found.start() == high[1]):
+            halves.append(high)
+            high = None
+        if 0xD800 <= point <= 0xDBFF:
+            high = found.span()
+        elif 0xDC00 <= point <= 0xDFFF:
+            if not high:
+                halves.append(found.span())
+            high = None
+    if high:
+        halves.append(high)
+    return halves
+
+
+def problem(code: str, text: str, start: int, end: int, *detail: tuple[str, str]) -> Problem:
+    """Make a problem of a text at offsets."""
+    line, column = line_and_column(text, start) if text else (0, 0)
+    return Problem(code, LEVELS[code], detail, "", start, end, line, column)
+
+
+def _of_wound(wound: jsonmend.Wound, text: str, first: int) -> Problem:
+    line, column = line_and_column(text, wound.start + first)
+    edits = tuple(Edit(e.start + first, e.end + first, e.new) for e in wound.edits)
+    return Problem(
+        wound.code,
+        LEVELS[wound.code],
+        wound.detail,
+        "",
+        wound.start + first,
+        wound.end + first,
+        line,
+        column,
+        Fix(edits, wound.label) if edits else None,
+    )
+
+
+if TYPE_CHECKING:
+    from humanmcp.protocol import jsonmend

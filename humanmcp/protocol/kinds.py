@@ -1,0 +1,189 @@
+"""The words that the table of shapes is written in: kinds of value, members, objects.
+
+Knows no MCP object and judges nothing: `shapes.py` is written in these words, `walker.py` reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from humanmcp.protocol.revisions import ALL, R2024_11
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.messages import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string. `form` names what it must look like, a key of `forms.FORMS`; "" for any text."""
+
+    form: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number, whole or not, within limits where there are any."""
+
+    whole: bool = False
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """`true` or `false`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Any JSON value, `null` too."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of a few values. `code` is the problem's where the general sentence would not do."""
+
+    values: tuple[Json, ...]
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A list of items of one kind, of at most `most` items."""
+
+    item: Kind
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """An object whose names are free and whose values are of one kind."""
+
+    value: Kind
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # by identity: a mapping has no hash
+class ByMember:
+    """An object whose kind is told by the value of one of its members.
+
+    `usual` is the value that a missing member stands for; "" when the member must be there.
+    """
+
+    member: str
+    shapes: Mapping[str, str]
+    usual: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # by identity: a mapping has no hash
+class ByPresence:
+    """An object whose kind is told by which member it has."""
+
+    shapes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class OneOrMany:
+    """One value, or (since a revision) a list of them."""
+
+    item: Kind
+    many_since: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrNull:
+    """A value or `null`."""
+
+    value: Kind
+
+
+Kind: TypeAlias = (
+    "str | Text | Number | Truth | Anything | OneOf | Many | Each | ByMember | ByPresence"
+    " | OneOrMany | OrNull"
+)
+"""What a value may be. A plain string names an entry of the table of shapes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of an object: what it may be, in which revisions, and an example of it.
+
+    `required` lists the revisions in which it must be there. `kinds` says from which revision on it
+    is of another kind than before: the last entry that has begun counts.
+    """
+
+    kinds: tuple[tuple[str, Kind], ...]
+    required: tuple[str, ...] = ()
+    since: str = R2024_11
+    until: str = ALL[-1]
+    example: Json = None
+
+    def kind(self, revision: str) -> Kind:
+        """Return the kind in one revision; the first kind where the member came later."""
+        begun = [kind for since, kind in self.kinds if since <= revision]
+        return begun[-1] if begun else self.kinds[0][1]
+
+    def exists(self, revision: str) -> bool:
+        """Say whether the revision knows the member."""
+        return self.since <= revision <= self.until
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One object: its members in reading order.
+
+    `open` objects may have members of other names. `alone` says that no other member may be there
+    at all, whatever it is called: clients check `{}` strictly.
+    """
+
+    members: Mapping[str, Member] = field(default_factory=dict)
+    since: str = R2024_11
+    open: bool = False
+    alone: bool = False
+
+
+TEXT: Final = Text()
+BASE64: Final = Text("base64")
+URI: Final = Text("uri")
+MIME: Final = Text("mime")
+MOMENT: Final = Text("moment")
+NUMBER: Final = Number()
+WHOLE: Final = Number(whole=True)
+SHARE: Final = Number(least=0, most=1)
+TRUTH: Final = Truth()
+ANYTHING: Final = Anything()
+
+
+def must(  # noqa: PLR0913 - each says one thing about the member, by name
+    kind: Kind,
+    *,
+    since: str = R2024_11,
+    until: str = ALL[-1],
+    required_since: str = R2024_11,
+    required_until: str = ALL[-1],
+    then: tuple[str, Kind] | None = None,
+    example: Json = None,
+) -> Member:
+    """Describe a member that must be there; `then` is its kind from a later revision on."""
+    kinds = ((since, kind), then) if then else ((since, kind),)
+    required = tuple(
+        revision
+        for revision in ALL
+        if max(since, required_since) <= revision <= min(until, required_until)
+    )
+    return Member(kinds, required, since, until, example)
+
+
+def may(
+    kind: Kind,
+    *,
+    since: str = R2024_11,
+    until: str = ALL[-1],
+    then: tuple[str, Kind] | None = None,
+    example: Json = None,
+) -> Member:
+    """Describe a member that may be left out."""
+    kinds = ((since, kind), then) if then else ((since, kind),)
+    return Member(kinds, (), since, until, example)

@@ -1,0 +1,56 @@
+"""Guess which of a few known words was meant by a word that is none of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from humanmcp.protocol.messages import Json
+
+Word = TypeVar("Word", bound="str | Json")
+
+
+def alike(typed: Json, known: Iterable[Word]) -> Word | None:
+    """Return the known word that was meant, or None when none is near enough.
+
+    Near is: the same letters whatever the case and the separators (`input_schema`), a plural for a
+    singular (`content`, `contents`), or one or two slips of the fingers in a long enough word.
+    """
+    if not isinstance(typed, str) or not typed or len(typed) > 64:
+        return None
+    plain = _plain(typed)
+    best: Word | None = None
+    best_distance = 3
+    for word in known:
+        if not isinstance(word, str):
+            continue
+        other = _plain(word)
+        if plain == other or plain.rstrip("s") == other.rstrip("s") != "":
+            return word
+        allowed = 2 if len(other) > 7 else 1 if len(other) > 2 else 0
+        distance = slips(plain, other, allowed)
+        if distance <= allowed and distance < best_distance:
+            best, best_distance = word, distance
+    return best
+
+
+def _plain(word: str) -> str:
+    return "".join(letter for letter in word.lower() if letter.isalnum())
+
+
+def slips(one: str, other: str, limit: int) -> int:
+    """Count letters left out, added, changed or swapped; anything above `limit` is limit + 1."""
+    if abs(len(one) - len(other)) > limit:
+        return limit + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, b in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return min(row[-1], limit + 1)

@@ -1,0 +1,131 @@
+"""The draft a person starts from: a whole answer to one request, right for its revision."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from humanmcp.protocol import revisions, templates
+from humanmcp.protocol.exchange import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.messages import Json, JsonObject
+
+
+def start(exchange: Exchange, known: Known | None = None, language: str = "en") -> str:
+    """Return the text a person starts from: a whole response, pretty-printed.
+
+    It can be sent as it is, except where only the person knows the answer: there it holds a
+    placeholder that the check refuses. A method that the revision does not have is answered with
+    -32601, which is what a server would say.
+    """
+    found = _results(exchange, language)
+    if not found or not _known(exchange):
+        return message(
+            exchange, "error", templates.errors("", exchange.revision)["method_not_found"]
+        )
+    return message(exchange, "result", next(iter(found.values())))
+
+
+def variants(exchange: Exchange) -> Mapping[str, str]:
+    """Return every text there is an example of, results and errors, by name."""
+    texts = {
+        name: message(exchange, "result", result)
+        for name, result in _results(exchange, "en").items()
+    }
+    for name, error in templates.errors(exchange.method, exchange.revision).items():
+        texts[name] = message(exchange, "error", _fitted_error(exchange, error))
+    return texts
+
+
+def message(exchange: Exchange, member: str, body: Json) -> str:
+    """Write a response with a body, the way a person would: two spaces, nothing escaped."""
+    text = json.dumps(body, ensure_ascii=False, indent=2).replace("\n", "\n  ")
+    return f'{{\n  "jsonrpc": "2.0",\n  "id": {exchange.id.token},\n  "{member}": {text}\n}}'
+
+
+def _known(exchange: Exchange) -> bool:
+    ways = (revisions.Way.TO_SERVER, revisions.Way.TO_CLIENT)
+    return any(revisions.has_request(exchange.method, exchange.revision, way) for way in ways)
+
+
+def _results(exchange: Exchange, language: str) -> dict[str, JsonObject]:
+    found = templates.results(exchange.method, exchange.revision)
+    words = templates.PLACEHOLDERS.get(language, templates.PLACEHOLDERS["en"])
+    return {name: _fitted(exchange, result, words) for name, result in found.items()}
+
+
+def _fitted(exchange: Exchange, result: JsonObject, words: str) -> JsonObject:
+    """Put what this very request says into an example."""
+    params = exchange.request.params
+    match exchange.method:
+        case "initialize":
+            return {**result, "protocolVersion": counter_offer(params.get("protocolVersion"))}
+        case "resources/read" if "contents" in result and isinstance(params.get("uri"), str):
+            first = {**result["contents"][0], "uri": params["uri"]}
+            return {**result, "contents": [first]}
+        case "subscriptions/listen":
+            return {**result, "_meta": {revisions.META_SUBSCRIPTION: exchange.id.value}}
+        case "tools/call" | "sampling/createMessage" | "tasks/result":
+            return _worded(result, words)
+        case "elicitation/create" if result.get("action") == "accept":
+            return _filled(result, params)
+        case "tasks/get" | "tasks/cancel" if isinstance(params.get("taskId"), str):
+            return {**result, "taskId": params["taskId"]} if "taskId" in result else result
+        case _:
+            return result
+
+
+def counter_offer(wanted: Json) -> str:
+    """Return the revision to answer `initialize` with: the wanted one if we have it."""
+    if isinstance(wanted, str) and wanted in revisions.HANDSHAKE:
+        return wanted
+    return revisions.LATEST_HANDSHAKE
+
+
+def _worded(value: Json, words: str) -> Json:
+    """Put the placeholder in the reader's language."""
+    if value == templates.PLACEHOLDERS["en"]:
+        return words
+    if isinstance(value, dict):
+        return {name: _worded(item, words) for name, item in value.items()}
+    return [_worded(item, words) for item in value] if isinstance(value, list) else value
+
+
+def _filled(result: JsonObject, params: JsonObject) -> JsonObject:
+    """Fill the form that an elicitation asks for with its defaults, or with empty values."""
+    schema = params.get("requestedSchema")
+    fields = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(fields, dict):
+        return {"action": "accept"}
+    return {**result, "content": {name: _empty(field) for name, field in fields.items()}}
+
+
+def _empty(field: Json) -> Json:
+    if not isinstance(field, dict):
+        return ""
+    if field.get("default") is not None:
+        return field["default"]
+    choices = field.get("enum")
+    if isinstance(choices, list) and choices:
+        return choices[0]
+    empties: dict[Json, Json] = {"boolean": False, "number": 0, "integer": 0, "array": []}
+    kind = field.get("type")
+    return empties.get(kind, "") if isinstance(kind, str) else ""
+
+
+def _fitted_error(exchange: Exchange, error: JsonObject) -> JsonObject:
+    """Name in an example what this very request asked for."""
+    params, data = exchange.request.params, error.get("data")
+    if isinstance(data, dict) and "uri" in data:
+        return {**error, "data": {"uri": params.get("uri", "")}}
+    if isinstance(data, dict) and exchange.method == "initialize" and "requested" in data:
+        wanted = params.get("protocolVersion", "")
+        return {**error, "data": {"supported": list(revisions.HANDSHAKE), "requested": wanted}}
+    for words in ("Unknown tool: ", "Unknown prompt: "):
+        if error["message"].startswith(words) and exchange.tool:
+            return {**error, "message": words + exchange.tool}
+    return error

@@ -1,0 +1,564 @@
+"""Hold a value against the table of shapes and say what differs, in the words of a person.
+
+Every kind is turned once into a function; a value that fits costs a few dictionary look-ups. A
+path is a chain of pairs, made into a `Path` only when there is something to report. One wrong item
+gives one finding: a key that is missing because it was misspelt is not reported twice.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from humanmcp.protocol import kinds
+from humanmcp.protocol.findings import (
+    Found,
+    delete,
+    insert,
+    json_text,
+    quoted,
+    rename_to,
+    replace_with,
+    shown,
+    wrap,
+)
+from humanmcp.protocol.forms import FORMS
+from humanmcp.protocol.messages import json_type
+from humanmcp.protocol.revisions import MODERN
+from humanmcp.protocol.shapes import SHAPES
+from humanmcp.protocol.spelling import alike
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.protocol.findings import Path
+    from humanmcp.protocol.kinds import Kind, Member, Shape
+    from humanmcp.protocol.messages import Json
+
+    # A path as a chain: (the chain so far, the last step); None is the root.
+    Chain: TypeAlias = "tuple[Any, str | int] | None"
+    Judge: TypeAlias = Callable[[Json, Chain, list[Found]], None]
+
+ENOUGH: Final = 100
+"""Findings after which a walk stops looking: nobody reads more, and a list may have a million."""
+
+
+def judge(value: Json, kind: Kind, revision: str, path: Path = ()) -> list[Found]:
+    """Return what is wrong with a value that must be of a kind, in one revision."""
+    found: list[Found] = []
+    chain: Chain = None
+    for step in path:
+        chain = (chain, step)
+    _judge_of(kind, revision)(value, chain, found)
+    return found
+
+
+def path_of(chain: Chain) -> Path:
+    """Make the path that a chain stands for."""
+    steps: list[str | int] = []
+    while chain is not None:
+        chain, step = chain
+        steps.append(step)
+    return tuple(reversed(steps))
+
+
+def example_of(kind: Kind, revision: str) -> Json:
+    """Return a small value of a kind, to show and to insert."""
+    match kind:
+        case kinds.Truth():
+            return False
+        case kinds.Number():
+            return 0
+        case kinds.Many():
+            return []
+        case kinds.Each() | kinds.ByMember() | kinds.ByPresence():
+            return {}
+        case kinds.OneOf():
+            return kind.values[0]
+        case kinds.OneOrMany():
+            return example_of(kind.item, revision)
+        case str():
+            members = SHAPES[kind].members.items()
+            return {
+                name: example(member, revision)
+                for name, member in members
+                if revision in member.required
+            }
+        case _:
+            return "…"
+
+
+def example(member: Member, revision: str) -> Json:
+    """Return the example of a member: its own, or one made from its kind."""
+    if member.example is not None:
+        return member.example
+    return example_of(member.kind(revision), revision)
+
+
+@cache
+def _judge_of(kind: Kind, revision: str) -> Judge:  # noqa: C901, PLR0911, PLR0912 - one arm a kind
+    """Turn a kind into the function that judges values of it. Made once for each."""
+    match kind:
+        case str():
+            return _object(SHAPES[kind], revision)
+        case kinds.Text("token"):
+            return _token
+        case kinds.Text("answer"):
+            return _answer
+        case kinds.Text(form):
+            return _formed(form) if form else _text
+        case kinds.Number():
+            return _number(kind)
+        case kinds.Truth():
+            return _truth
+        case kinds.Anything():
+            return _anything
+        case kinds.OneOf():
+            return _one_of(kind)
+        case kinds.Many():
+            return _many(kind, revision)
+        case kinds.Each():
+            return _each(kind, revision)
+        case kinds.ByMember():
+            return _by_member(kind, revision)
+        case kinds.ByPresence():
+            return _by_presence(kind, revision)
+        case kinds.OneOrMany():
+            return _one_or_many(kind, revision)
+        case kinds.OrNull():
+            return _or_null(kind, revision)
+
+
+# -- single values ------------------------------------------------------------------------------
+
+
+def _anything(_value: Json, _chain: Chain, _out: list[Found]) -> None:
+    """Accept: any JSON value will do."""
+
+
+def _text(value: Json, chain: Chain, out: list[Found]) -> None:
+    if type(value) is not str:
+        out.append(_not_text(value, path_of(chain)))
+
+
+def _not_text(value: Json, path: Path) -> Found:
+    if value is None:
+        return _null(path)
+    mend = None
+    if not isinstance(value, (dict, list)):
+        mend = wrap(path, '"', '"')
+    return Found("M15", path, _what(path, value), mend)
+
+
+def _null(path: Path) -> Found:
+    return Found("M20", path, _what(path, None), delete(path))
+
+
+def _what(path: Path, value: Json) -> tuple[tuple[str, str], ...]:
+    return (("key", name_of(path)), ("got", json_type(value)))
+
+
+def name_of(path: Path) -> str:
+    """Return how a person would call the place: `tools[0].name`, without what leads to it."""
+    steps = [step for step in path if step not in ("params", "result")] or list(path[-1:])
+    said = ""
+    for step in steps[-3:]:
+        said += f"[{step}]" if isinstance(step, int) else f".{step}" if said else step
+    return shown(said)
+
+
+def _formed(form: str) -> Judge:
+    trouble_of = FORMS[form]
+
+    def judge_form(value: Json, chain: Chain, out: list[Found]) -> None:
+        if type(value) is not str:
+            out.append(_not_text(value, path_of(chain)))
+            return
+        trouble = trouble_of(value)
+        if trouble is not None:
+            path = path_of(chain)
+            mend = None if trouble.mended is None else replace_with(path, trouble.mended)
+            detail = (("key", name_of(path)), ("value", shown(value)))
+            out.append(Found(trouble.code, path, detail, mend))
+
+    return judge_form
+
+
+def _token(value: Json, chain: Chain, out: list[Found]) -> None:
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        return
+    path = path_of(chain)
+    out.append(_null(path) if value is None else Found("M81", path, _what(path, value)))
+
+
+def _answer(value: Json, chain: Chain, out: list[Found]) -> None:
+    """One value that a user filled into a form: text, a number, a truth, or a list of texts."""
+    texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if texts or isinstance(value, (str, int, float)):
+        return
+    path = path_of(chain)
+    out.append(_null(path) if value is None else Found("M76", path, _what(path, value)))
+
+
+def _number(kind: kinds.Number) -> Judge:
+    whole, least, most = kind.whole, kind.least, kind.most
+
+    def judge_number(value: Json, chain: Chain, out: list[Found]) -> None:
+        fits = type(value) is int or (type(value) is float and (not whole or value.is_integer()))
+        if not fits:
+            out.append(_not_number(value, path_of(chain), whole=whole))
+        elif least is not None and value < least:
+            path = path_of(chain)
+            detail = (("key", name_of(path)), ("value", quoted(value)), ("limit", f"{least:g}"))
+            out.append(Found("M22", path, detail, replace_with(path, least)))
+        elif most is not None and value > most:
+            path = path_of(chain)
+            detail = (("key", name_of(path)), ("value", quoted(value)), ("limit", f"{most:g}"))
+            out.append(Found("M23", path, detail, replace_with(path, most)))
+
+    return judge_number
+
+
+def _not_number(value: Json, path: Path, *, whole: bool) -> Found:
+    if value is None:
+        return _null(path)
+    mend = None
+    if isinstance(value, str):
+        digits = value.strip()
+        if digits.removeprefix("-").isdecimal() and digits.isascii() and len(digits) < 1000:
+            mend = replace_with(path, int(digits), "unquote")
+    elif isinstance(value, float):
+        mend = replace_with(path, round(value))
+    return Found("M18" if whole else "M19", path, _what(path, value), mend)
+
+
+def _truth(value: Json, chain: Chain, out: list[Found]) -> None:
+    if value is True or value is False:
+        return
+    path = path_of(chain)
+    if value is None:
+        out.append(_null(path))
+        return
+    words = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+    meant = words.get(str(value).strip().lower())
+    mend = None if meant is None else replace_with(path, meant)
+    out.append(Found("M17", path, _what(path, value), mend))
+
+
+def _one_of(kind: kinds.OneOf) -> Judge:
+    values = kind.values
+    code = kind.code or "M21"
+
+    def judge_one_of(value: Json, chain: Chain, out: list[Found]) -> None:
+        if type(value) is str and value in values:
+            return
+        path = path_of(chain)
+        if value is None:
+            out.append(_null(path))
+            return
+        detail = (
+            ("key", name_of(path)),
+            ("allowed", ", ".join(json_text(each) for each in values)),
+            ("value", quoted(value)),
+        )
+        meant = values[0] if len(values) == 1 else alike(value, values)
+        mend = None if meant is None else replace_with(path, meant)
+        out.append(Found(code, path, detail, mend))
+
+    return judge_one_of
+
+
+def _or_null(kind: kinds.OrNull, revision: str) -> Judge:
+    inner = _judge_of(kind.value, revision)
+
+    def judge_or_null(value: Json, chain: Chain, out: list[Found]) -> None:
+        if value is not None:
+            inner(value, chain, out)
+
+    return judge_or_null
+
+
+# -- lists and objects of free names ------------------------------------------------------------
+
+
+def _many(kind: kinds.Many, revision: str) -> Judge:
+    judge_item = _judge_of(kind.item, revision)
+    most = kind.most
+
+    def judge_many(value: Json, chain: Chain, out: list[Found]) -> None:
+        if type(value) is not list:
+            out.append(_not_a_list(value, path_of(chain), kind, revision))
+            return
+        for at, item in enumerate(value):
+            judge_item(item, (chain, at), out)
+            if len(out) > ENOUGH:
+                return
+        if most is not None and len(value) > most:
+            path = path_of(chain)
+            detail = (("key", name_of(path)), ("limit", str(most)), ("count", str(len(value))))
+            out.append(Found("M25", path, detail))
+
+    return judge_many
+
+
+def _not_a_list(value: Json, path: Path, kind: kinds.Many, revision: str) -> Found:
+    if isinstance(kind.item, kinds.ByMember):
+        wanted: Json = [{"type": "text", "text": "…"}]
+    else:
+        wanted = [example_of(kind.item, revision)]
+    detail = (*_what(path, value), ("example", json_text(wanted)))
+    mend = None
+    if isinstance(kind.item, kinds.ByMember) and isinstance(value, (str, int, float)):
+        text = value if isinstance(value, str) else json_text(value)
+        mend = replace_with(path, [{"type": "text", "text": text}], "wrap")
+    elif fits(value, kind.item, revision):
+        mend = wrap(path, "[", "]")
+    elif isinstance(value, dict) and "name" not in value and _named(value, kind, revision):
+        listed = [{"name": name, **item} for name, item in value.items()]
+        mend = replace_with(path, listed, "wrap")
+    return Found("M01", path, detail, mend)
+
+
+def _named(value: dict[str, Json], kind: kinds.Many, revision: str) -> bool:
+    """Say whether an object is the wanted list, keyed by the items' names."""
+    return bool(value) and all(
+        isinstance(item, dict) and fits({"name": name, **item}, kind.item, revision)
+        for name, item in value.items()
+    )
+
+
+def fits(value: Json, kind: Kind, revision: str) -> bool:
+    """Say whether nothing at all is wrong with a value."""
+    found: list[Found] = []
+    _judge_of(kind, revision)(value, None, found)
+    return not found
+
+
+def _each(kind: kinds.Each, revision: str) -> Judge:
+    judge_value = _judge_of(kind.value, revision)
+
+    def judge_each(value: Json, chain: Chain, out: list[Found]) -> None:
+        if type(value) is not dict:
+            out.append(_not_an_object(value, path_of(chain)))
+            return
+        for name, item in value.items():
+            judge_value(item, (chain, name), out)
+            if len(out) > ENOUGH:
+                return
+
+    return judge_each
+
+
+def _not_an_object(value: Json, path: Path) -> Found:
+    if value is None:
+        return Found("M16", path, _what(path, None), replace_with(path, {}))
+    # `"tools": true` among capabilities means `{}`; a list of names means an object of them
+    mend = replace_with(path, {}) if value is True else None
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        mend = replace_with(path, {item: {} for item in value})
+    return Found("M16", path, _what(path, value), mend)
+
+
+# -- objects told apart -------------------------------------------------------------------------
+
+
+def _by_member(kind: kinds.ByMember, revision: str) -> Judge:
+    arms = {
+        name: _judge_of(shape, revision)
+        for name, shape in kind.shapes.items()
+        if SHAPES[shape].since <= revision
+    }
+    member, usual = kind.member, kind.usual
+
+    def judge_by_member(value: Json, chain: Chain, out: list[Found]) -> None:
+        if type(value) is dict:
+            told = value.get(member, usual) if usual else value.get(member)
+            if type(told) is str and told in arms:
+                arms[told](value, chain, out)
+                return
+        out.append(_no_arm(value, path_of(chain), kind, revision))
+
+    return judge_by_member
+
+
+def _no_arm(value: Json, path: Path, kind: kinds.ByMember, revision: str) -> Found:
+    names = [name for name, shape in kind.shapes.items() if SHAPES[shape].since <= revision]
+    allowed = ", ".join(json_text(name) for name in names)
+    if not isinstance(value, dict):
+        mend = None
+        if kind.member == "type" and isinstance(value, str):
+            mend = replace_with(path, {"type": "text", "text": value}, "wrap")
+        elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+            mend = unwrap_item(path)
+        return Found("M16", path, _what(path, value), mend)
+    told = value.get(kind.member)
+    at = (*path, kind.member)
+    if kind.member not in value:
+        meant = next((name for name in names if name in value), None)
+        mend = insert(at, meant) if meant else None
+        detail = (("key", kind.member), ("allowed", allowed), ("where", name_of(path)))
+        return Found("M26", path, detail, mend)
+    if isinstance(told, str) and told in kind.shapes:
+        since = SHAPES[kind.shapes[told]].since
+        detail = (("value", told), ("since", since), ("revision", revision), ("allowed", allowed))
+        return Found("M24", at, detail)
+    meant = alike(told, names)
+    mend = None if meant is None else replace_with(at, meant)
+    detail = (("value", quoted(told)), ("allowed", allowed), ("key", name_of(at)))
+    return Found("M02" if kind.member == "type" else "M21", at, detail, mend)
+
+
+def unwrap_item(path: Path) -> Any:
+    """Mend by keeping the only item of a list."""
+    from humanmcp.protocol.findings import unwrap  # noqa: PLC0415 - rare path
+
+    return unwrap(path, (0,))
+
+
+def _by_presence(kind: kinds.ByPresence, revision: str) -> Judge:
+    arms = {name: _judge_of(shape, revision) for name, shape in kind.shapes.items()}
+
+    def judge_by_presence(value: Json, chain: Chain, out: list[Found]) -> None:
+        if type(value) is not dict:
+            out.append(_not_an_object(value, path_of(chain)))
+            return
+        there = [name for name in arms if name in value]
+        if len(there) == 1:
+            arms[there[0]](value, chain, out)
+            return
+        path = path_of(chain)
+        if there:  # two of them: the first one counts for most clients
+            detail = (("kept", there[0]), ("lost", there[1]))
+            out.append(Found("M28", (*path, there[1]), detail, delete((*path, there[1]))))
+            rest = {name: item for name, item in value.items() if name != there[1]}
+            arms[there[0]](rest, chain, out)
+            return
+        out.extend(_neither(value, path, kind, revision))
+
+    return judge_by_presence
+
+
+def _neither(
+    value: dict[str, Json], path: Path, kind: kinds.ByPresence, revision: str
+) -> list[Found]:
+    """Report an object that has none of the members that would tell its kind."""
+    if value.get("type") == "text" or "uri" not in value:  # an item of tools/call, say
+        first = next(iter(kind.shapes.values()))
+        example_uri = example(SHAPES[first].members["uri"], revision)
+        mend = insert((*path, "uri"), example_uri) if "uri" not in value else None
+        detail = (("key", "uri"), ("example", json_text(example_uri)), ("where", name_of(path)))
+        return [Found("M09", path, detail, mend)]
+    names = " / ".join(json_text(name) for name in kind.shapes)
+    detail = (("allowed", names), ("where", name_of(path)))
+    return [Found("M27", path, detail, insert((*path, "text"), "…"))]
+
+
+def _one_or_many(kind: kinds.OneOrMany, revision: str) -> Judge:
+    one = _judge_of(kind.item, revision)
+    if revision < kind.many_since:
+        return one
+    many = _judge_of(kinds.Many(kind.item), revision)
+
+    def judge_one_or_many(value: Json, chain: Chain, out: list[Found]) -> None:
+        (many if type(value) is list else one)(value, chain, out)
+
+    return judge_one_or_many
+
+
+# -- objects ------------------------------------------------------------------------------------
+
+
+def _object(shape: Shape, revision: str) -> Judge:
+    judges: dict[str, Judge] | None = None
+    required = tuple(name for name, member in shape.members.items() if revision in member.required)
+
+    def judge_object(value: Json, chain: Chain, out: list[Found]) -> None:
+        nonlocal judges
+        if type(value) is not dict:
+            out.append(_not_an_object(value, path_of(chain)))
+            return
+        if judges is None:  # not before it is needed: content may hold content
+            judges = {
+                name: _judge_of(member.kind(revision), revision)
+                for name, member in shape.members.items()
+                if member.exists(revision)
+            }
+        strange = False
+        for name, item in value.items():
+            judge_member = judges.get(name)
+            if judge_member is None:
+                strange = True
+            else:
+                judge_member(item, (chain, name), out)
+        missing = False
+        for name in required:
+            if name not in value:
+                missing = True
+        if missing or (strange and not shape.open):
+            out.extend(_names(value, path_of(chain), shape, revision))
+
+    return judge_object
+
+
+def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> list[Found]:
+    """Report the members that are missing and those that do not belong there."""
+    known = {name for name, member in shape.members.items() if member.exists(revision)}
+    strange = [name for name in value if name not in known]
+    if shape.alone and strange:
+        return [Found("M37", path, (("key", shown(strange[0])),), replace_with(path, {}))]
+    found: list[Found] = []
+    for name, member in shape.members.items():
+        if revision not in member.required or name in value:
+            continue
+        typed = alike(name, strange)
+        if typed is not None:
+            strange.remove(typed)
+            found.append(_misspelt(name, typed, value[typed], path, member, revision))
+        else:
+            found.append(_missing(name, path, member, revision))
+    if not shape.open:
+        found += [each for name in strange for each in _strange(name, value, path, shape, revision)]
+    return found
+
+
+def _misspelt(  # noqa: PLR0913 - what the sentence needs
+    name: str, typed: str, value: Json, path: Path, member: Member, revision: str
+) -> Found:
+    at = (*path, typed)
+    detail = (("key", name), ("typed", shown(typed)), ("where", name_of(path)))
+    if fits(value, member.kind(revision), revision):
+        return Found("M10", at, detail, rename_to(at, name), at_name=True)
+    return Found("M10", at, detail, at_name=True)
+
+
+def _missing(name: str, path: Path, member: Member, revision: str) -> Found:
+    value = example(member, revision)
+    detail = (("key", name), ("example", json_text(value)), ("where", name_of(path)))
+    code = "M07" if name == "resultType" else "M09"
+    return Found(code, path, detail, insert((*path, name), value))
+
+
+def _strange(
+    name: str, value: dict[str, Json], path: Path, shape: Shape, revision: str
+) -> list[Found]:
+    """Report a member that this revision does not know in this object."""
+    at = (*path, name)
+    member = shape.members.get(name)
+    detail = (("key", shown(name)), ("revision", revision))
+    if member is not None:
+        code, when = ("M13", member.since) if revision < member.since else ("M14", member.until)
+        found = (
+            []
+            if member.since in MODERN
+            else judge(value[name], member.kind(revision), member.since, at)
+        )
+        late = Found(code, at, (*detail, ("since", when)), delete(at), at_name=True)
+        return found or [late]
+    free = [
+        known for known, m in shape.members.items() if m.exists(revision) and known not in value
+    ]
+    meant = alike(name, free)
+    if meant is not None:
+        more = (*detail, ("meant", meant))
+        return [Found("M11", at, more, rename_to(at, meant), at_name=True)]
+    return [Found("M12", at, detail, delete(at), at_name=True)]
