@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from humanmcp.protocol.exchange import Known, State
+from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
@@ -91,7 +92,22 @@ class Purpose(enum.Enum):
     ANSWER = "answer"
     """Answer a request in the place of the one it was sent to."""
     PASS = "pass"  # noqa: S105 - no password: a tap lets a message pass
-    """A tap holds this message: let it go, change it, drop it, or answer it."""
+    """A tap holds this message: let it go, change it, drop it, or answer it (`Action`)."""
+
+
+class Action(enum.Enum):
+    """What is to become of a message that a tap holds (`Purpose.PASS`); elsewhere it says nothing.
+
+    A reply of any form but MESSAGE to a held request is an ANSWER, whatever its action: a result
+    or plain text is nothing that could be let go.
+    """
+
+    PASS = "pass"  # noqa: S105 - no password: the message passes
+    """Let it go as the text has it. The text it was held with goes on byte for byte."""
+    DROP = "drop"
+    """The other side never sees it. The text says nothing."""
+    ANSWER = "answer"
+    """Answer a held request in the other side's place: it never sees the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +146,17 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a person sends. `anyway` sends it although the check finds errors in it."""
+    """What a person sends. `anyway` sends it although the check finds errors in it.
+
+    `action` is for what a tap holds.
+    """
 
     text: str
     form: Form = Form.MESSAGE
     anyway: bool = False
     by: str = ""
     at: str = ""
+    action: Action = Action.PASS
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +172,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One exchange as a desk sees it. `line` is the request as it came, `id` its id's token."""
+    """One exchange as a desk sees it. `line` is the request as it came, `id` its id's token.
+
+    At a tap (`Purpose.PASS`) it is any message that is held. `way` then says where it came from:
+    IN from the client, OUT from the server. Of a held answer, `asked` is the request it answers
+    and `method` that request's; a notification has no `id`.
+    """
 
     key: Key
     line: str
@@ -173,6 +198,8 @@ class Item:
     """The reply that won: on its way while pending, and what was sent once answered."""
     kept: tuple[Draft, ...] = ()
     """Texts that lost to another reply or were overtaken by one, oldest first."""
+    way: Way = Way.IN
+    asked: str = ""
 
 
 class InboxError(Exception):
@@ -290,6 +317,9 @@ class Inbox(Protocol):
     def settle(self, session: str, ticket: str, problems: Sequence[Problem]) -> None:
         """Say what became of a saying: sent when there are no problems, else given back."""
 
+    def holds(self, session: str) -> Sequence[str]:
+        """Return what a tap is to hold: the patterns of `humanmcp tap --hold`."""
+
     def end(self, session: str) -> None:
         """Close a session in order. What is still pending becomes abandoned."""
 
@@ -322,6 +352,9 @@ class Inbox(Protocol):
 
     def say(self, session: str, reply: Reply) -> str:
         """Hand in something of the person's own: a notification, a request. Returns a ticket."""
+
+    def hold(self, session: str, patterns: Sequence[str]) -> None:
+        """Replace what a tap is to hold from now on."""
 
     def refused(self, session: str, ticket: str) -> tuple[Problem, ...] | None:
         """Return what became of a saying: None while it waits, () when sent, else its problems."""

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import keeping, replace_file
+from humanmcp.inbox.backwards import frames_before
 from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.inbox.exchanges import SessionFolder, discard
 from humanmcp.inbox.lock import LifeLock
 from humanmcp.inbox.outbox import Outbox
 from humanmcp.inbox.polls import ExchangePolls
-from humanmcp.inbox.shelves import ItemShelf, SessionShelf
+from humanmcp.inbox.shelves import ItemShelf, Remembered, SessionShelf
 from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
 from humanmcp.paths import UnsafeFolderError, make_private
 from humanmcp.protocol.exchange import Known, State
@@ -63,6 +64,7 @@ class FolderInbox:
         self._transcripts: dict[str, TranscriptReader] = {}
         self._sessions = SessionShelf(self._path)
         self._items = ItemShelf()
+        self._holds = Remembered()
 
     def folder(self, session: str) -> Path:
         """Return the folder of a session: a stub puts its text files there."""
@@ -204,6 +206,11 @@ class FolderInbox:
             outbox = self._outboxes[session] = Outbox(self._folder(session))
         return outbox
 
+    def holds(self, session: str) -> Sequence[str]:
+        """Return what a tap is to hold."""
+        path = self._folder(session).path / layout.HOLDS
+        return self._holds.read(path, records.read_holds) or ()
+
     def end(self, session: str) -> None:
         """Close a session in order. What is still pending becomes abandoned."""
         own = self._own.get(session)
@@ -270,6 +277,13 @@ class FolderInbox:
         with keeping("what you want to say"):
             return self._outbox(session).say(reply)
 
+    def hold(self, session: str, patterns: Sequence[str]) -> None:
+        """Replace what a tap is to hold from now on."""
+        folder = self._folder(session)
+        content = records.encode(records.holds_record(patterns))
+        with keeping(f"what {session} is to hold"):
+            replace_file(folder.temporary, folder.path / layout.HOLDS, content, durable=False)
+
     def refused(self, session: str, ticket: str) -> tuple[Problem, ...] | None:
         """Return what became of a saying: None while it waits, () when sent, else its problems."""
         return self._outbox(session).refused(ticket)
@@ -282,6 +296,10 @@ class FolderInbox:
             reader = TranscriptReader(folder.path / layout.TRANSCRIPT)
             self._transcripts[session] = reader
         return reader.frames(after)
+
+    def before(self, session: str, seq: int, count: int) -> Sequence[Frame]:
+        """Read the transcript from its end: the last `count` frames before number `seq`."""
+        return frames_before(self._folder(session).path / layout.TRANSCRIPT, seq, count)
 
 
 def _open(folder: SessionFolder, facts: SessionFacts) -> _Own:

@@ -22,6 +22,7 @@ IN_TEXT: Final = "in.txt"
 OUT_TEXT: Final = "out.txt"
 PROBLEMS_TEXT: Final = "problems.txt"
 OUTBOX: Final = "outbox"
+HOLDS: Final = "holds.json"
 TEMPORARY: Final = "tmp"
 PENDING: Final = State.PENDING.value
 STATES: Final = tuple(state.value for state in State)
@@ -42,7 +43,7 @@ RESULT: Final = "{}.result.json"
 
 NAMES: Final = (
     *(SESSIONS, SESSION, KNOWN, LOCK, TRANSCRIPT, IN_TEXT, OUT_TEXT, PROBLEMS_TEXT),
-    *(OUTBOX, TEMPORARY, *STATES, REQUEST, WAIT, DRAFT, PROBLEMS, REPLY, ANSWER),
+    *(OUTBOX, HOLDS, TEMPORARY, *STATES, REQUEST, WAIT, DRAFT, PROBLEMS, REPLY, ANSWER),
     *(KEPT.format("1"), SAYING.format("0001"), RESULT.format("0001")),
 )
 """Every name, with an example where a number is part of it. The manual lists the same ones."""

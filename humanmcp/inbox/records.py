@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from humanmcp.inbox.contract import (
+    Action,
     Answer,
     Draft,
     Item,
@@ -26,6 +27,7 @@ from humanmcp.inbox.contract import (
 from humanmcp.inbox.layout import FORMAT
 from humanmcp.protocol.exchange import Known, State
 from humanmcp.protocol.problems import Edit, Fix, Level, Problem
+from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
@@ -192,6 +194,8 @@ def request_record(item: Item) -> Record:
         "revision": item.revision,
         "arrived": item.arrived,
         "purpose": item.purpose.value,
+        "way": item.way.value,
+        "asked": item.asked,
     }
 
 
@@ -208,6 +212,8 @@ def read_request(key: Key, state: State, record: Record) -> Item:
         arrived=_text(record, "arrived"),
         state=state,
         purpose=_choice(record, "purpose", Purpose.ANSWER),
+        way=_choice(record, "way", Way.IN),
+        asked=_text(record, "asked"),
     )
 
 
@@ -269,6 +275,7 @@ def reply_record(reply: Reply) -> Record:
         "anyway": reply.anyway,
         "by": reply.by,
         "at": reply.at,
+        "action": reply.action.value,
     }
 
 
@@ -282,6 +289,7 @@ def read_reply(record: Record) -> Reply:
         anyway=_flag(record, "anyway"),
         by=_text(record, "by"),
         at=_text(record, "at"),
+        action=_choice(record, "action", Action.PASS),
     )
 
 
@@ -314,6 +322,22 @@ def read_close(record: Record) -> tuple[Answer | None, str]:
             deliberate=_flag(record, "deliberate"),
         )
     return answer, _text(record, "reason")
+
+
+# -- what a tap is to hold --------------------------------------------------------------------
+
+
+def holds_record(patterns: Sequence[str]) -> Record:
+    """Return the record of `holds.json`."""
+    return {"patterns": list(patterns)}
+
+
+def read_holds(record: Record) -> tuple[str, ...]:
+    """Read `holds.json`."""
+    patterns = tuple(_list(record, "patterns"))
+    if not all(isinstance(pattern, str) for pattern in patterns):
+        raise UnreadableError("patterns")
+    return patterns
 
 
 # -- problems ---------------------------------------------------------------------------------

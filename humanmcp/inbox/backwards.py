@@ -1,0 +1,93 @@
+"""Read a transcript from its end: the newest frames first matter, and there may be a million.
+
+The place of a frame is found by halving the file, since the numbers of frames only grow. Nothing is
+kept between two calls.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from humanmcp.inbox.atomic import LARGEST
+from humanmcp.protocol.transcript import Frame, from_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+_CHUNK: Final = 1 << 16
+_SEQ: Final = re.compile(rb'\{"seq":([0-9]{1,18})[,}]')
+
+
+def frames_before(path: Path, before: int, count: int) -> tuple[Frame, ...]:
+    """Return the last `count` frames whose `seq` is less than `before` (0: the very last).
+
+    They come oldest first. A torn line is passed over.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return ()
+    with open(descriptor, "rb") as stream:
+        size = os.fstat(descriptor).st_size
+        end = _end_of(stream, size, before) if before > 0 else size
+        frames = [frame for line in _lines_before(stream, end, count) if (frame := _read(line))]
+    return tuple(frame for frame in frames if not before or frame.seq < before)
+
+
+def _end_of(stream: BinaryIO, size: int, before: int) -> int:
+    """Return the offset where the first frame from number `before` on begins."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        start, seq = _first_after(stream, middle, high)
+        if seq is None or seq >= before:
+            high = middle
+        else:
+            low = start + 1
+    # `low` lies within the last line that is too early, or at the beginning.
+    return _first_after(stream, low, size)[0] if low else 0
+
+
+def _first_after(stream: BinaryIO, at: int, limit: int) -> tuple[int, int | None]:
+    """Return where the first whole line from offset `at` begins, and its number."""
+    if at > 0:
+        stream.seek(at - 1)
+        at += len(stream.readline(LARGEST)) - 1
+    else:
+        stream.seek(0)
+    while at < limit:
+        line = stream.readline(LARGEST)
+        found = _SEQ.match(line)
+        if found is not None and line.endswith(b"\n"):
+            return at, int(found[1])
+        if not line:
+            break
+        at += len(line)
+    return at, None
+
+
+def _lines_before(stream: BinaryIO, end: int, count: int) -> list[bytes]:
+    """Return up to `count` whole lines that end at or before offset `end`, oldest first."""
+    taken: list[bytes] = []
+    at, size = end, _CHUNK
+    while at > 0 and sum(chunk.count(b"\n") for chunk in taken) <= count:
+        size = min(size * 2, 1 << 24)
+        start = max(0, at - size)
+        stream.seek(start)
+        taken.insert(0, stream.read(at - start))
+        at = start
+    lines = b"".join(taken).split(b"\n")[:-1]
+    return lines[1:][-count:] if at > 0 else lines[-count:]
+
+
+def _read(line: bytes) -> Frame | None:
+    try:
+        return from_json(line.decode("utf-8"))
+    except (ValueError, RecursionError, OverflowError) as error:
+        _log.warning("a line of a transcript is no frame: %s", error)
+        return None
