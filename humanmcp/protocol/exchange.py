@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.protocol.messages import member
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -107,6 +109,18 @@ class Exchange:
         """The tool of a `tools/call`, the prompt of a `prompts/get`; empty elsewhere."""
         name = self.request.params.get("name")
         return name if isinstance(name, str) else ""
+
+    @property
+    def progress_token(self) -> str | None:
+        """The token for progress notifications, as the client wrote it; None without a usable one.
+
+        MCP, progress: "Progress tokens MUST be a string or integer value".
+        """
+        value = self.request.meta.get("progressToken")
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            return None
+        params = member(self.request.raw, "params") or "{}"
+        return member(member(params, "_meta") or "{}", "progressToken")
 
     def after(self, happened: Happened) -> Exchange:
         """Return the exchange after something happened; itself where that changes nothing."""

@@ -57,8 +57,7 @@ def patience(exchange: Exchange, client_name: str, own_limit: float = 0.0) -> Pa
     else:
         limit = known.opening if exchange.method in _OPENING else known.call
         source = known.source if limit is not None else "no-limit"
-    token = exchange.request.meta.get("progressToken")
-    has_token = isinstance(token, (str, int)) and not isinstance(token, bool)
+    has_token = exchange.progress_token is not None
     repeats = known.repeats if known is not None else 0
     if own_limit > 0:
         repeats = repeats or clients.SDK_REPEATS

@@ -328,13 +328,13 @@ class Session:
         exchange = self.exchanges.get(number)
         if exchange is None or exchange.state is not State.PENDING or exchange.parked:
             return None
-        token = messages.member(_meta_text(exchange.request), "progressToken")
-        if token is None or not isinstance(exchange.request.meta["progressToken"], (str, int)):
+        token = exchange.progress_token
+        if token is None:
             return None
         said = "" if exchange.revision == revisions.R2024_11 else f',"message":{_text(message)}'
         return (
             '{"jsonrpc":"2.0","method":"notifications/progress","params":'
-            f'{{"progressToken":{messages.compact(token)},"progress":{step}{said}}}}}'
+            f'{{"progressToken":{token},"progress":{step}{said}}}}}'
         )
 
     def hold(self, number: int, token: str) -> str | None:
@@ -417,12 +417,30 @@ class Session:
         self._remember(line)
         return line
 
+    def give_up(self, asked: Message, reason: str = "") -> str | None:
+        """Stop waiting for the answer to a request of our own; return the line that says so.
+
+        None where nothing is to be written: it is answered already, or it is `initialize`, which
+        "MUST NOT be cancelled by clients". An answer that comes all the same belongs to nothing.
+        """
+        if asked.id is None or self._asked.pop(asked.id.key, None) is None:
+            return None
+        if asked.method == "initialize":
+            return None
+        said = f',"reason":{_text(reason)}' if reason else ""
+        return (
+            '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'
+            f'{{"requestId":{asked.id.token}{said}}}}}'
+        )
+
     def _remember(self, line: str) -> None:
         message = messages.read(line.encode())
         if not isinstance(message, Message):
             return
         if message.kind is Kind.REQUEST and message.id is not None:
             self._asked[message.id.key] = message
+            if self.role is Role.CLIENT:  # what we say of ourselves: a server may ask for it
+                self._learn_from_request(message, self._revision_of(message))
         if message.method == "notifications/initialized":
             self.known = replace(self.known, initialized=True)
 
@@ -440,11 +458,6 @@ _CHANGE_OF: Final[Mapping[str, str]] = {
     "resourceSubscriptions": "resources",
 }
 """Which capability each kind of change belongs to that `subscriptions/listen` can ask for."""
-
-
-def _meta_text(message: Message) -> str:
-    params = messages.member(message.raw, "params") or "{}"
-    return messages.member(params, "_meta") or "{}"
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - any JSON value

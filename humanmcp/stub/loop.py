@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from humanmcp.protocol.exchange import Exchange
     from humanmcp.protocol.session import Session
     from humanmcp.stub.bookshelf import BookFile
-    from humanmcp.stub.files import Text, TextFiles
+    from humanmcp.stub.files import TextFiles
     from humanmcp.stub.ledger import Ledger
+    from humanmcp.stub.reading import Text
     from humanmcp.stub.wire import Wire
 
 logger = logging.getLogger(__name__)

@@ -22,6 +22,7 @@ from humanmcp.settings import add_flags
 from humanmcp.stub.bookshelf import BookFile
 from humanmcp.stub.clock import Clock
 from humanmcp.stub.files import TextFiles
+from humanmcp.stub.judging import decode, divide
 from humanmcp.stub.ledger import Ledger
 from humanmcp.stub.loop import Manner, Stub
 from humanmcp.stub.wire import Stderr, Stop, Wire
@@ -82,7 +83,14 @@ def _stub(wire: Wire, home: Path, settings: Settings, shelf: BookFile, manner: M
     shared = bool(settings.files)
 
     def claim() -> TextFiles:
-        return TextFiles.claim(folder, archive=own, language=manner.language, shared=shared)
+        return TextFiles.claim(
+            folder,
+            decode=decode,
+            divide=divide,
+            archive=own,
+            language=manner.language,
+            shared=shared,
+        )
 
     return Stub(
         wire=wire,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from humanmcp.protocol.exchange import Exchange, Happened, NoIdError, State
+from humanmcp.protocol.exchange import NEXT, Exchange, Happened, NoIdError, State
 from humanmcp.protocol.messages import Message, read
 
 
@@ -43,3 +45,14 @@ def test_a_message_without_id_makes_no_exchange() -> None:
     """The error says what to do."""
     with pytest.raises(NoIdError, match="make exchanges of requests only"):
         _ = exchange('{"method":"x"}').id
+
+
+def test_the_manual_draws_the_state_table_as_it_is() -> None:
+    """docs/explanation/design.md holds the diagram that the table makes."""
+    page = Path(__file__).parents[2] / "docs" / "explanation" / "design.md"
+    arrows = [
+        f"    {state.value} --> {after.value}: {happened.value}\n"
+        for (state, happened), after in NEXT.items()
+    ]
+    diagram = "stateDiagram-v2\n    [*] --> pending\n" + "".join(arrows) + "```"
+    assert diagram in page.read_text(encoding="utf-8")

@@ -1,0 +1,555 @@
+"""One conversation, and two of them back to back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.protocol.events import (
+    Late,
+    LineReady,
+    NoticeArrived,
+    Parked,
+    Refused,
+    RequestArrived,
+    RequestCancelled,
+    RequestRepeated,
+    ResponseArrived,
+    Sent,
+    UnreadableArrived,
+)
+from humanmcp.protocol.exchange import Exchange, State
+from humanmcp.protocol.messages import Kind
+from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.verdict import Form
+
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+SUNNY = '{"content":[{"type":"text","text":"sunny"}]}'
+
+
+def line(method: str, id: object = None, **params: Any) -> bytes:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+    """Write a request (or a notification, without id) of the client."""
+    message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
+    if id is not None:
+        message["id"] = id
+    return json.dumps(message, ensure_ascii=False).encode()
+
+
+def arrived(session: Session, method: str, id: object = 1, **params: Any) -> Exchange:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+    """Let a request arrive and return its exchange."""
+    (event,) = session.receive(line(method, id, **params))
+    assert isinstance(event, RequestArrived)
+    return event.exchange
+
+
+def opened(revision: str = "2025-11-25") -> Session:
+    """Make a session whose handshake has settled this revision."""
+    session = Session()
+    first = arrived(
+        session,
+        "initialize",
+        0,
+        protocolVersion=revision,
+        capabilities={"roots": {}},
+        clientInfo={"name": "client", "version": "7"},
+    )
+    outcome = session.reply(
+        first.number,
+        json.dumps(
+            {
+                "protocolVersion": revision,
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "s", "version": "1"},
+            }
+        ),
+        Form.RESULT,
+    )
+    assert isinstance(outcome, Sent), outcome
+    session.receive(line("notifications/initialized"))
+    return session
+
+
+def call(session: Session, id: object, **more: Any) -> Exchange:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+    """Let a tool call arrive."""
+    return arrived(session, "tools/call", id, name="t", arguments={}, **more)
+
+
+def test_a_request_becomes_a_pending_exchange_with_our_own_number() -> None:
+    """The peer's id may be anything; ours counts from 1."""
+    session = opened()
+    first, second = call(session, "x/../y"), call(session, 2**53 + 1)
+    assert (first.number, second.number) == (2, 3)
+    assert session.pending == (first, second)
+
+
+def test_the_handshake_settles_the_revision() -> None:
+    """protocol.md 1.2: the negotiated version counts, not the one that was asked for."""
+    session = opened("2025-06-18")
+    assert session.negotiated == "2025-06-18"
+    assert call(session, 1).revision == "2025-06-18"
+    assert session.revision == "2025-06-18"
+
+
+def test_before_the_handshake_the_asked_revision_counts_where_it_is_known() -> None:
+    """An unknown one is answered in the latest handshake revision."""
+    for asked, revision in (("2024-11-05", "2024-11-05"), ("2099-01-01", "2025-11-25")):
+        assert arrived(Session(), "initialize", 1, protocolVersion=asked).revision == revision
+    assert arrived(Session(), "tools/list", 1).revision == "2025-11-25"
+
+
+def test_a_modern_request_carries_its_revision_itself() -> None:
+    """2026-07-28: each request states it, also beside a handshake."""
+    session = opened("2025-06-18")
+    assert call(session, 1, _meta=MODERN).revision == "2026-07-28"
+    assert call(session, 2).revision == "2025-06-18"
+
+
+def test_a_probe_does_not_pin_the_era() -> None:
+    """protocol.md 1.2: a client that gives up on the probe sends `initialize` on the same pipe."""
+    session = Session()
+    probe = arrived(session, "server/discover", 1, _meta=MODERN)
+    assert probe.revision == "2026-07-28"
+    later = arrived(session, "initialize", 2, protocolVersion="2025-11-25")
+    assert later.revision == "2025-11-25"
+    assert session.revision == "2025-11-25"
+
+
+def test_a_refused_reply_leaves_the_exchange_pending() -> None:
+    """H15: corrected text then works."""
+    session = opened()
+    asked = call(session, 3)
+    refused = session.reply(asked.number, '{"content":"sunny"}', Form.RESULT)
+    assert isinstance(refused, Refused)
+    assert session.pending == (asked,)
+    sent = session.reply(asked.number, SUNNY, Form.RESULT)
+    assert isinstance(sent, Sent)
+    assert json.loads(sent.line or "")["id"] == 3
+
+
+def test_an_exchange_is_answered_once() -> None:
+    """T9, T13, E26: whoever comes second is late."""
+    session = opened()
+    asked = call(session, 3)
+    assert isinstance(session.reply(asked.number, SUNNY, Form.RESULT), Sent)
+    late = session.reply(asked.number, SUNNY, Form.RESULT)
+    assert isinstance(late, Late)
+    assert late.exchange is not None
+    assert late.exchange.state is State.ANSWERED
+    assert isinstance(session.reply(99, SUNNY, Form.RESULT), Late)
+
+
+def test_a_broken_reply_can_be_sent_deliberately() -> None:
+    """Send anyway: testing a client with a broken answer is a use."""
+    session = opened()
+    asked = call(session, 3)
+    sent = session.reply(asked.number, '{"content":"sunny"}', Form.RESULT, anyway=True)
+    assert isinstance(sent, Sent)
+    assert sent.deliberate
+    assert json.loads(sent.line or "")["result"] == {"content": "sunny"}
+
+
+def test_after_a_cancel_nothing_is_written() -> None:
+    """H19, T22: the late answer is late, and the reason is known."""
+    session = opened()
+    asked = call(session, 4)
+    notice, cancelled = session.receive(line("notifications/cancelled", requestId=4, reason="gone"))
+    assert isinstance(notice, NoticeArrived)
+    assert isinstance(cancelled, RequestCancelled)
+    assert (cancelled.exchange.number, cancelled.reason) == (asked.number, "gone")
+    assert isinstance(session.reply(asked.number, SUNNY, Form.RESULT, anyway=True), Late)
+    assert session.progress(asked.number, 1, "x") is None
+
+
+@pytest.mark.parametrize("request_id", [99, "4", None, True, {}, 0])
+def test_a_cancel_for_nothing_pending_changes_nothing(request_id: object) -> None:
+    """protocol.md 1.4: unknown and finished ids are ignored; initialize cannot be cancelled."""
+    session = opened()
+    call(session, 4)
+    events = session.receive(line("notifications/cancelled", requestId=request_id))
+    assert [type(event) for event in events] == [NoticeArrived]
+    assert len(session.pending) == 1
+
+
+def test_initialize_cannot_be_cancelled() -> None:
+    """A TypeScript client sends a cancel for it all the same (hosts.md 1)."""
+    session = Session()
+    arrived(session, "initialize", 0, protocolVersion="2025-11-25")
+    session.receive(line("notifications/cancelled", requestId=0))
+    assert len(session.pending) == 1
+
+
+def test_an_id_that_is_still_open_is_flagged_and_kept_apart() -> None:
+    """T17: both stay separate items; the warning stands beside the second."""
+    session = opened()
+    first, second = call(session, 5), call(session, 5)
+    assert "N10" not in {one.code for one in first.remarks}
+    assert "N10" in {one.code for one in second.remarks}
+    session.receive(line("notifications/cancelled", requestId=5))
+    assert session.pending == (first,)
+
+
+@pytest.mark.parametrize("bad", [b"hello", b"\xff", b"{}", b"42", b"[]", b'[{"method":"n"}]'])
+def test_an_unreadable_line_is_an_event_and_nothing_is_written(bad: bytes) -> None:
+    """H23: shown as unreadable, the stub stays up; a batch is one outside of 2025-03-26."""
+    session = opened()
+    (event,) = session.receive(bad)
+    assert isinstance(event, UnreadableArrived)
+    assert session.unreadable == 1
+    assert session.pending == ()
+
+
+def test_a_deliberate_parse_error_may_be_sent_for_an_unreadable_line() -> None:
+    """H23, C1: id null, because nobody knows which request it was."""
+    text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
+    session = opened()
+    assert session.say(text).line is None
+    session.receive(b"hello")
+    assert session.say(text).line == text
+
+
+# -- batches ------------------------------------------------------------------------------------
+
+
+def batch(*lines: bytes) -> bytes:
+    """Put messages into one array."""
+    return b"[" + b",".join(lines) + b"]"
+
+
+def test_the_answers_of_a_batch_go_out_as_one_array() -> None:
+    """2025-03-26: MUST receive; answers as one array, in the order in which they were given."""
+    session = opened("2025-03-26")
+    events = session.receive(
+        batch(line("ping", 1), line("notifications/initialized"), line("ping", 2))
+    )
+    first, second = (event.exchange for event in events if isinstance(event, RequestArrived))
+    held_back = session.reply(second.number, "{}", Form.RESULT)
+    assert isinstance(held_back, Sent)
+    assert held_back.line is None
+    assert json.loads(held_back.own) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+    complete = session.reply(first.number, "{}", Form.RESULT)
+    assert isinstance(complete, Sent)
+    assert [one["id"] for one in json.loads(complete.line or "")] == [2, 1]
+
+
+def test_a_cancelled_request_is_left_out_of_the_array() -> None:
+    """What is answered goes out once nothing is waited for any more."""
+    session = opened("2025-03-26")
+    events = session.receive(batch(line("ping", 1), line("ping", 2)))
+    first = next(event.exchange for event in events if isinstance(event, RequestArrived))
+    session.reply(first.number, "{}", Form.RESULT)
+    *_, ready = session.receive(line("notifications/cancelled", requestId=2))
+    assert isinstance(ready, LineReady)
+    assert [one["id"] for one in json.loads(ready.line)] == [1]
+
+
+def test_a_batch_without_requests_is_never_answered() -> None:
+    """JSON-RPC 2.0, section 6: no empty array."""
+    session = opened("2025-03-26")
+    events = session.receive(batch(line("notifications/initialized"), b"42"))
+    assert [type(event) for event in events] == [NoticeArrived, UnreadableArrived]
+
+
+def test_two_batches_do_not_mix() -> None:
+    """Each array has its own answers."""
+    session = opened("2025-03-26")
+    one = session.receive(batch(line("ping", 1)))
+    two = session.receive(batch(line("ping", 2)))
+    for events, id_ in ((two, 2), (one, 1)):
+        (event,) = events
+        assert isinstance(event, RequestArrived)
+        sent = session.reply(event.exchange.number, "{}", Form.RESULT)
+        assert isinstance(sent, Sent)
+        assert [answer["id"] for answer in json.loads(sent.line or "")] == [id_]
+
+
+# -- what is learned ----------------------------------------------------------------------------
+
+
+def test_a_session_learns_who_the_client_is_and_what_was_offered() -> None:
+    """The check needs it: capabilities, tools, initialized."""
+    session = opened()
+    known = session.known
+    assert (known.client_name, known.client_version) == ("client", "7")
+    assert known.client_capabilities == {"roots": {}}
+    assert known.offered == {"tools": {}}
+    assert known.initialized
+
+
+def test_the_tools_of_all_pages_are_known() -> None:
+    """A request with a cursor adds, one without starts anew."""
+    session = opened()
+
+    def answer(cursor: dict[str, str], name: str) -> None:
+        asked = arrived(session, "tools/list", f"l{name}", **cursor)
+        tools = {"tools": [{"name": name, "inputSchema": {"type": "object"}}]}
+        assert isinstance(session.reply(asked.number, json.dumps(tools), Form.RESULT), Sent)
+
+    answer({}, "a")
+    answer({"cursor": "2"}, "b")
+    assert set(session.known.tools or {}) == {"a", "b"}
+    answer({}, "c")
+    assert set(session.known.tools or {}) == {"c"}
+
+
+def test_a_modern_client_is_known_from_its_envelope() -> None:
+    """2026-07-28: name and capabilities stand in each request."""
+    session = Session()
+    call(session, 1, _meta={**MODERN, "io.modelcontextprotocol/clientCapabilities": {"roots": {}}})
+    assert session.known.client_name == "c"
+    assert session.known.client_capabilities == {"roots": {}}
+
+
+# -- keeping a client waiting -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("token", ['"t"', "0", "9007199254740993", '"\\u0061"'])
+def test_progress_echoes_the_token_as_it_came(token: str) -> None:
+    """protocol.md 1.4: text or number, 0 included, byte for byte."""
+    session = opened()
+    params = f'{{"name":"t","_meta":{{"progressToken": {token} }}}}'
+    raw = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}'
+    (event,) = session.receive(raw.encode())
+    assert isinstance(event, RequestArrived)
+    said = session.progress(event.exchange.number, 2, "Waiting") or ""
+    assert f'"progressToken":{token},"progress":2,"message":"Waiting"' in said
+    assert isinstance(session.reply(event.exchange.number, SUNNY, Form.RESULT), Sent)
+    assert session.progress(event.exchange.number, 3, "Waiting") is None
+
+
+def test_the_oldest_revision_has_no_message_in_progress() -> None:
+    """protocol.md 1.4: `message` came with 2025-03-26."""
+    session = opened("2024-11-05")
+    asked = call(session, 1, _meta={"progressToken": 1})
+    assert "message" not in (session.progress(asked.number, 1, "Waiting") or "message")
+
+
+def test_without_a_usable_token_there_is_no_progress() -> None:
+    """MUST only reference tokens that were given."""
+    session = opened()
+    for meta in ({}, {"progressToken": None}, {"progressToken": 1.5}, {"progressToken": True}):
+        asked = call(session, f"{meta}", _meta=meta)
+        assert session.progress(asked.number, 1, "Waiting") is None
+
+
+def test_a_held_request_comes_back_as_the_same_exchange() -> None:
+    """design.md 7, hosts.md 5.3: input_required with requestState only; the repeat has a new id."""
+    session = Session()
+    asked = call(session, 1, _meta=MODERN)
+    held = json.loads(session.hold(asked.number, "secret") or "")
+    assert held == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {"resultType": "input_required", "requestState": "secret"},
+    }
+    assert session.hold(asked.number, "again") is None
+    assert isinstance(session.reply(asked.number, SUNNY, Form.RESULT), Parked)
+    (event,) = session.receive(
+        line("tools/call", 2, name="t", arguments={}, requestState="secret", _meta=MODERN)
+    )
+    assert isinstance(event, RequestRepeated)
+    assert event.exchange.number == asked.number
+    assert (event.exchange.id.token, event.exchange.legs) == ("2", 1)
+    sent = session.reply(asked.number, "sunny", Form.TEXT)
+    assert isinstance(sent, Sent)
+    assert json.loads(sent.line or "")["id"] == 2
+
+
+def test_only_modern_calls_can_be_held() -> None:
+    """hosts.md 4: in a 2025 session every client fails on input_required."""
+    assert opened().hold(1, "x") is None
+    session = opened()
+    assert session.hold(call(session, 1).number, "x") is None
+    modern = Session()
+    assert modern.hold(arrived(modern, "tools/list", 1, _meta=MODERN).number, "x") is None
+
+
+def test_a_client_that_does_not_repeat_is_given_up() -> None:
+    """The exchange is abandoned; only a parked one can be."""
+    session = Session()
+    asked = call(session, 1, _meta=MODERN)
+    assert session.went_quiet(asked.number) is None
+    session.hold(asked.number, "secret")
+    quiet = session.went_quiet(asked.number)
+    assert quiet is not None
+    assert quiet.state is State.ABANDONED
+
+
+def test_an_answer_to_a_question_back_names_the_exchange_it_continues() -> None:
+    """protocol.md 1.7: the bridge ties old and new id together by requestState."""
+    session = Session()
+    meta = {**MODERN, "io.modelcontextprotocol/clientCapabilities": {"roots": {}}}
+    asked = call(session, 1, _meta=meta)
+    question = {
+        "resultType": "input_required",
+        "inputRequests": {"r": {"method": "roots/list"}},
+        "requestState": "q1",
+    }
+    assert isinstance(session.reply(asked.number, json.dumps(question), Form.RESULT), Sent)
+    again = call(session, 2, requestState="q1", inputResponses={"r": {"roots": []}}, _meta=meta)
+    assert again.continues == asked.number
+    assert again.number != asked.number
+
+
+def test_a_subscription_is_acknowledged_with_what_is_offered() -> None:
+    """protocol.md 1.7: the honoured subset, with the request's id in its JSON type."""
+    session = Session()
+    discover = arrived(session, "server/discover", 0, _meta=MODERN)
+    result = {
+        "resultType": "complete",
+        "supportedVersions": ["2026-07-28"],
+        "capabilities": {"tools": {"listChanged": True}},
+        "ttlMs": 0,
+        "cacheScope": "private",
+    }
+    assert isinstance(session.reply(discover.number, json.dumps(result), Form.RESULT), Sent)
+    wanted = {"toolsListChanged": True, "promptsListChanged": True}
+    asked = arrived(session, "subscriptions/listen", "s-1", notifications=wanted, _meta=MODERN)
+    said = json.loads(session.acknowledge(asked.number) or "")
+    assert said["method"] == "notifications/subscriptions/acknowledged"
+    assert said["params"]["notifications"] == {"toolsListChanged": True}
+    assert said["params"]["_meta"] == {"io.modelcontextprotocol/subscriptionId": "s-1"}
+    assert session.acknowledge(discover.number) is None
+
+
+def test_the_end_abandons_what_waits() -> None:
+    """H21: nothing is written for it."""
+    session = opened()
+    asked = call(session, 1)
+    (ended,) = session.end()
+    assert (ended.number, ended.state) == (asked.number, State.ABANDONED)
+    assert isinstance(session.reply(asked.number, SUNNY, Form.RESULT), Late)
+
+
+# -- the other seat ------------------------------------------------------------------------------
+
+
+def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
+    """h11's test: what one seat writes the other one reads, and nothing is in anybody's way."""
+    client, server = Session(Role.CLIENT), Session()
+
+    def round_trip(text: str, result: str) -> ResponseArrived:
+        (asked,) = server.receive(text.encode())
+        assert isinstance(asked, RequestArrived)
+        sent = server.reply(asked.exchange.number, result, Form.RESULT)
+        assert isinstance(sent, Sent), sent
+        (answered,) = client.receive((sent.line or "").encode())
+        assert isinstance(answered, ResponseArrived)
+        assert answered.asked is not None
+        assert answered.problems == ()
+        return answered
+
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "c", "version": "1"},
+    }
+    offer = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "s", "version": "1"},
+    }
+    round_trip(client.ask("initialize", hello), json.dumps(offer))
+    assert client.negotiated == server.negotiated == "2025-06-18"
+    ready = client.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    assert ready.line is not None
+    server.receive(ready.line.encode())
+    assert server.known.initialized
+    tools = {"tools": [{"name": "dice", "inputSchema": {"type": "object"}}]}
+    round_trip(client.ask("tools/list"), json.dumps(tools))
+    assert set(client.known.tools or {}) == {"dice"}
+    said = round_trip(client.ask("tools/call", {"name": "dice", "arguments": {}}), SUNNY)
+    assert said.message.body["result"]["content"][0]["text"] == "sunny"
+    assert client.awaited == ()
+
+
+def test_swapped_answers_find_their_own_requests() -> None:
+    """G7: two requests in flight are never mixed up."""
+    client = Session(Role.CLIENT)
+    client.ask("tools/list")
+    client.ask("prompts/list", id="p")
+    (second,) = client.receive(b'{"jsonrpc":"2.0","id":"p","result":{"prompts":[]}}')
+    (first,) = client.receive(b'{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}')
+    assert isinstance(first, ResponseArrived)
+    assert isinstance(second, ResponseArrived)
+    assert first.asked is not None
+    assert second.asked is not None
+    assert (first.asked.method, second.asked.method) == ("tools/list", "prompts/list")
+
+
+def test_an_answer_to_nothing_and_an_error_without_id_are_shown_and_harmless() -> None:
+    """hosts.md 4: Codex and Copilot send an error without id to a server."""
+    session = opened()
+    for raw in (
+        b'{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request"}}',
+        b'{"jsonrpc":"2.0","id":42,"result":{}}',
+    ):
+        (event,) = session.receive(raw)
+        assert isinstance(event, ResponseArrived)
+        assert event.asked is None
+
+
+def test_the_server_seat_may_ask_what_the_client_offers() -> None:
+    """roots/list goes out, its answer comes back to it; the other seat sees a request."""
+    session = opened()
+    verdict = session.say('{"jsonrpc":"2.0","id":"h-1","method":"roots/list"}')
+    assert verdict.line is not None
+    assert [one.method for one in session.awaited] == ["roots/list"]
+    client = Session(Role.CLIENT)
+    (asked,) = client.receive(verdict.line.encode())
+    assert isinstance(asked, RequestArrived)
+    (event,) = session.receive(b'{"jsonrpc":"2.0","id":"h-1","result":{"roots":[]}}')
+    assert isinstance(event, ResponseArrived)
+    assert event.asked is not None
+    assert event.message.kind is Kind.RESULT
+
+
+# -- any order -----------------------------------------------------------------------------------
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["arrive", "answer", "broken", "anyway", "cancel", "noise"]),
+        st.integers(0, 4),
+    ),
+    max_size=40,
+)
+
+
+@given(steps)
+def test_in_any_order_each_request_is_answered_at_most_once(
+    plan: list[tuple[str, int]],
+) -> None:
+    """Arrivals, answers, cancels in any order: one answer each, none after a cancel."""
+    session = opened()
+    written: list[int] = []
+    cancelled: set[int] = set()
+    for count, (what, which) in enumerate(plan):
+        pending = session.pending
+        chosen = pending[which % len(pending)] if pending else None
+        match what:
+            case "arrive":
+                call(session, f"r{count}")
+            case "noise":
+                session.receive(b"noise")
+            case "cancel" if chosen is not None:
+                session.receive(line("notifications/cancelled", requestId=chosen.id.value))
+                cancelled.add(chosen.number)
+            case "answer" | "broken" | "anyway":
+                number = chosen.number if chosen is not None else which
+                text = SUNNY if what == "answer" else "{broken"
+                outcome = session.reply(number, text, Form.RESULT, anyway=what == "anyway")
+                if isinstance(outcome, Sent):
+                    written.append(number)
+            case _:
+                pass
+    assert len(written) == len(set(written))
+    assert not cancelled & set(written)
+    left = {one.number for one in session.pending}
+    assert not left & (cancelled | set(written))
