@@ -134,7 +134,6 @@ class Wire:
         self._source = source
         self._sink = sink
         self._lines = Lines(longest)
-        # SimpleQueue, because its `put` may be called from a signal that interrupts a `get`.
         self._arrived: SimpleQueue[Incoming] = SimpleQueue()
         self._leaving: SimpleQueue[bytes | threading.Event] = SimpleQueue()
         self._read_bytes = 0  # written by the reading thread alone
@@ -205,7 +204,7 @@ class Wire:
         return done.wait(timeout) and not self._broken
 
     def wake(self, told: Told) -> None:
-        """Make `get` return this. May be called from a signal."""
+        """Make `get` return this. May be called from any thread."""
         self._arrived.put(told)
 
     @property
@@ -239,7 +238,6 @@ class Wire:
     # -- the two threads ----------------------------------------------------------------------
 
     def _read(self) -> None:
-        _leave_signals_to_the_loop()
         while chunk := self._chunk():
             for line in self._lines.feed(chunk):
                 self._arrive(line)
@@ -267,7 +265,6 @@ class Wire:
                 return b""
 
     def _write(self) -> None:
-        _leave_signals_to_the_loop()
         while True:
             item = self._leaving.get()
             if isinstance(item, threading.Event):
@@ -318,12 +315,6 @@ def _ends_a_server() -> list[signal.Signals]:
     return [getattr(signal, name) for name in names if hasattr(signal, name)]
 
 
-def _leave_signals_to_the_loop() -> None:
-    """Block signals in this thread, so that the kernel interrupts the loop's wait with them."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, _ends_a_server())
-
-
 def _wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | None = None) -> bool:
     """Wait until a descriptor can go on, or has an error to tell. Says whether it can."""
     if not hasattr(select, "poll"):  # pragma: no cover - Windows has no non-blocking pipes
@@ -338,24 +329,41 @@ class Stop:
 
     Hosts send SIGINT, SIGTERM or both; a terminal that closes sends SIGHUP, which stays ignored
     where it was (`nohup`). `undo` brings the former state back.
+
+    A handler in Python would not do: it runs in the main thread, which does not notice a signal
+    that arrives just before it begins to wait. So the interpreter writes the number of each signal
+    into a pipe, and a thread reads it there.
     """
 
     def __init__(self, wake: Callable[[Told], object]) -> None:
-        """Install the handlers. Only the main thread may."""
+        """Begin to listen. Only the main thread may."""
         self._wake = wake
         self._before: dict[int, _Reaction] = {}
         for number in _ends_a_server():
             if number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN:
                 continue
-            self._before[number] = signal.signal(number, self._told)
+            self._before[number] = signal.signal(number, _leave_it_to_the_pipe)
+        reader, self._writer = os.pipe()
+        if os.name != "nt":  # there it need not be, and cannot
+            os.set_blocking(self._writer, False)
+        self._writer_before = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        listen = threading.Thread(
+            target=self._listen, args=(reader,), name="wire-signals", daemon=True
+        )
+        listen.start()
 
     def undo(self) -> None:
-        """Give the signals back to whoever had them."""
+        """Give the signals back to whoever had them. A second time changes nothing."""
+        if self._writer < 0:
+            return
+        signal.set_wakeup_fd(self._writer_before)
         for number, before in self._before.items():
             signal.signal(number, before)
-        self._before.clear()
+        os.close(self._writer)
+        self._writer = -1
 
     def __enter__(self) -> Self:
+        """Listen as long as the context lasts."""
         return self
 
     def __exit__(
@@ -364,10 +372,19 @@ class Stop:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        """Give the signals back."""
         self.undo()
 
-    def _told(self, number: int, _frame: FrameType | None) -> None:
-        self._wake(Told(number))
+    def _listen(self, reader: int) -> None:
+        while numbers := os.read(reader, 64):
+            for number in numbers:
+                if number in self._before:
+                    self._wake(Told(number))
+        os.close(reader)
+
+
+def _leave_it_to_the_pipe(_number: int, _frame: FrameType | None) -> None:
+    """Stand in for the default reaction, which would end the process on the spot."""
 
 
 class Stderr:
