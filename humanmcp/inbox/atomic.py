@@ -8,10 +8,11 @@ Knows nothing of what is in the files.
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import stat
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.inbox.contract import StoreError
@@ -19,6 +20,8 @@ from humanmcp.inbox.contract import StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+_log = logging.getLogger(__name__)
 
 LARGEST: Final = 256 * 1024 * 1024
 """Bytes that are read of one file at most: a wire line of 64 MiB fits with everything around it."""
@@ -111,10 +114,16 @@ def write_new(path: Path, content: bytes, *, durable: bool) -> Signature:
         found = os.fstat(descriptor)
     except BaseException:
         os.close(descriptor)
-        path.unlink(missing_ok=True)
+        drop(path)
         raise
     os.close(descriptor)
     return Signature(found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def drop(written: Path) -> None:
+    """Remove a temporary file. Where that fails it stays: the deed itself is done."""
+    with suppress(OSError):
+        written.unlink()
 
 
 def replace_file(temporary: Path, path: Path, content: bytes, *, durable: bool) -> Signature:
@@ -127,7 +136,7 @@ def replace_file(temporary: Path, path: Path, content: bytes, *, durable: bool) 
     try:
         move(written, path)
     except BaseException:
-        written.unlink(missing_ok=True)
+        drop(written)
         raise
     if durable:
         sync_folder(path.parent)
@@ -177,14 +186,22 @@ def move(source: Path, target: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut. A folder that is gone needs none."""
+    """Make the names in a folder survive a power cut, as far as the disk can.
+
+    The file is there already and others act on it: an error here does not take that back.
+    """
     if os.name == "nt":  # pragma: no cover - Windows keeps names in its journal
         return
     try:
         descriptor = os.open(folder, os.O_RDONLY | _FLAGS)
     except FileNotFoundError:  # the exchange was closed and moved meanwhile
         return
+    except OSError as error:
+        _log.warning("%s: its names may not survive a power cut: %s", folder, error)
+        return
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        _log.warning("%s: its names may not survive a power cut: %s", folder, error)
     finally:
         os.close(descriptor)

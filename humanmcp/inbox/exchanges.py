@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import (
     Signature,
+    drop,
     move,
     publish_first,
     read_file,
@@ -163,9 +164,9 @@ class SessionFolder:
             if not publish_first(written, path / layout.DRAFT):
                 self.keep(path, text)
         finally:
-            written.unlink(missing_ok=True)
+            drop(written)
         self._keep_other(path, _read_draft_file(taken_away), text)
-        taken_away.unlink(missing_ok=True)
+        drop(taken_away)
 
     def _keep_other(self, path: Path, draft: Draft | None, text: Draft) -> None:
         if draft is not None and draft.touched and draft.text != text.text:
@@ -223,7 +224,7 @@ class SessionFolder:
         try:
             winner = self.follow(number, partial(_publish, written))
         finally:
-            written.unlink(missing_ok=True)
+            drop(written)
         if winner is not None:
             lost = records.draft_of(reply)
             self.follow(number, lambda _, path: self.keep(path, lost))
@@ -241,7 +242,7 @@ class SessionFolder:
             while not publish_first(written, path / layout.KEPT.format(number)):
                 number += 1
         finally:
-            written.unlink(missing_ok=True)
+            drop(written)
 
 
 def _fill(folder: Path, item: Item) -> Signature | None:

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import layout, records
-from humanmcp.inbox.atomic import publish_first, read_file, replace_file, write_temporary
+from humanmcp.inbox.atomic import drop, publish_first, read_file, replace_file, write_temporary
 from humanmcp.inbox.contract import Reply, UnknownItemError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Outbox:
             ):
                 number += 1
         finally:
-            written.unlink(missing_ok=True)
+            drop(written)
         return layout.exchange_name(number)
 
     def refused(self, ticket: str) -> tuple[Problem, ...] | None:

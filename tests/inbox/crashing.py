@@ -1,0 +1,84 @@
+"""Let a process die, or its disk fail, at each single call that changes the file system.
+
+A killed process runs none of its cleaning up, so from the chosen call on every call fails.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+from unittest.mock import patch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CALLS: Final = ("write", "replace", "rename", "link", "unlink", "mkdir", "rmdir", "fsync")
+SYNCS: Final = ("humanmcp.inbox.atomic.fdatasync", "humanmcp.inbox.transcripts.fdatasync")
+
+
+class Crash(BaseException):
+    """The process was killed here."""
+
+
+class Countdown:
+    """Counts calls, and fails at one of them: from there on always, or just there."""
+
+    def __init__(self, at: int, failure: Callable[[], BaseException], *, once: bool) -> None:
+        """Fail at call number `at`, counted from 1."""
+        self.at = at
+        self.failure = failure
+        self.once = once
+        self.count = 0
+
+    def wrap(self, call: Callable[..., object]) -> Callable[..., object]:
+        """Count the calls of a function."""
+
+        def counted(*args: object, **options: object) -> object:
+            self.count += 1
+            if self.count == self.at or (self.count > self.at and not self.once):
+                raise self.failure()
+            return call(*args, **options)
+
+        return counted
+
+    @property
+    def happened(self) -> bool:
+        """Say whether the call was reached."""
+        return self.count >= self.at
+
+
+@contextmanager
+def _counting(countdown: Countdown) -> Iterator[Countdown]:
+    wanted = {f"os.{name}": getattr(os, name) for name in CALLS}
+    wanted |= dict.fromkeys(SYNCS, os.fdatasync if hasattr(os, "fdatasync") else os.fsync)
+    patches = [patch(name, countdown.wrap(call)) for name, call in wanted.items()]
+    for one in patches:
+        one.start()
+    try:
+        yield countdown
+    finally:
+        for one in patches:
+            one.stop()
+
+
+@contextmanager
+def killed_at(call: int) -> Iterator[Countdown]:
+    """Kill the process at its n-th call that changes something. It is dead from there on."""
+    with _counting(Countdown(call, Crash, once=False)) as countdown:
+        try:
+            yield countdown
+        except Crash:
+            return
+
+
+@contextmanager
+def failing_at(call: int, number: int = errno.ENOSPC) -> Iterator[Countdown]:
+    """Fail the n-th call that changes something, and no other one."""
+
+    def failure() -> OSError:
+        return OSError(number, os.strerror(number))
+
+    with _counting(Countdown(call, failure, once=True)) as countdown:
+        yield countdown

@@ -1,0 +1,261 @@
+"""Killed, or with a full disk, at any call: nothing is lost and nothing is half there."""
+
+from __future__ import annotations
+
+import errno
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import pytest
+
+from humanmcp.inbox.contract import (
+    Answer,
+    Draft,
+    Inbox,
+    Item,
+    Key,
+    Reply,
+    SessionFacts,
+    StoreError,
+    TakenError,
+    UnknownItemError,
+)
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.exchange import State
+from tests.inbox.contract import AT, HINT, frame_of, item_of
+from tests.inbox.crashing import failing_at, killed_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+MORE_CALLS_THAN_ANY: Final = 80
+LOST: Final = Reply("lost", by="Bo")
+
+
+class Scene(NamedTuple):
+    """A stub and a desk at one exchange. Somebody has typed `typed`."""
+
+    home: Path
+    stub: FolderInbox
+    desk: FolderInbox
+    key: Key
+
+    def fresh(self) -> FolderInbox:
+        """Look at it as a process that was started afterwards."""
+        return FolderInbox(self.home)
+
+
+def scene_in(home: Path) -> Scene:
+    """Deliver one exchange and type something."""
+    stub, desk = FolderInbox(home), FolderInbox(home)
+    key = Key(stub.begin(SessionFacts("", AT)), 1)
+    stub.deliver(item_of(key.session))
+    desk.save(key, Draft("typed", touched=True))
+    return Scene(home, stub, desk, key)
+
+
+def with_reply(scene: Scene) -> None:
+    """Send a reply and let the stub take it."""
+    scene.desk.send(scene.key, Reply("sent"))
+    scene.stub.take(scene.key.session)
+
+
+def lose(scene: Scene) -> None:
+    """Send a reply when somebody was first."""
+    with pytest.raises(TakenError):
+        scene.desk.send(scene.key, LOST)
+
+
+def texts(item: Item) -> set[str]:
+    """Collect everything that people have typed for an exchange and that can still be read."""
+    drafts = [item.draft, item.reply, *item.kept]
+    return {draft.text for draft in drafts if draft is not None}
+
+
+def nothing(_: Scene) -> None:
+    """Prepare nothing more."""
+
+
+class Deed(NamedTuple):
+    """Something a process does: what must be there before, and what must not be lost by it."""
+
+    before: Callable[[Scene], None]
+    act: Callable[[Scene], object]
+    typed: frozenset[str]
+    """Acknowledged before: must be readable whatever happens."""
+
+
+DEEDS: Final = {
+    "deliver": Deed(
+        nothing,
+        lambda scene: scene.stub.deliver(item_of(scene.key.session, 2)),
+        frozenset({"typed"}),
+    ),
+    "update": Deed(
+        nothing,
+        lambda scene: scene.stub.update(scene.key, line="{}", id="2", waiting=item_of("").waiting),
+        frozenset({"typed"}),
+    ),
+    "save": Deed(
+        nothing,
+        lambda scene: scene.desk.save(scene.key, Draft("typed", touched=True, by="again")),
+        frozenset({"typed"}),
+    ),
+    "send": Deed(
+        nothing, lambda scene: scene.desk.send(scene.key, Reply("sent")), frozenset({"typed"})
+    ),
+    "lose": Deed(with_reply, lose, frozenset({"typed", "sent"})),
+    "refuse": Deed(
+        with_reply,
+        lambda scene: scene.stub.refuse(scene.key, [HINT]),
+        frozenset({"typed", "sent"}),
+    ),
+    "answer": Deed(
+        with_reply,
+        lambda scene: scene.stub.close(scene.key, State.ANSWERED, Answer("{}", "desk", AT)),
+        frozenset({"typed", "sent"}),
+    ),
+    "cancel an untaken reply": Deed(
+        lambda scene: scene.desk.send(scene.key, Reply("sent")),
+        lambda scene: scene.stub.close(scene.key, State.CANCELLED, reason="late"),
+        frozenset({"typed", "sent"}),
+    ),
+    "end": Deed(
+        lambda scene: scene.desk.send(scene.key, Reply("sent")),
+        lambda scene: scene.stub.end(scene.key.session),
+        frozenset({"typed", "sent"}),
+    ),
+    "say": Deed(
+        nothing,
+        lambda scene: scene.desk.say(scene.key.session, Reply("said")),
+        frozenset({"typed"}),
+    ),
+    "record": Deed(
+        nothing,
+        lambda scene: scene.stub.record(scene.key.session, frame_of(2, number=1)),
+        frozenset({"typed"}),
+    ),
+}
+
+
+def read_everything(inbox: Inbox, session: str) -> dict[int, Item]:
+    """Read all there is; each exchange must be in one place only."""
+    found: dict[int, Item] = {}
+    for state in State:
+        for item in inbox.items(session, state):
+            assert item.key.number not in found
+            found[item.key.number] = item
+    list(inbox.frames(session))
+    inbox.take(session)
+    inbox.drafts(session)
+    inbox.sayings(session)
+    inbox.sessions()
+    return found
+
+
+def each_call(deed: Deed, tmp_path: Path) -> Iterator[tuple[int, Scene]]:
+    """Set the scene again and again, with the number of the call that is to fail."""
+    for call in range(1, MORE_CALLS_THAN_ANY):
+        scene = scene_in(tmp_path / str(call))
+        scene.stub.record(scene.key.session, frame_of(1, number=1))
+        deed.before(scene)
+        yield call, scene
+    raise AssertionError(f"{deed.act} makes more than {MORE_CALLS_THAN_ANY} calls")
+
+
+@pytest.mark.parametrize("name", DEEDS)
+def test_a_process_may_be_killed_at_any_call(name: str, tmp_path: Path) -> None:
+    """Failure 1: whatever was acknowledged before can be read, and the deed can be done again."""
+    deed = DEEDS[name]
+    for call, scene in each_call(deed, tmp_path):
+        with killed_at(call) as countdown:
+            deed.act(scene)
+        found = read_everything(scene.fresh(), scene.key.session)
+        assert deed.typed <= texts(found[1]), f"killed at call {call}"
+        assert [frame.seq for frame in scene.fresh().frames(scene.key.session)][:1] == [1]
+        if not countdown.happened:
+            return
+
+
+@pytest.mark.parametrize("name", DEEDS)
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
+def test_a_disk_that_fails_at_any_call_is_reported(name: str, number: int, tmp_path: Path) -> None:
+    """Failures 7 and 8: a sentence instead of a traceback, and nothing is lost."""
+    deed = DEEDS[name]
+    for call, scene in each_call(deed, tmp_path):
+        with failing_at(call, number) as countdown:
+            error = failure_of(partial(deed.act, scene))
+        assert error is None or error.number == number
+        found = read_everything(scene.fresh(), scene.key.session)
+        assert deed.typed <= texts(found[1]), f"failed at call {call}"
+        if not countdown.happened:
+            return
+
+
+def failure_of(deed: Callable[[], object]) -> StoreError | None:
+    """Return what was reported, None when it worked."""
+    try:
+        deed()
+    except StoreError as error:
+        return error
+    return None
+
+
+def test_a_delivery_that_failed_is_seen_by_nobody_and_can_be_repeated(tmp_path: Path) -> None:
+    """Failure 7: no part of it stays behind, not even a temporary file."""
+    for call in range(1, MORE_CALLS_THAN_ANY):
+        scene = scene_in(tmp_path / str(call))
+        second = item_of(scene.key.session, 2)
+        with failing_at(call) as countdown:
+            error = failure_of(partial(scene.stub.deliver, second))
+        assert list((scene.stub.folder(scene.key.session) / "tmp").iterdir()) == []
+        if error is not None:
+            assert error.number == errno.ENOSPC
+            assert "the disk is full" in str(error)
+            with pytest.raises(UnknownItemError):
+                scene.desk.item(second.key)
+            scene.stub.deliver(second)
+        assert scene.desk.item(second.key) == second
+        if not countdown.happened:
+            return
+    raise AssertionError
+
+
+@pytest.mark.parametrize("name", ["save", "send", "lose", "refuse", "say"])
+def test_what_a_person_did_is_reported_as_failed_only_when_it_did(
+    name: str, tmp_path: Path
+) -> None:
+    """Failure 7: after an error nothing of it was done, without one all of it."""
+    for call, scene in each_call(DEEDS[name], tmp_path):
+        before = read_everything(scene.fresh(), scene.key.session)[1]
+        with failing_at(call) as countdown:
+            error = failure_of(partial(DEEDS[name].act, scene))
+        after = read_everything(scene.fresh(), scene.key.session)[1]
+        if name in ("save", "send") and error is not None:
+            assert after == before
+        if name == "send" and error is None:
+            assert after.reply == Reply("sent")
+        if name == "lose" and error is None:
+            assert "lost" in texts(after)
+        if name == "refuse" and error is None:
+            assert after.problems == (HINT,)
+        if not countdown.happened:
+            return
+
+
+def test_a_frame_that_could_not_be_written_leaves_the_transcript_as_it_was(
+    tmp_path: Path,
+) -> None:
+    """Failures 7 and 8: also after an fsync that failed, the next frames are all there."""
+    scene = scene_in(tmp_path)
+    session = scene.key.session
+    scene.stub.record(session, frame_of(1, number=1))
+    for call, number in ((1, errno.ENOSPC), (2, errno.EIO)):
+        with failing_at(call, number), pytest.raises(StoreError) as caught:
+            scene.stub.record(session, frame_of(2, number=1))
+        assert caught.value.number == number
+        assert [frame.seq for frame in scene.desk.frames(session)] == [1]
+    scene.stub.record(session, frame_of(2, number=1))
+    scene.stub.record(session, frame_of(3))
+    assert [frame.seq for frame in scene.desk.frames(session)] == [1, 2, 3]

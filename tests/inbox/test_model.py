@@ -1,0 +1,226 @@
+"""Any order of arrivals, drafts, replies, refusals, cancels and deaths, against a model of it."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
+
+from humanmcp.inbox.contract import Answer, Draft, Item, Key, Life, Reply, SessionFacts, TakenError
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.exchange import State
+from tests.inbox.contract import AT, HINT, item_of
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.problems import Problem
+
+Texts: TypeAlias = "st.SearchStrategy[str]"
+# Few different texts: equal ones must be told apart, and the same one may be typed twice.
+TEXTS: Texts = st.sampled_from(["", "a", "b", "東京", "a\n"])
+LAST = st.sampled_from([State.ANSWERED, State.CANCELLED, State.ABANDONED])
+
+
+@dataclass
+class ModelExchange:
+    """What an exchange must look like."""
+
+    draft: str = "starting text"
+    touched: bool = False
+    reply: str | None = None
+    taken: bool = False
+    kept: list[str] = field(default_factory=list)
+    problems: tuple[Problem, ...] = ()
+    state: State = State.PENDING
+
+    def keep(self, text: str) -> None:
+        """Keep a text unless it is kept already."""
+        if text not in self.kept:
+            self.kept.append(text)
+
+    def close(self, state: State) -> None:
+        """End; a reply that nobody took is kept."""
+        if self.state is not State.PENDING:
+            return
+        self.state = state
+        if self.reply is not None and not self.taken:
+            self.keep(self.reply)
+            self.reply = None
+
+
+@dataclass
+class ModelSession:
+    """What a session must look like, and the inbox of its process."""
+
+    stub: FolderInbox
+    life: Life = Life.OPEN
+    exchanges: dict[int, ModelExchange] = field(default_factory=dict)
+
+
+class InboxMachine(RuleBasedStateMachine):
+    """Drives the folder and a model side by side."""
+
+    sessions = Bundle("sessions")
+    keys = Bundle("keys")
+
+    def __init__(self) -> None:
+        """Start with an empty inbox and one desk."""
+        super().__init__()
+        self.place = tempfile.TemporaryDirectory()
+        self.home = Path(self.place.name) / "home"
+        self.desk = FolderInbox(self.home)
+        self.model: dict[str, ModelSession] = {}
+
+    def teardown(self) -> None:
+        """Let go of everything."""
+        for session in self.model.values():
+            for own in session.stub._own.values():
+                own.transcript.close()
+                own.lock.release()
+        self.place.cleanup()
+
+    def exchange(self, key: Key) -> ModelExchange:
+        """Return the model of an exchange."""
+        return self.model[key.session].exchanges[key.number]
+
+    # -- the stub -----------------------------------------------------------------------------
+
+    @rule(target=sessions)
+    def begin(self) -> str:
+        """Start a process."""
+        stub = FolderInbox(self.home)
+        name = stub.begin(SessionFacts("", AT))
+        self.model[name] = ModelSession(stub)
+        return name
+
+    @rule(target=keys, session=sessions)
+    def arrive(self, session: str) -> object:
+        """Deliver the next request."""
+        model = self.model[session]
+        if model.life is not Life.OPEN:
+            return multiple()
+        number = len(model.exchanges) + 1
+        model.stub.deliver(item_of(session, number))
+        model.exchanges[number] = ModelExchange()
+        return Key(session, number)
+
+    @rule(session=sessions)
+    def take(self, session: str) -> None:
+        """Take what is new, and nothing else."""
+        model = self.model[session]
+        if model.life is not Life.OPEN:
+            return
+        expected = {
+            number: exchange.reply
+            for number, exchange in model.exchanges.items()
+            if exchange.state is State.PENDING and exchange.reply is not None and not exchange.taken
+        }
+        found = model.stub.take(session)
+        assert {key.number: reply.text for key, reply in found} == expected
+        assert len(found) == len(expected)
+        for number in expected:
+            model.exchanges[number].taken = True
+
+    @rule(key=keys)
+    def refuse(self, key: Key) -> None:
+        """Give back a reply that was taken."""
+        model, exchange = self.model[key.session], self.exchange(key)
+        if model.life is not Life.OPEN or exchange.state is not State.PENDING:
+            return
+        if exchange.reply is None or not exchange.taken:
+            return
+        model.stub.refuse(key, [HINT])
+        if exchange.touched and exchange.draft != exchange.reply:
+            exchange.keep(exchange.draft)
+        exchange.draft, exchange.touched = exchange.reply, True
+        exchange.reply, exchange.taken, exchange.problems = None, False, (HINT,)
+
+    @rule(key=keys, state=LAST)
+    def close(self, key: Key, state: State) -> None:
+        """End an exchange, or try to end it again."""
+        model = self.model[key.session]
+        if model.life is not Life.OPEN:
+            return
+        answer = Answer("{}", "desk", AT) if state is State.ANSWERED else None
+        model.stub.close(key, state, answer)
+        self.exchange(key).close(state)
+
+    @rule(session=sessions)
+    def end(self, session: str) -> None:
+        """End in order."""
+        model = self.model[session]
+        if model.life is not Life.OPEN:
+            return
+        model.stub.end(session)
+        model.life = Life.CLOSED
+        for exchange in model.exchanges.values():
+            exchange.close(State.ABANDONED)
+
+    @rule(session=sessions)
+    def kill(self, session: str) -> None:
+        """Let the process die."""
+        model = self.model[session]
+        if model.life is not Life.OPEN:
+            return
+        model.stub._own[session].lock.release()
+        model.life = Life.GONE
+
+    # -- the desks ----------------------------------------------------------------------------
+
+    @rule(key=keys, text=TEXTS)
+    def save(self, key: Key, text: str) -> None:
+        """Type, whatever the state."""
+        self.desk.save(key, Draft(text, touched=True))
+        exchange = self.exchange(key)
+        exchange.draft, exchange.touched = text, True
+
+    @rule(key=keys, text=TEXTS)
+    def send(self, key: Key, text: str) -> None:
+        """Send, from a desk that was opened just now."""
+        exchange = self.exchange(key)
+        first = exchange.state is State.PENDING and exchange.reply is None
+        try:
+            FolderInbox(self.home).send(key, Reply(text))
+        except TakenError:
+            assert not first
+            exchange.keep(text)
+        else:
+            assert first
+            exchange.reply = text
+
+    @rule()
+    def restart_the_desk(self) -> None:
+        """The desk remembers nothing; the folder does."""
+        self.desk = FolderInbox(self.home)
+
+    @invariant()
+    def the_folder_is_as_the_model_says(self) -> None:
+        """Compare everything that a desk can see."""
+        assert {facts.name: facts.life for facts in self.desk.sessions()} == {
+            name: session.life for name, session in self.model.items()
+        }
+        for name, session in self.model.items():
+            found = [item for state in State for item in self.desk.items(name, state)]
+            assert {item.key.number for item in found} == set(session.exchanges)
+            for item in found:
+                self.compare(item, session.exchanges[item.key.number])
+
+    def compare(self, item: Item, model: ModelExchange) -> None:
+        """Compare one exchange."""
+        assert item.state is model.state
+        assert item.draft is not None
+        assert (item.draft.text, item.draft.touched) == (model.draft, model.touched)
+        assert (item.reply.text if item.reply else None) == model.reply
+        assert sorted(draft.text for draft in item.kept) == sorted(model.kept)
+        assert item.problems == model.problems
+        assert item == self.desk.item(item.key)
+
+
+TestInboxModel = InboxMachine.TestCase
+TestInboxModel.settings = settings(
+    max_examples=40, stateful_step_count=40, deadline=None, print_blob=True
+)
