@@ -1,0 +1,318 @@
+"""`humanmcp config HOST`: print the entry for a host's configuration, write it, or take it out.
+
+Paths are absolute and settings are arguments: hosts start servers in any folder, without the
+shell's PATH and with an environment of six variables.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import REFUSED, StopError
+from humanmcp.settings import PREFIX, Settings, add_flags
+from humanmcp.setup import config_file, tables
+from humanmcp.setup.config_file import ConfigError
+from humanmcp.setup.hosts import (
+    BY_NAME,
+    DEFAULT_NAME,
+    WAIT_CODES,
+    Command,
+    Format,
+    Host,
+    command_in,
+    entry,
+    install_link,
+    place,
+)
+from humanmcp.terminal import Painted, complain, say_json, say_raw
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+ROOM: Final = "config"
+DEFAULT_WAIT: Final = 600
+_PATHS: Final = ("home", "files", "book")
+_PASSED_ON: Final = (*_PATHS, "title", "client_limit", "lang")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What goes into which host's file."""
+
+    host: Host
+    name: str
+    path: Path
+    command: Command
+    entry: dict[str, Any]
+    language: str
+
+    def say(self, code: str, **fillings: object) -> str:
+        """Return a sentence of this command."""
+        return say(ROOM, code, self.language, **fillings)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    language = language_of()
+
+    def words(code: str, **fillings: object) -> str:
+        return say(ROOM, f"help {code}", language, **fillings)
+
+    parser.add_argument(
+        "host", metavar="HOST", choices=BY_NAME, help=words("host", hosts=", ".join(BY_NAME))
+    )
+    parser.add_argument("--name", default=DEFAULT_NAME, help=words("name"))
+    parser.add_argument("--path", metavar="FILE", help=words("path"))
+    act = parser.add_mutually_exclusive_group()
+    act.add_argument("--write", action="store_true", help=words("write"))
+    act.add_argument("--remove", action="store_true", help=words("remove"))
+    parser.add_argument(
+        "--wait", type=int, default=DEFAULT_WAIT, metavar="SECONDS", help=words("wait")
+    )
+    manner = parser.add_mutually_exclusive_group()
+    manner.add_argument("--by-hand", action="store_true", help=words("by hand"))
+    manner.add_argument("--auto", action="store_true", help=words("auto"))
+    parser.add_argument("--json", action="store_true", help=words("json"))
+    add_flags(parser, *_PASSED_ON)
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Print, write or remove an entry. Returns the exit status."""
+    language = language_of(settings.lang)
+    try:
+        wanted = _wanted(arguments, settings, language)
+        if arguments.remove:
+            return _remove(wanted, as_json=arguments.json)
+        if arguments.write:
+            return _write(wanted, as_json=arguments.json)
+        return _print(wanted, as_json=arguments.json)
+    except StopError as error:
+        complain(Painted(error.sentence(language), "yellow"))
+        return REFUSED
+
+
+# -- what goes in -----------------------------------------------------------------------------
+
+
+def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) -> Wanted:
+    host = BY_NAME[arguments.host]
+    given = {
+        name: getattr(settings, name)
+        for name in _PASSED_ON
+        if getattr(arguments, name) is not None or os.environ.get(PREFIX + name.upper())
+    }
+    if language != "en":
+        given["lang"] = language  # hosts strip LANG
+    if settings.book and "book" in given and not Path(settings.book).expanduser().is_file():
+        raise ConfigError("no book", path=settings.book)
+    manner = ["--by-hand"] if arguments.by_hand else ["--auto"] if arguments.auto else []
+    command = command_for(given, manner)
+    path = (
+        Path(arguments.path).expanduser().absolute()
+        if arguments.path
+        else place(host, sys.platform, Path.home(), os.environ, Path.cwd())
+    )
+    made = entry(host, command, max(0, arguments.wait))
+    return Wanted(host, arguments.name, path, command, made, language)
+
+
+def command_for(given: Mapping[str, Any], manner: list[str]) -> Command:
+    """Return the absolute command that starts `serve` with these settings as arguments."""
+    words = ["serve"]
+    for name, value in given.items():
+        written = str(Path(value).expanduser().absolute()) if name in _PATHS else str(value)
+        words += ["--" + name.replace("_", "-"), written]
+    starter = _starter()
+    return Command(starter[0], (*starter[1:], *words, *manner))
+
+
+def _starter() -> list[str]:
+    """Return the words that start humanmcp from anywhere, without a PATH."""
+    python = Path(sys.executable)
+    uvx = shutil.which("uvx")
+    if uvx and "uv" in python.parts and any(part.startswith("archive-") for part in python.parts):
+        return [str(Path(uvx).absolute()), "humanmcp"]  # uv's cache: gone when it is cleaned
+    script = python.parent / ("humanmcp.exe" if os.name == "nt" else "humanmcp")
+    if script.is_file() and os.access(script, os.X_OK):
+        return [str(script)]
+    return [str(python), "-m", "humanmcp"]
+
+
+def snippet(wanted: Wanted) -> str:
+    """Return what to paste."""
+    host = wanted.host
+    if host.format is Format.TOML:
+        return tables.toml_table(".".join(host.keys), wanted.name, wanted.entry)
+    if host.format is Format.YAML:
+        return tables.yaml_entry(".".join(host.keys), wanted.name, wanted.entry)
+    value: dict[str, Any] = {wanted.name: wanted.entry}
+    for key in reversed(host.keys):
+        value = {key: value}
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def shell_command(wanted: Wanted) -> str:
+    """Return the host's own command that adds the entry; "" when it has none."""
+    words = [wanted.command.command, *wanted.command.args]
+    match wanted.host.name:
+        case "claude-code" | "codex":
+            program = wanted.host.name.removesuffix("-code")
+            return shlex.join([program, "mcp", "add", wanted.name, "--", *words])
+        case "vscode":
+            plain = {"name": wanted.name, "command": words[0], "args": words[1:]}
+            return shlex.join(["code", "--add-mcp", json.dumps(plain, ensure_ascii=False)])
+        case _:
+            return ""
+
+
+# -- print, write, remove ---------------------------------------------------------------------
+
+
+def _print(wanted: Wanted, *, as_json: bool) -> int:
+    """Print the entry: the snippet alone to stdout, what is to be said about it to stderr."""
+    status, state = _state(wanted)
+    if as_json:
+        say_json(_as_json(wanted) | {"state": state})
+        return status
+    complain(wanted.say("where", label=wanted.host.label, path=wanted.path))
+    say_raw(snippet(wanted).removesuffix("\n"))
+    if state in ("there", "differs"):
+        complain(wanted.say(state, name=wanted.name))
+    code = "by hand only" if wanted.host.format is Format.YAML else "do it"
+    complain(wanted.say(code, host=wanted.host.name))
+    link, command = install_link(wanted.host, wanted.name, wanted.command), shell_command(wanted)
+    if link:
+        complain(wanted.say("link", link=link))
+    if command:
+        complain(wanted.say("shell", command=command))
+    _say_waiting(wanted)
+    return status
+
+
+def _state(wanted: Wanted) -> tuple[int, str]:
+    """Look whether the entry is in the host's file; say what is wrong with the file, if anything.
+
+    Returns the exit status, and "absent", "there", "differs" or "unreadable".
+    """
+    if wanted.host.format is Format.YAML:
+        return 0, "unknown"
+    try:
+        text = config_file.read(wanted.path)
+        value = config_file.parsed(text, wanted.host.format, wanted.path)
+        found = config_file.servers(value, wanted.host, wanted.path)
+    except ConfigError as error:
+        complain(Painted(error.sentence(wanted.language), "yellow"))
+        return REFUSED, "unreadable"
+    for name, one in found.items():
+        if isinstance(one, dict) and "url" in one and command_in(one) is None:
+            complain(Painted(wanted.say("remote", name=name), "dim"))
+    if wanted.name not in found:
+        return 0, "absent"
+    return 0, "there" if found[wanted.name] == wanted.entry else "differs"
+
+
+def _write(wanted: Wanted, *, as_json: bool) -> int:
+    try:
+        before, after = _changed(wanted)
+        kept = None if before == after else config_file.write(wanted.path, after)
+    except ConfigError as error:
+        return _refused(wanted, error, as_json=as_json)
+    if as_json:
+        say_json(_as_json(wanted) | _outcome(changed=before != after, kept=kept))
+        return 0
+    if before == after:
+        complain(wanted.say("unchanged", path=wanted.path))
+    else:
+        complain(Painted(wanted.say("written", path=wanted.path), "green"))
+        if kept:
+            complain(wanted.say("backup", backup=kept))
+        complain(wanted.say("restart", label=wanted.host.label))
+    _say_waiting(wanted)
+    return 0
+
+
+def _changed(wanted: Wanted) -> tuple[str, str]:
+    if wanted.host.format is Format.YAML:
+        raise ConfigError("no yaml")
+    text = config_file.read(wanted.path)
+    value = config_file.parsed(text, wanted.host.format, wanted.path)
+    there = config_file.servers(value, wanted.host, wanted.path).get(wanted.name)
+    if there is not None and not is_ours(there):
+        raise ConfigError("not ours", path=wanted.path, name=wanted.name)
+    after = config_file.with_entry(text, wanted.host, wanted.name, wanted.entry, wanted.path)
+    return text, after
+
+
+def is_ours(one: object) -> bool:
+    """Say whether an entry starts humanmcp."""
+    found = command_in(one)
+    if found is None:
+        return False
+    command, args = found
+    name = command.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
+    return name == "humanmcp" or "humanmcp" in args
+
+
+def _refused(wanted: Wanted, error: ConfigError, *, as_json: bool) -> int:
+    """Say why the file was left alone, and print what can be pasted instead."""
+    if as_json:
+        why = error.sentence(wanted.language)
+        say_json(_as_json(wanted) | _outcome(changed=False, kept=None) | {"why": why})
+        return REFUSED
+    complain(Painted(error.sentence(wanted.language), "yellow"))
+    say_raw(snippet(wanted).removesuffix("\n"))
+    return REFUSED
+
+
+def _remove(wanted: Wanted, *, as_json: bool) -> int:
+    if wanted.host.format is Format.YAML:
+        raise ConfigError("no yaml")
+    before = config_file.read(wanted.path)
+    after = config_file.without_entry(before, wanted.host, wanted.name, wanted.path)
+    kept = None
+    if before != after:
+        undone = config_file.undone(before, wanted.host, wanted.name, wanted.path)
+        after = after if undone is None else undone
+        kept = config_file.write(wanted.path, after) if after else config_file.delete(wanted.path)
+    if as_json:
+        say_json(_as_json(wanted) | _outcome(changed=before != after, kept=kept))
+    elif before == after:
+        complain(wanted.say("absent", path=wanted.path, name=wanted.name))
+    else:
+        code = "removed" if after else "deleted"
+        complain(Painted(wanted.say(code, path=wanted.path), "green"))
+        complain(wanted.say("backup", backup=kept))
+        complain(wanted.say("restart", label=wanted.host.label))
+    return 0
+
+
+def _say_waiting(wanted: Wanted) -> None:
+    complain(wanted.say(WAIT_CODES.get(wanted.host.name, "wait other")))
+
+
+def _outcome(*, changed: bool, kept: Path | None) -> dict[str, Any]:
+    return {"changed": changed, "backup": None if kept is None else str(kept)}
+
+
+def _as_json(wanted: Wanted) -> dict[str, Any]:
+    return {
+        "host": wanted.host.name,
+        "label": wanted.host.label,
+        "name": wanted.name,
+        "path": str(wanted.path),
+        "format": wanted.host.format.value,
+        "entry": wanted.entry,
+        "snippet": snippet(wanted),
+        "link": install_link(wanted.host, wanted.name, wanted.command),
+        "shell": shell_command(wanted),
+        "waiting": wanted.say(WAIT_CODES.get(wanted.host.name, "wait other")),
+    }

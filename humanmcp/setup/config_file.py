@@ -1,0 +1,256 @@
+"""A host's configuration file: read it, change the one entry in it, write it back with a backup.
+
+Nothing is written that was not read again and found to be the old content with that one change. A
+file that is not understood is left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+import tomllib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.locales.stop import StopError
+from humanmcp.setup import jsonc, tables
+from humanmcp.setup.hosts import Format, Host
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_BOM: Final = "\ufeff"
+_PRIVATE: Final = 0o600
+
+
+class ConfigError(StopError):
+    """A configuration file cannot be read, understood or changed."""
+
+    room = "config"
+
+
+def read(path: Path) -> str:
+    """Return the text of a configuration file, "" when there is none.
+
+    Raises:
+        ConfigError: it cannot be read, or is no UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError as error:
+        raise ConfigError("no utf-8", path=path, byte=error.start + 1) from error
+    except OSError as error:
+        raise ConfigError("unreadable", path=path, why=error.strerror or error) from error
+
+
+def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
+    """Return what a configuration says; an empty file says nothing.
+
+    Raises:
+        ConfigError: it is not in its format. The sentence names line, column and cause.
+    """
+    text = text.removeprefix(_BOM)
+    if not text.strip():
+        return {}
+    if form is Format.TOML:
+        return _parsed_toml(text, path)
+    if form is Format.JSON:
+        for oddity in jsonc.oddities(text):
+            raise ConfigError(
+                _ODD[oddity.kind, bool(oddity.after)],
+                path=path,
+                line=oddity.line,
+                column=oddity.column,
+                after=oddity.after,
+                closing=oddity.closing,
+            )
+    try:
+        value = json.loads(jsonc.plain(text))
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            "no json", path=path, line=error.lineno, column=error.colno, why=error.msg
+        ) from error
+    except RecursionError as error:
+        raise ConfigError("no json", path=path, line=1, column=1, why="too deep") from error
+    if not isinstance(value, dict):
+        raise ConfigError("no object", path=path)
+    return value
+
+
+_ODD: Final[Mapping[tuple[str, bool], str]] = {
+    ("comment", False): "comment",
+    ("comma", True): "comma after",
+    ("comma", False): "comma",
+}
+
+
+def servers(value: Mapping[str, Any], host: Host, path: Path) -> dict[str, Any]:
+    """Return the entries of all servers by name.
+
+    Raises:
+        ConfigError: something else stands in their place.
+    """
+    found: Any = value
+    for key in host.keys:
+        found = found.get(key, {})
+        if not isinstance(found, dict):
+            raise ConfigError("no place", path=path, key=key)
+    return dict(found)
+
+
+def with_entry(text: str, host: Host, name: str, entry: Mapping[str, Any], path: Path) -> str:
+    """Return the text with the entry set.
+
+    Raises:
+        ConfigError: the file is not understood.
+    """
+    before = parsed(text, host.format, path)
+    wanted = _set(before, host, name, entry, path)
+    if before == wanted:
+        return text
+    mark, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
+    if host.format is Format.TOML:
+        after = mark + tables.put_table(body, ".".join(host.keys), name, entry)
+    elif body.strip():
+        after = mark + jsonc.put(body, (*host.keys, name), dict(entry))
+    else:
+        after = jsonc.put("{}", (*host.keys, name), dict(entry)) + "\n"
+    return _proven(after, wanted, host, path)
+
+
+def without_entry(text: str, host: Host, name: str, path: Path) -> str:
+    """Return the text without the entry; unchanged when it is not there.
+
+    Raises:
+        ConfigError: the file is not understood.
+    """
+    before = parsed(text, host.format, path)
+    if name not in servers(before, host, path):
+        return text
+    mark, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
+    if host.format is Format.TOML:
+        after = tables.take_table(body, ".".join(host.keys), name)
+    else:
+        after = jsonc.take(body, (*host.keys, name))
+    return _proven(mark + after, _set(before, host, name, None, path), host, path)
+
+
+def write(path: Path, after: str) -> Path | None:
+    """Write a configuration, and return the backup of the old one; None when there was none.
+
+    The new text is complete before it takes the old one's place. A link is followed, so that a
+    configuration that is kept elsewhere stays kept there.
+
+    Raises:
+        ConfigError: it cannot be written. The old one is as it was.
+    """
+    real = path.resolve()
+    try:
+        kept = backup(real) if real.exists() else None
+        mode = real.stat().st_mode & 0o777 if kept else _PRIVATE
+        real.parent.mkdir(parents=True, exist_ok=True)
+        number, temporary = tempfile.mkstemp(prefix=real.name + ".", dir=real.parent)
+        try:
+            with os.fdopen(number, "wb") as stream:
+                stream.write(after.encode("utf-8"))
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.chmod(temporary, mode)  # noqa: PTH101 - a plain path string is at hand
+            os.replace(temporary, real)  # noqa: PTH105 - the same
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)  # noqa: PTH108 - the same
+            raise
+    except OSError as error:
+        raise ConfigError("unwritable", path=path, why=error.strerror or error) from error
+    return kept
+
+
+def backup(path: Path) -> Path:
+    """Copy a file beside itself under a name with the time in it, and return the copy's path."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+    copy = path.with_name(f"{path.name}.humanmcp-{stamp}.bak")
+    number = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
+    with os.fdopen(number, "wb") as stream:
+        stream.write(path.read_bytes())
+    return copy
+
+
+def undone(text: str, host: Host, name: str, path: Path) -> str | None:
+    """Return the text as it was before `with_entry` made it into this one; None when unknown.
+
+    That is the newest backup, or no file at all, if setting the same entry there gives this text.
+    So taking out what was put in leaves the file byte for byte as it was.
+    """
+    entry = servers(parsed(text, host.format, path), host, path).get(name)
+    kept = newest_backup(path)
+    if not isinstance(entry, dict):
+        return None
+    for before in ("" if kept is None else read(kept), ""):
+        with contextlib.suppress(ConfigError):
+            if with_entry(before, host, name, entry, path) == text:
+                return before
+    return None
+
+
+def delete(path: Path) -> Path:
+    """Delete a configuration file that has nothing left in it. Returns its backup.
+
+    Raises:
+        ConfigError: it cannot be deleted.
+    """
+    real = path.resolve()
+    try:
+        kept = backup(real)
+        real.unlink()
+    except OSError as error:
+        raise ConfigError("unwritable", path=path, why=error.strerror or error) from error
+    return kept
+
+
+def newest_backup(path: Path) -> Path | None:
+    """Return the newest backup of a file; None when there is none."""
+    real = path.resolve()
+    found = sorted(real.parent.glob(f"{real.name}.humanmcp-*.bak"))
+    return found[-1] if found else None
+
+
+def _parsed_toml(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError("no toml", path=path, why=error) from error
+
+
+def _set(
+    before: Mapping[str, Any], host: Host, name: str, entry: Mapping[str, Any] | None, path: Path
+) -> dict[str, Any]:
+    """Return the decoded configuration with the entry set (None: taken out)."""
+    entries = servers(before, host, path)
+    entries.pop(name, None) if entry is None else entries.update({name: dict(entry)})
+    changed: Any = entries
+    for depth in range(len(host.keys) - 1, -1, -1):
+        around: Any = before
+        for key in host.keys[:depth]:
+            around = around.get(key, {})
+        changed = {**around, host.keys[depth]: changed}
+    return dict(changed)
+
+
+def _proven(after: str, wanted: Mapping[str, Any], host: Host, path: Path) -> str:
+    """Return the new text if it says exactly what it should.
+
+    Raises:
+        ConfigError: it does not (the file is laid out in a way that is not understood).
+    """
+    found = parsed(after, host.format, path)
+    if not servers(found, host, path):  # an emptied table of TOML is gone altogether
+        found = _set(found, host, "", None, path)
+    if found != wanted:
+        raise ConfigError("not understood", path=path)
+    return after

@@ -1,0 +1,253 @@
+"""The hosts: where each keeps its servers, how an entry looks there, and how it waits longer.
+
+One table. The places are those of the hosts' own manuals; `~`, `%APPDATA%` and `.` (the folder of
+the project) are filled in by `place`. Knows no file.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlencode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+DEFAULT_NAME: Final = "humanmcp"
+
+
+class Format(enum.Enum):
+    """What a host's configuration is written in."""
+
+    JSON = "json"
+    JSONC = "jsonc"
+    """JSON with comments and trailing commas."""
+    TOML = "toml"
+    YAML = "yaml"
+
+
+class Shape(enum.Enum):
+    """How an entry looks."""
+
+    PLAIN = "plain"
+    """`command` and `args`."""
+    TYPED = "typed"
+    """The same with `"type": "stdio"`."""
+    COPILOT = "copilot"
+    """`"type": "local"`, and which tools may be used."""
+    OPENCODE = "opencode"
+    """`"type": "local"`, and command and arguments as one list."""
+    GOOSE = "goose"
+    """`cmd` instead of `command`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a host is to start: an absolute command and its arguments."""
+
+    command: str
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One host. `keys` lead to the object (or table) that holds its servers.
+
+    `places` are where its configuration stands, by `sys.platform`; "" stands for all others.
+    `wait_keys` are the members of an entry that make it wait longer, with what a second counts
+    there. The sentence on waiting is `config.wait NAME` in `locales/`, with `wait other` for all
+    that have none of their own.
+    """
+
+    name: str
+    label: str
+    keys: tuple[str, ...]
+    places: Mapping[str, str]
+    format: Format = Format.JSON
+    shape: Shape = Shape.PLAIN
+    wait_keys: Mapping[str, int] = field(default_factory=dict)
+    link: str = ""
+    """Which link installs an entry: "vscode", "cursor", "lm-studio" or "goose"."""
+
+
+_MCP_SERVERS: Final = ("mcpServers",)
+
+HOSTS: Final = (
+    Host(
+        "claude-desktop",
+        "Claude Desktop",
+        _MCP_SERVERS,
+        {
+            "darwin": "~/Library/Application Support/Claude/claude_desktop_config.json",
+            "win32": "%APPDATA%/Claude/claude_desktop_config.json",
+            "": "~/.config/Claude/claude_desktop_config.json",
+        },
+    ),
+    Host(
+        "claude-code",
+        "Claude Code",
+        _MCP_SERVERS,
+        {"": "./.mcp.json"},
+        shape=Shape.TYPED,
+        wait_keys={"timeout": 1000},
+    ),
+    Host(
+        "vscode",
+        "VS Code",
+        ("servers",),
+        {"": "./.vscode/mcp.json"},
+        format=Format.JSONC,
+        shape=Shape.TYPED,
+        link="vscode",
+    ),
+    Host("cursor", "Cursor", _MCP_SERVERS, {"": "~/.cursor/mcp.json"}, link="cursor"),
+    Host("windsurf", "Windsurf", _MCP_SERVERS, {"": "~/.codeium/windsurf/mcp_config.json"}),
+    Host("lm-studio", "LM Studio", _MCP_SERVERS, {"": "~/.lmstudio/mcp.json"}, link="lm-studio"),
+    Host(
+        "gemini-cli",
+        "Gemini CLI",
+        _MCP_SERVERS,
+        {"": "~/.gemini/settings.json"},
+        format=Format.JSONC,
+        wait_keys={"timeout": 1000},
+    ),
+    Host(
+        "codex",
+        "Codex",
+        ("mcp_servers",),
+        {"": "~/.codex/config.toml"},
+        format=Format.TOML,
+        wait_keys={"startup_timeout_sec": 1, "tool_timeout_sec": 1},
+    ),
+    Host(
+        "copilot-cli",
+        "Copilot CLI",
+        _MCP_SERVERS,
+        {"": "~/.copilot/mcp-config.json"},
+        shape=Shape.COPILOT,
+        wait_keys={"timeout": 1000},
+    ),
+    Host(
+        "opencode",
+        "opencode",
+        ("mcp",),
+        {"": "~/.config/opencode/opencode.json"},
+        format=Format.JSONC,
+        shape=Shape.OPENCODE,
+        wait_keys={"timeout": 1000},
+    ),
+    Host(
+        "qwen-code",
+        "Qwen Code",
+        _MCP_SERVERS,
+        {"": "~/.qwen/settings.json"},
+        format=Format.JSONC,
+        wait_keys={"timeout": 1000},
+    ),
+    Host(
+        "zed",
+        "Zed",
+        ("context_servers",),
+        {"win32": "%APPDATA%/Zed/settings.json", "": "~/.config/zed/settings.json"},
+        format=Format.JSONC,
+    ),
+    Host(
+        "goose",
+        "goose",
+        ("extensions",),
+        {
+            "win32": "%APPDATA%/Block/goose/config/config.yaml",
+            "": "~/.config/goose/config.yaml",
+        },
+        format=Format.YAML,
+        shape=Shape.GOOSE,
+        wait_keys={"timeout": 1},
+        link="goose",
+    ),
+    Host("mcphost", "mcphost", _MCP_SERVERS, {"": "~/.mcp.json"}),
+)
+"""Every host that `humanmcp config` knows."""
+
+BY_NAME: Final[Mapping[str, Host]] = {host.name: host for host in HOSTS}
+
+WAIT_CODES: Final = {
+    "gemini-cli": "wait timeout",
+    "copilot-cli": "wait timeout",
+    "opencode": "wait timeout",
+    "qwen-code": "wait timeout",
+    "goose": "wait timeout",
+    "claude-code": "wait claude-code",
+    "codex": "wait codex",
+    "claude-desktop": "wait claude-desktop",
+    "vscode": "wait vscode",
+}
+"""The code of the sentence on what a host's user can set to wait longer."""
+
+
+def place(
+    host: Host, platform: str, home: Path, environment: Mapping[str, str], project: Path
+) -> Path:
+    """Return where a host keeps its servers on this machine."""
+    written = host.places.get(platform, host.places[""])
+    if written.startswith("~/"):
+        return home / written.removeprefix("~/")
+    if written.startswith("./"):
+        return project / written.removeprefix("./")
+    roaming = environment.get("APPDATA") or str(home / "AppData" / "Roaming")
+    return Path(roaming) / written.removeprefix("%APPDATA%/")
+
+
+def entry(host: Host, command: Command, wait: int) -> dict[str, Any]:
+    """Return the entry for a command. `wait` are the seconds that a call may take, 0 for unset."""
+    args = list(command.args)
+    made: dict[str, Any]
+    match host.shape:
+        case Shape.PLAIN:
+            made = {"command": command.command, "args": args}
+        case Shape.TYPED:
+            made = {"type": "stdio", "command": command.command, "args": args}
+        case Shape.COPILOT:
+            made = {"type": "local", "command": command.command, "args": args, "tools": ["*"]}
+        case Shape.OPENCODE:
+            made = {"type": "local", "command": [command.command, *args], "enabled": True}
+        case Shape.GOOSE:
+            made = {"type": "stdio", "enabled": True, "cmd": command.command, "args": args}
+    return made | {key: wait * second for key, second in host.wait_keys.items() if wait}
+
+
+def command_in(entry: object) -> tuple[str, Sequence[str]] | None:
+    """Return the command and arguments of an entry in any host's shape; None when it has none."""
+    if not isinstance(entry, dict):
+        return None
+    command = entry.get("command", entry.get("cmd"))
+    args = entry.get("args", [])
+    if isinstance(command, list):
+        command, args = (command[0] if command else ""), command[1:]
+    if not isinstance(command, str) or not isinstance(args, list):
+        return None
+    return command, [word for word in args if isinstance(word, str)]
+
+
+def install_link(host: Host, name: str, command: Command) -> str:
+    """Return a link that installs the entry with one click; "" where a host has none."""
+    plain: dict[str, Any] = {"command": command.command, "args": list(command.args)}
+    packed = base64.b64encode(json.dumps(plain, separators=(",", ":")).encode()).decode()
+    match host.link:
+        case "vscode":
+            named = json.dumps({"name": name, **plain}, separators=(",", ":"))
+            return "vscode:mcp/install?" + quote(named, safe="")
+        case "cursor":
+            return "cursor://anysphere.cursor-deeplink/mcp/install?" + urlencode(
+                {"name": name, "config": packed}
+            )
+        case "lm-studio":
+            return "lmstudio://add_mcp?" + urlencode({"name": name, "config": packed})
+        case "goose":
+            words = [("cmd", command.command), *(("arg", word) for word in command.args)]
+            return "goose://extension?" + urlencode([*words, ("id", name), ("name", name)])
+        case _:
+            return ""

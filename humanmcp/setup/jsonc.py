@@ -1,0 +1,219 @@
+"""Read JSON that has comments and trailing commas in it, and edit one member of it in place.
+
+`plain` blanks out what is no JSON, character by character: every offset stays what it was. So an
+edit is made in the person's own text, which keeps its comments, its order and its indentation.
+Knows no file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.protocol.messages import members, skip_space
+from humanmcp.protocol.problems import Edit, Fix, line_and_column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_STRING: Final = r'"(?:[^"\\\n]|\\.)*"'
+_STRING_OR_COMMENT: Final = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_STRING_OR_COMMA: Final = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
+_NO_LINE_END: Final = re.compile(r"[^\r\n]")
+_SPACE: Final = re.compile(r"[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """Something that JSON does not have: "comment" or "comma" (a trailing one), and where.
+
+    `after` is the name of the member that a trailing comma follows, "" when it follows an item;
+    `closing` is the line of the bracket that comes next.
+    """
+
+    kind: str
+    line: int
+    column: int
+    after: str = ""
+    closing: int = 0
+
+
+class _Member(NamedTuple):
+    name: str
+    start: int
+    """Where its name begins."""
+    value: int
+    end: int
+
+
+def plain(text: str) -> str:
+    """Return `text` with spaces in the place of comments and trailing commas."""
+    return _STRING_OR_COMMA.sub(lambda found: found[1] or " ", _without_comments(text))
+
+
+def oddities(text: str) -> list[Oddity]:
+    """List what keeps a text from being JSON although it can be read, in order."""
+    bare = _without_comments(text)
+    ends = _names_by_end(plain(text))
+    found = [
+        Oddity("comment", *line_and_column(text, match.start()))
+        for match in _STRING_OR_COMMENT.finditer(text)
+        if match[1] is None
+    ]
+    for match in _STRING_OR_COMMA.finditer(bare):
+        if match[1] is None:
+            name = ends.get(len(bare[: match.start()].rstrip()), "")
+            closing = line_and_column(text, skip_space(bare, match.end()))[0]
+            place = line_and_column(text, match.start())
+            found.append(Oddity("comma", *place, after=name, closing=closing))
+    return sorted(found, key=lambda oddity: (oddity.line, oddity.column))
+
+
+def put(text: str, path: Sequence[str], value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return `text` with the member at `path` set to `value`; what leads there is made if needed.
+
+    `text` must be an object, with or without comments and trailing commas.
+    """
+    clear = plain(text)
+    unit = _unit(clear)
+    span = _whole(clear)
+    for depth, name in enumerate(path):
+        found = _last(_members(clear, *span), name)
+        if found is None:
+            for missing in reversed(path[depth + 1 :]):
+                value = {missing: value}
+            return _insert(text, span, f"{json.dumps(name, ensure_ascii=False)}: ", value)
+        span = found.value, found.end
+    dumped = _dumped(value, unit, _indent_of(clear, span[0]), _line_end(text))
+    return text[: span[0]] + dumped + text[span[1] :]
+
+
+def take(text: str, path: Sequence[str]) -> str:
+    """Return `text` without the member at `path`; unchanged when it is not there."""
+    clear = plain(text)
+    span = _whole(clear)
+    for name in path[:-1]:
+        found = _last(_members(clear, *span), name)
+        if found is None:
+            return text
+        span = found.value, found.end
+    return _remove(text, span, path[-1])
+
+
+# -- editing ----------------------------------------------------------------------------------
+
+
+def _insert(text: str, span: tuple[int, int], name: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Add a member at the end of the object at `span`, on a line of its own."""
+    clear, bare = plain(text), _without_comments(text)
+    unit, line_end = _unit(clear), _line_end(text)
+    inside = _members(clear, *span)
+    close = span[1] - 1
+    outer = _indent_of(clear, span[0])
+    own = _indent_of(clear, inside[0].start) if _on_own_line(clear, inside) else outer + unit
+    added = line_end + own + name + _dumped(value, unit, own, line_end)
+    # After the last comment of the object, so that it stays with the member that it follows.
+    last = len(text[:close].rstrip())
+    comma = ""
+    if inside and "," not in bare[inside[-1].end : last]:
+        comma = ","
+    end = inside[-1].end if inside else last
+    return text[:end] + comma + text[end:last] + added + line_end + outer + text[close:]
+
+
+def _remove(text: str, span: tuple[int, int], name: str) -> str:
+    """Take a member of the object at `span` out, with one comma and, if it can be, its lines."""
+    bare = _without_comments(text)
+    inside = _members(plain(text), *span)
+    gone = _last(inside, name)
+    if gone is None:
+        return text
+    at = inside.index(gone)
+    following = inside[at + 1].start if at + 1 < len(inside) else span[1]
+    comma = bare.find(",", gone.end, following)
+    start, end = gone.start, gone.end if comma < 0 else comma + 1
+    edits = []
+    if comma < 0 and at:
+        before = bare.index(",", inside[at - 1].end)
+        edits.append(Edit(before, before + 1, ""))
+    if len(inside) == 1 and not (text[span[0] + 1 : start] + text[end : span[1] - 1]).strip():
+        edits = [Edit(span[0], span[1], "{}")]
+    else:
+        edits.append(Edit(*_whole_lines(text, start, end), ""))
+    return Fix(tuple(edits)).apply(text)
+
+
+def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a span to whole lines when nothing else stands on them, else to the space after it."""
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end)
+    if line_end >= 0 and not (text[line_start:start] + text[end:line_end]).strip():
+        return line_start, line_end + 1
+    found = _SPACE.match(text, end)
+    return start, found.end() if found else end
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+def _without_comments(text: str) -> str:
+    return _STRING_OR_COMMENT.sub(lambda found: found[1] or _NO_LINE_END.sub(" ", found[0]), text)
+
+
+def _whole(clear: str) -> tuple[int, int]:
+    return skip_space(clear, 0), len(clear.rstrip())
+
+
+def _members(clear: str, start: int, end: int) -> list[_Member]:
+    found: list[_Member] = []
+    boundary = start + 1
+    for name, first, last in members(clear[start:end]):
+        found.append(_Member(name, clear.index('"', boundary), start + first, start + last))
+        boundary = start + last
+    return found
+
+
+def _last(inside: Sequence[_Member], name: str) -> _Member | None:
+    """Find a member. When its name appears twice the last one counts, as in every parser."""
+    return next((member for member in reversed(inside) if member.name == name), None)
+
+
+def _names_by_end(clear: str) -> dict[int, str]:
+    """Map the end of each member's value, however deep, to the member's name."""
+    found: dict[int, str] = {}
+    spans = [_whole(clear)]
+    while spans:
+        for member in _members(clear, *spans.pop()):
+            found[member.end] = member.name
+            spans.append((member.value, member.end))
+    return found
+
+
+def _on_own_line(clear: str, inside: Sequence[_Member]) -> bool:
+    """Say whether the members of an object stand one below the other."""
+    if not inside:
+        return False
+    return not clear[clear.rfind("\n", 0, inside[0].start) + 1 : inside[0].start].strip()
+
+
+def _indent_of(clear: str, at: int) -> str:
+    """Return the white space at the beginning of the line that holds `at`."""
+    found = _SPACE.match(clear, clear.rfind("\n", 0, at) + 1)
+    return found[0] if found else ""
+
+
+def _unit(clear: str) -> str:
+    """Return what one level is indented by: as the outermost members are, else two spaces."""
+    inside = _members(clear, *_whole(clear))
+    return (_indent_of(clear, inside[0].start) if _on_own_line(clear, inside) else "") or "  "
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _dumped(value: Any, unit: str, base: str, line_end: str) -> str:  # noqa: ANN401 - any JSON value
+    lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
+    return (line_end + base).join(lines)

@@ -1,0 +1,1 @@
+"""The person at a terminal: list what waits, read it, answer it, check an answer."""

@@ -1,0 +1,161 @@
+"""Which exchange a person means by `3`, `b/3` or `20261120T184907Z-4f2a/3`.
+
+A session gets a letter by the order in which the sessions of the inbox began: a, b, … z, aa, ab, …
+So a letter keeps its meaning when another session ends, and a number that was read from a list a
+minute ago never names somebody else's message.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from humanmcp.inbox.contract import Inbox, Item, Key, Life, SessionFacts, UnknownItemError
+from humanmcp.locales.stop import StopError
+from humanmcp.paths import home_folder
+from humanmcp.protocol.exchange import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from humanmcp.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """A session with its letter."""
+
+    letter: str
+    facts: SessionFacts
+
+    @property
+    def live(self) -> bool:
+        """Say whether it can still answer its client."""
+        return self.facts.life is Life.OPEN
+
+
+class ChoiceError(StopError):
+    """A person named no exchange, or more than one."""
+
+    room = "choose"
+
+
+def open_inbox(settings: Settings) -> Inbox:
+    """Open the inbox folder of these settings."""
+    # The import is here, so that `--help` and `check` do not pay for it.
+    from humanmcp.inbox.folder import FolderInbox  # noqa: PLC0415 - see above
+
+    return FolderInbox(home_folder(settings.home))
+
+
+def seats(inbox: Inbox) -> tuple[Seated, ...]:
+    """List every session with its letter, oldest first."""
+    oldest_first = sorted(inbox.sessions(), key=lambda facts: (facts.started, facts.name))
+    return tuple(Seated(letters(at), facts) for at, facts in enumerate(oldest_first))
+
+
+def letters(position: int) -> str:
+    """Count in letters, as the columns of a spreadsheet do: 0 is a, 25 is z, 26 is aa."""
+    text = ""
+    position += 1
+    while position:
+        position, place = divmod(position - 1, 26)
+        text = chr(ord("a") + place) + text
+    return text
+
+
+def label(seated: Seated, number: int, everybody: Iterable[Seated]) -> str:
+    """Return the shortest clear name of an exchange: `3`, or `b/3` beside other sessions."""
+    alone = seated.live and sum(one.live for one in everybody) == 1
+    return str(number) if alone else f"{seated.letter}/{number}"
+
+
+def choose(inbox: Inbox, wanted: str, *, pending_only: bool = False) -> tuple[Seated, Item]:
+    """Find the exchange that a person means; without a word, the only one that waits.
+
+    What waits comes first: a bare number names what is pending, else (for reading) what was.
+
+    Raises:
+        ChoiceError: there is none, or there are several.
+    """
+    everybody = seats(inbox)
+    name, slash, number = wanted.rpartition("/")
+    if not wanted:
+        return _the_only_one(inbox, everybody)
+    if not (number.isascii() and number.isdigit()):
+        raise ChoiceError("no number", wanted=wanted)
+    if slash:
+        return _in_session(inbox, _session(everybody, name, wanted), int(number), wanted)
+    live = [one for one in everybody if one.live]
+    found = _with_number(inbox, live, int(number), State.PENDING)
+    if not found and not pending_only:
+        found = _everywhere(inbox, live, int(number)) or _everywhere(inbox, everybody, int(number))
+    if not found and pending_only:
+        found = _everywhere(inbox, live, int(number))  # so that its state can be explained
+    if not found:
+        raise ChoiceError("unknown", wanted=wanted)
+    if len(found) > 1:
+        raise _several(wanted, number, [one for one, _ in found])
+    return found[0]
+
+
+def _the_only_one(inbox: Inbox, everybody: Sequence[Seated]) -> tuple[Seated, Item]:
+    waiting = [(one, item) for one in everybody if one.live for item in inbox.items(one.facts.name)]
+    if not waiting:
+        raise ChoiceError("nothing waits")
+    if len(waiting) > 1:
+        names = [label(one, item.key.number, everybody) for one, item in waiting]
+        raise ChoiceError("which", choices=", ".join(names))
+    return waiting[0]
+
+
+def _session(everybody: Sequence[Seated], name: str, wanted: str) -> Seated:
+    """Find a session by its letter, else by its name, its last four characters or a beginning."""
+    lowered = name.lower()
+    tests = (
+        lambda one: one.letter == lowered,
+        lambda one: name in (one.facts.name, one.facts.name.rpartition("-")[2]),
+        lambda one: bool(name) and one.facts.name.startswith(name),
+    )
+    for test in tests:
+        found = [one for one in everybody if test(one)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise _several(wanted, wanted.rpartition("/")[2], found)
+    live = ", ".join(one.letter for one in everybody if one.live)
+    raise ChoiceError("no session", wanted=name, choices=live or "-")
+
+
+def _several(wanted: str, number: str, found: Iterable[Seated]) -> ChoiceError:
+    choices = ", ".join(f"{one.letter}/{number}" for one in found)
+    return ChoiceError("several", wanted=wanted, choices=choices)
+
+
+def _in_session(inbox: Inbox, seated: Seated, number: int, wanted: str) -> tuple[Seated, Item]:
+    try:
+        return seated, inbox.item(Key(seated.facts.name, number))
+    except UnknownItemError as error:
+        raise ChoiceError("unknown", wanted=wanted) from error
+
+
+def _with_number(
+    inbox: Inbox, sessions: Iterable[Seated], number: int, state: State
+) -> list[tuple[Seated, Item]]:
+    return [
+        (one, item)
+        for one in sessions
+        for item in inbox.items(one.facts.name, state)
+        if item.key.number == number
+    ]
+
+
+def _everywhere(inbox: Inbox, sessions: Iterable[Seated], number: int) -> list[tuple[Seated, Item]]:
+    """Find a number whatever its state."""
+    found = []
+    for one in sessions:
+        try:
+            found.append((one, inbox.item(Key(one.facts.name, number))))
+        except UnknownItemError:
+            continue
+    return found

@@ -1,0 +1,188 @@
+"""How a problem looks at a terminal: the place, the line with a caret below it, what to do.
+
+The layout is the one that compilers taught people to read. All text that came from elsewhere is
+made visible before it is measured, so that a caret stands below what it means.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp import locales
+from humanmcp.locales import UnknownSentenceError, say
+from humanmcp.protocol.problems import Level
+from humanmcp.protocol.visible import one_line, visible
+from humanmcp.terminal import Painted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from humanmcp.protocol.problems import Fix, Problem
+
+Line = tuple[str | Painted, ...]
+
+_COLOUR: Final = {
+    Level.ERROR: "red",
+    Level.WARNING: "yellow",
+    Level.HINT: "cyan",
+    Level.REPAIRED: "green",
+}
+_LONGEST_LINE: Final = 100
+"""Columns of a text line that are shown around a problem."""
+_BEFORE: Final = 40
+"""Columns shown before the place when a line is too long."""
+_LONGEST_EDIT: Final = 60
+
+
+def explained(
+    problem: Problem, text: str, language: str, *, name: str = "", shift: int = 0
+) -> Iterator[Line]:
+    """Yield the lines that show one problem with `text`.
+
+    `name` is what the text is called (a file), `shift` the lines that stand above it there.
+    """
+    place = place_of(problem, language, name=name, shift=shift)
+    colour = _COLOUR[problem.level]
+    yield (
+        Painted(f"{place}: " if place else "", "bold"),
+        Painted(say("check", problem.level.value, language), colour),
+        f" {problem.code}: {one_line(sentence(problem, language))}",
+    )
+    if problem.line:
+        yield from _excerpt(problem, text, colour, shift)
+    if problem.fix:
+        yield ("    ", Painted("= ", "dim"), fix_in_words(problem.fix, text, language))
+    if problem.page:
+        yield ("    ", Painted(f"= {problem.page}", "dim"))
+
+
+def place_of(problem: Problem, language: str, *, name: str = "", shift: int = 0) -> str:
+    """Say where a problem stands: `answer.json:3:12`, or `line 3, column 12` without a name."""
+    if not problem.line:
+        return name
+    line = problem.line + shift
+    if name:
+        return f"{name}:{line}:{problem.column}"
+    return say("check", "place", language, line=line, column=problem.column)
+
+
+def fix_in_words(fix: Fix, text: str, language: str) -> str:
+    """Say what a fix would change, in one line."""
+    if len(fix.edits) != 1:
+        return say("check", "fix several", language, count=len(fix.edits))
+    edit = fix.edits[0]
+    old = one_line(text[edit.start : edit.end].strip(), _LONGEST_EDIT)
+    new = one_line(edit.new.strip(), _LONGEST_EDIT)
+    if old and new:
+        return say("check", "fix replace", language, old=old, new=new)
+    return say("check", "fix remove" if old else "fix insert", language, old=old, new=new)
+
+
+def as_json(problem: Problem, language: str) -> dict[str, Any]:
+    """Return a problem as an object for machines."""
+    return {
+        "code": problem.code,
+        "level": problem.level.value,
+        "line": problem.line,
+        "column": problem.column,
+        "pointer": problem.pointer,
+        "message": sentence(problem, language),
+        "fix": None if problem.fix is None else fix_as_json(problem.fix),
+        "page": problem.page,
+    }
+
+
+def fix_as_json(fix: Fix) -> dict[str, Any]:
+    """Return a fix as an object for machines: replace text[start:end] by `new`, last edit first."""
+    return {
+        "label": fix.label,
+        "edits": [{"start": edit.start, "end": edit.end, "new": edit.new} for edit in fix.edits],
+    }
+
+
+def sentence(problem: Problem, language: str) -> str:
+    """Return a problem's sentence; its code where a newer humanmcp found it."""
+    try:
+        return locales.problem(problem, language)
+    except UnknownSentenceError:
+        return problem.code
+
+
+def summary(problems: Sequence[Problem], language: str) -> str:
+    """Count the problems by level: `1 error, 2 warnings`."""
+    counts = [
+        (level, sum(problem.level is level for problem in problems))
+        for level in (Level.ERROR, Level.WARNING, Level.HINT, Level.REPAIRED)
+    ]
+    words = [
+        say("check", f"{level.value} {'one' if count == 1 else 'many'}", language, count=count)
+        for level, count in counts
+        if count
+    ]
+    return say("check", "and", language).join(words)
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes: East Asian characters take two."""
+    return sum(_width(letter) for letter in text)
+
+
+def cut(text: str, longest: int) -> str:
+    """Return `text` on one line, cut to a number of columns."""
+    shown = one_line(text)
+    if columns(shown) <= longest:
+        return shown
+    taken, used = 0, 0
+    for letter in shown:
+        used += _width(letter)
+        if used > longest - 1:
+            break
+        taken += 1
+    return shown[:taken] + "…"
+
+
+def pad(text: str, width: int) -> str:
+    """Fill a text with spaces up to a number of columns."""
+    return text + " " * max(0, width - columns(text))
+
+
+def _width(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _excerpt(problem: Problem, text: str, colour: str, shift: int) -> Iterator[Line]:
+    """Yield the line of the text and a caret line below it."""
+    whole = _line_of(text, problem)
+    column = problem.column - 1
+    first = max(0, column - _BEFORE) if len(whole) > _LONGEST_LINE else 0
+    before = _printable(whole[first:column])
+    after = whole[column : first + _LONGEST_LINE]
+    marked = _marked(problem, text, after)
+    start = "…" if first else ""
+    end = "…" if first + _LONGEST_LINE < len(whole) else ""
+    number = str(problem.line + shift)
+    yield (Painted(f"  {number} | ", "dim"), start + before + _printable(after) + end)
+    gap = " " * columns(start + before)
+    carets = "^" * max(1, columns(_printable(marked)))
+    yield (Painted(f"  {' ' * len(number)} | ", "dim"), gap, Painted(carets, colour))
+
+
+def _line_of(text: str, problem: Problem) -> str:
+    """Return the line that a problem stands on, without splitting a text of megabytes."""
+    begin = text.rfind("\n", 0, problem.start) + 1
+    end = text.find("\n", problem.start)
+    return text[begin : end if end >= 0 else len(text)].removesuffix("\r")
+
+
+def _marked(problem: Problem, text: str, after: str) -> str:
+    """Return what the carets stand below: the problem's part of this line."""
+    length = text[problem.start : problem.end].find("\n")
+    wanted = problem.end - problem.start if length < 0 else length
+    return after[: max(1, wanted)]
+
+
+def _printable(text: str) -> str:
+    return visible(text.replace("\t", " "))

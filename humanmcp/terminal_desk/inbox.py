@@ -1,0 +1,262 @@
+"""`humanmcp inbox`: list what waits for an answer, over all live sessions."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.inbox.contract import InboxError, Purpose
+from humanmcp.locales import language_of, say
+from humanmcp.protocol import messages
+from humanmcp.protocol.exchange import State
+from humanmcp.protocol.visible import one_line
+from humanmcp.settings import add_flags
+from humanmcp.terminal import Painted, complain, is_terminal, say_json, say_raw
+from humanmcp.terminal import say as show
+from humanmcp.terminal_desk import waits
+from humanmcp.terminal_desk.choose import Seated, label, open_inbox, seats
+from humanmcp.terminal_desk.explain import columns, cut, pad
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from humanmcp.inbox.contract import Inbox, Item, Key, SessionFacts
+    from humanmcp.settings import Settings
+
+ROOM: Final = "inbox"
+_LOOK_EVERY: Final = 0.5
+_WIDEST_REQUEST: Final = 60
+_CLEAR: Final = "\x1b[H\x1b[2J"
+"""ECMA-48: the cursor to the top left, then erase the screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One exchange in the list, with the name that a person types for it."""
+
+    name: str
+    seated: Seated
+    item: Item
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of this command."""
+    language = language_of()
+    parser.add_argument("--all", action="store_true", help=say(ROOM, "help all", language))
+    parser.add_argument("--watch", action="store_true", help=say(ROOM, "help watch", language))
+    parser.add_argument("--json", action="store_true", help=say(ROOM, "help json", language))
+    add_flags(parser, "home", "lang")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """List what waits. Returns the exit status."""
+    language = language_of(settings.lang)
+    try:
+        inbox = open_inbox(settings)
+        if arguments.watch:
+            return _watch(inbox, arguments, language)
+        found = rows(inbox, everything=arguments.all)
+        if arguments.json:
+            say_json({"items": [row_as_json(row, waits.now()) for row in found]})
+        else:
+            _list(seats(inbox), found, waits.now(), language)
+    except InboxError as error:
+        complain(str(error))
+        return 1
+    return 0
+
+
+def rows(inbox: Inbox, *, everything: bool = False) -> list[Row]:
+    """Collect what waits in the live sessions; with `everything`, all exchanges of all sessions."""
+    everybody = seats(inbox)
+    states = tuple(State) if everything else (State.PENDING,)
+    return [
+        Row(label(seated, item.key.number, everybody), seated, item)
+        for seated in everybody
+        if seated.live or everything
+        for item in _items(inbox, seated.facts.name, states)
+    ]
+
+
+def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
+    """Say what is asked for in one short line: the method, the tool, the arguments as written."""
+    request = messages.read(item.line.encode("utf-8", "surrogatepass"))
+    if not isinstance(request, messages.Message):
+        return cut(item.line, longest)
+    named = request.params.get("name", request.params.get("uri", ""))
+    words = [item.method or request.kind.value]
+    if isinstance(named, str) and named:
+        words.append(named)
+    written = arguments_of(item.line)
+    if written:
+        words.append(messages.compact(written))
+    return cut("  ".join(words), longest)
+
+
+def arguments_of(line: str) -> str:
+    """Return the text of `params.arguments` as the client wrote it, "" when there is none."""
+    params = messages.member(line, "params")
+    return (messages.member(params, "arguments") or "") if params else ""
+
+
+def client_of(facts: SessionFacts) -> str:
+    """Name the client of a session, in its own words on one line."""
+    return one_line(" ".join(word for word in (facts.client, facts.client_version) if word), 80)
+
+
+def row_as_json(row: Row, moment: datetime) -> dict[str, Any]:
+    """Return a row as an object for machines."""
+    item = row.item
+    request = messages.read(item.line.encode("utf-8", "surrogatepass"))
+    params = request.params if isinstance(request, messages.Message) else {}
+    return {
+        "name": row.name,
+        "letter": row.seated.letter,
+        "session": item.key.session,
+        "number": item.key.number,
+        "state": item.state.value,
+        "purpose": item.purpose.value,
+        "method": item.method,
+        "tool": params.get("name", ""),
+        "arguments": params.get("arguments"),
+        "id": _id(item.id),
+        "revision": item.revision,
+        "client": client_of(row.seated.facts),
+        "arrived": item.arrived,
+        "waited": round(waits.waited(item, moment), 3),
+        "limit": item.waiting.limit,
+        "book_at": item.waiting.book_at,
+        "held": item.waiting.held,
+        "means": item.waiting.means,
+        "why_not": item.waiting.why_not,
+        "answer": None if item.answer is None else item.answer.line,
+        "by": "" if item.answer is None else item.answer.by,
+        "line": item.line,
+    }
+
+
+def _id(token: str) -> Any:  # noqa: ANN401 - an id is text or a number
+    try:
+        return json.loads(token)
+    except ValueError:
+        return None
+
+
+def _items(inbox: Inbox, session: str, states: Iterable[State]) -> list[Item]:
+    found = [item for state in states for item in inbox.items(session, state)]
+    return sorted(found, key=lambda item: item.key.number)
+
+
+def _list(
+    everybody: Sequence[Seated], found: Sequence[Row], moment: datetime, language: str
+) -> None:
+    live = [seated for seated in everybody if seated.live]
+    shown = {row.seated.facts.name for row in found}
+    for seated in everybody:
+        if seated.live or seated.facts.name in shown:
+            mine = [row for row in found if row.seated.facts.name == seated.facts.name]
+            show(*_heading(seated, language))
+            _table(mine, moment, language)
+    if not live:
+        show(say(ROOM, "no session", language))
+    elif not any(row.item.state is State.PENDING for row in found):
+        show(say(ROOM, "nothing", language))
+    else:
+        first = next(row.name for row in found if row.item.state is State.PENDING)
+        show(Painted(say(ROOM, "next", language, name=first), "dim"))
+
+
+def _heading(seated: Seated, language: str) -> tuple[str | Painted, ...]:
+    facts = seated.facts
+    words = (facts.title, client_of(facts), one_line(facts.revision))
+    title = " · ".join(word for word in words if word)
+    life = "" if seated.live else f" · {say(ROOM, facts.life.value, language)}"
+    return (
+        Painted(f"{seated.letter}  ", "bold"),
+        title or say(ROOM, "no client yet", language),
+        Painted(f"{life} · {facts.name}", "dim"),
+    )
+
+
+def _table(found: Sequence[Row], moment: datetime, language: str) -> None:
+    short = [request_in_short(row.item) for row in found]
+    widest_name = max((columns(row.name) for row in found), default=0)
+    widest = max((columns(text) for text in short), default=0)
+    for row, text in zip(found, short, strict=True):
+        show(
+            "  ",
+            Painted(pad(row.name, widest_name), "bold"),
+            "  ",
+            pad(text, widest),
+            "  ",
+            *_when(row.item, moment, language),
+        )
+
+
+def _when(item: Item, moment: datetime, language: str) -> Iterator[str | Painted]:
+    if item.state is State.PENDING:
+        passed = waits.clock(waits.waited(item, moment))
+        yield say(ROOM, "waits", language, time=passed)
+    if item.purpose is Purpose.PASS:
+        yield f" · {say(ROOM, 'tap', language)}"
+    for one in waits.outlook(item, moment, language):
+        yield Painted(f" · {one.sentence}", "yellow" if one.soon else "dim")
+
+
+# -- watching ---------------------------------------------------------------------------------
+
+
+def _watch(inbox: Inbox, arguments: argparse.Namespace, language: str) -> int:
+    """Keep the list up to date until the person stops it (Ctrl-C)."""
+    redraw = is_terminal() and not arguments.json
+    before: dict[Key, Row] = {}
+    try:
+        while True:
+            found = rows(inbox, everything=arguments.all)
+            if redraw:
+                say_raw(_CLEAR + say(ROOM, "watching", language))
+                _list(seats(inbox), found, waits.now(), language)
+            else:
+                before = _report_changes(inbox, before, found, arguments, language)
+            time.sleep(_LOOK_EVERY)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _report_changes(
+    inbox: Inbox,
+    before: dict[Key, Row],
+    found: Sequence[Row],
+    arguments: argparse.Namespace,
+    language: str,
+) -> dict[Key, Row]:
+    """Append a line for each exchange that came or changed its state. Returns what is known now."""
+    now = {row.item.key: row for row in found}
+    gone = [
+        Row(row.name, row.seated, inbox.item(row.item.key))
+        for key, row in before.items()
+        if key not in now
+    ]
+    changed = [
+        row
+        for key, row in now.items()
+        if key not in before or before[key].item.state is not row.item.state
+    ]
+    for row in (*gone, *changed):
+        if arguments.json:
+            say_json(row_as_json(row, waits.now()))
+        else:
+            show(*_change(row, language))
+    return now
+
+
+def _change(row: Row, language: str) -> tuple[str | Painted, ...]:
+    pending = row.item.state is State.PENDING
+    sign = "+" if pending else "-"
+    name = f"{row.seated.letter}/{row.item.key.number}"  # never shortened: sessions come and go
+    what = "" if pending else f"  {waits.outlook(row.item, waits.now(), language)[0].sentence}"
+    return (f"{sign} {name}  {request_in_short(row.item)}{what}",)

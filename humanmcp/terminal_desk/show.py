@@ -1,0 +1,184 @@
+"""`humanmcp show N`: one message, what it means, how long it waits, and the draft of its answer."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.inbox.contract import InboxError
+from humanmcp.locales import language_of, say
+from humanmcp.locales.explain import Card, explain
+from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.protocol import drafts
+from humanmcp.protocol.exchange import State
+from humanmcp.protocol.messages import Kind, Malformed, Message, read
+from humanmcp.protocol.pretty import pretty
+from humanmcp.protocol.visible import one_line
+from humanmcp.settings import add_flags
+from humanmcp.terminal import Painted, complain, is_terminal, say_json, say_raw
+from humanmcp.terminal import say as show
+from humanmcp.terminal_desk import waits
+from humanmcp.terminal_desk.choose import Seated, choose, label, open_inbox, seats
+from humanmcp.terminal_desk.explain import as_json, explained
+from humanmcp.terminal_desk.inbox import Row, client_of, request_in_short, row_as_json
+from humanmcp.terminal_desk.sending import exchange_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from humanmcp.inbox.contract import Inbox, Item
+    from humanmcp.protocol.problems import Problem
+    from humanmcp.settings import Settings
+
+ROOM: Final = "show"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sheet:
+    """Everything that is to be said about one exchange."""
+
+    name: str
+    seated: Seated
+    item: Item
+    card: Card
+    message: str
+    """The message laid out over several lines; a line that is no JSON stays as it is."""
+    remarks: tuple[Problem, ...]
+    """What the check says of the request itself."""
+    draft: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    language = language_of()
+    parser.add_argument(
+        "number", nargs="?", default="", metavar="N", help=say("choose", "help number", language)
+    )
+    parser.add_argument("--raw", action="store_true", help=say(ROOM, "help raw", language))
+    parser.add_argument("--json", action="store_true", help=say(ROOM, "help json", language))
+    add_flags(parser, "home", "lang")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Show one message. Returns the exit status."""
+    language = language_of(settings.lang)
+    try:
+        sheet = sheet_of(open_inbox(settings), arguments.number, language)
+    except StopError as error:
+        complain(error.sentence(language))
+        return USAGE_ERROR
+    except InboxError as error:
+        complain(str(error))
+        return REFUSED
+    if arguments.json:
+        say_json(_as_json(sheet, language))
+    elif arguments.raw and is_terminal():
+        show(sheet.item.line)  # made visible: no message may act on the screen it is shown on
+    elif arguments.raw:
+        say_raw(sheet.item.line)
+    else:
+        _print(sheet, language)
+    return 0
+
+
+def sheet_of(inbox: Inbox, wanted: str, language: str) -> Sheet:
+    """Collect what is to be said about the exchange that a person means.
+
+    Raises:
+        ChoiceError: there is none, or there are several.
+    """
+    seated, item = choose(inbox, wanted)
+    request = read(item.line.encode("utf-8", "surrogatepass"))
+    exchange = exchange_of(item)
+    known = inbox.known(item.key.session)
+    remarks: Sequence[Problem] = ()
+    draft = item.draft.text if item.draft else ""
+    if isinstance(request, Message):
+        remarks = drafts.remarks(request, item.revision, known)
+    if exchange is not None and item.draft is None and item.state is State.PENDING:
+        draft = drafts.start(exchange, known, language)
+    asks = isinstance(request, Malformed) or (
+        isinstance(request, Message) and request.kind is Kind.REQUEST
+    )
+    return Sheet(
+        name=label(seated, item.key.number, seats(inbox)),
+        seated=seated,
+        item=item,
+        card=explain(item.method, item.revision, language, asks=asks),
+        message=item.line if isinstance(request, Malformed) else pretty(item.line),
+        remarks=tuple(remarks),
+        draft=draft,
+    )
+
+
+def _print(sheet: Sheet, language: str) -> None:
+    item, card = sheet.item, sheet.card
+    revision = one_line(item.revision) or say(ROOM, "no revision", language)
+    show(
+        Painted(f"{sheet.name}  {request_in_short(item)}", "bold"),
+        Painted(f"  · id {item.id} · {revision}", "dim"),
+    )
+    show(*_sender(sheet, language))
+    for one in waits.outlook(item, waits.now(), language):
+        show(Painted(one.sentence, "yellow" if one.soon else "dim"))
+    if item.state is State.PENDING and waits.kept_waiting(item, language):
+        show(Painted(waits.kept_waiting(item, language), "dim"))
+    show("")
+    show(Painted(card.title, "bold"))
+    for sentence in (card.what, card.note, card.sender):
+        if sentence:
+            show("  " + sentence)
+    if item.state is State.PENDING:
+        show("  ", Painted(say(ROOM, "silence", language), "bold"), " ", card.silence)
+    show("  ", Painted(card.page, "dim"))
+    _section(say(ROOM, "message", language), sheet.message)
+    _problems(say(ROOM, "remarks", language), sheet.remarks, item.line, language)
+    _problems(say(ROOM, "refused", language), item.problems, sheet.draft, language)
+    if item.answer is not None:
+        _section(say(ROOM, "sent", language), item.answer.line)
+    elif sheet.draft:
+        touched = item.draft is not None and item.draft.touched
+        _section(say(ROOM, "draft" if touched else "start", language), sheet.draft)
+    for kept in item.kept:
+        _section(say(ROOM, "kept", language, by=kept.by), kept.text)
+    if item.state is State.PENDING:
+        show("")
+        show(Painted(say(ROOM, "next", language, name=sheet.name), "dim"))
+
+
+def _sender(sheet: Sheet, language: str) -> tuple[str | Painted, ...]:
+    who = client_of(sheet.seated.facts) or say("inbox", "no client yet", language)
+    passed = waits.clock(waits.waited(sheet.item, waits.now()))
+    return (Painted(say(ROOM, "from", language, who=who, time=passed), "dim"),)
+
+
+def _section(title: str, text: str) -> None:
+    show("")
+    show(Painted(title, "bold"))
+    for line in text.rstrip("\n").split("\n"):
+        show("  " + line)
+
+
+def _problems(title: str, problems: Sequence[Problem], text: str, language: str) -> None:
+    if not problems:
+        return
+    show("")
+    show(Painted(title, "bold"))
+    for problem in problems:
+        for line in explained(problem, text, language):
+            show("  ", *line)
+
+
+def _as_json(sheet: Sheet, language: str) -> dict[str, Any]:
+    item = sheet.item
+    return {
+        **row_as_json(Row(sheet.name, sheet.seated, item), waits.now()),
+        "card": dataclasses.asdict(sheet.card),
+        "remarks": [as_json(problem, language) for problem in sheet.remarks],
+        "problems": [as_json(problem, language) for problem in item.problems],
+        "draft": sheet.draft,
+        "touched": item.draft is not None and item.draft.touched,
+        "kept": [{"text": kept.text, "by": kept.by, "at": kept.at} for kept in item.kept],
+        "reason": item.reason,
+    }

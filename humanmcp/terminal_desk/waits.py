@@ -1,0 +1,111 @@
+"""How long an exchange has waited, and what will happen to it when: in one short sentence each.
+
+Pure: the moment comes in as an argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.locales import UnknownSentenceError, say
+from humanmcp.protocol.exchange import State
+from humanmcp.protocol.visible import one_line
+
+if TYPE_CHECKING:
+    from humanmcp.inbox.contract import Item
+
+ROOM: Final = "waits"
+SOON: Final = 15.0
+"""Seconds before a deadline from which it is shown as urgent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What will happen to an exchange, and whether that is soon."""
+
+    sentence: str
+    soon: bool = False
+
+
+def now() -> datetime:
+    """Return this moment, in UTC."""
+    return datetime.now(UTC)
+
+
+def waited(item: Item, moment: datetime) -> float:
+    """Return the seconds since a request arrived; 0 when its time cannot be read."""
+    try:
+        arrived = datetime.fromisoformat(item.arrived)
+    except ValueError:
+        return 0.0
+    if arrived.tzinfo is None:
+        arrived = arrived.replace(tzinfo=UTC)
+    return max(0.0, (moment - arrived).total_seconds())
+
+
+def clock(seconds: float) -> str:
+    """Write seconds as a clock does: 0:42, 12:05, 1:02:03."""
+    whole = max(0, int(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
+def outlook(item: Item, moment: datetime, language: str) -> tuple[Outlook, ...]:
+    """Say what will happen: what the book does and when, and when the client may give up."""
+    if item.state is not State.PENDING:
+        return (Outlook(_ended(item, language)),)
+    if item.reply is not None:
+        return (Outlook(say(ROOM, "on its way", language)),)
+    passed = waited(item, moment)
+    return tuple(
+        one
+        for one in (_book(item, passed, language), _client(item, passed, language))
+        if one is not None
+    )
+
+
+def kept_waiting(item: Item, language: str) -> str:
+    """Say what keeps the client waiting, or why nothing can; "" when nothing is known."""
+    waiting = item.waiting
+    if waiting.means:
+        return _optional(f"means {waiting.means}", language)
+    return _optional(f"why not {waiting.why_not}", language) if waiting.why_not else ""
+
+
+def _ended(item: Item, language: str) -> str:
+    if item.answer is not None:
+        code = "answered deliberately" if item.answer.deliberate else "answered"
+        return say(ROOM, code, language, by=item.answer.by)
+    if item.state is State.CANCELLED and item.reason:
+        return say(ROOM, "cancelled because", language, reason=one_line(item.reason, 200))
+    return say(ROOM, item.state.value, language)
+
+
+def _book(item: Item, passed: float, language: str) -> Outlook | None:
+    at = item.waiting.book_at
+    if at is None:
+        return None
+    if item.waiting.held:
+        return Outlook(say(ROOM, "held", language))
+    left = at - passed
+    return Outlook(say(ROOM, "book", language, left=clock(left)), soon=left < SOON)
+
+
+def _client(item: Item, passed: float, language: str) -> Outlook | None:
+    limit = item.waiting.limit
+    if limit is None:
+        return None
+    left = limit - passed
+    if left <= 0:
+        return Outlook(say(ROOM, "given up", language), soon=True)
+    return Outlook(say(ROOM, "gives up", language, left=clock(left)), soon=left < SOON)
+
+
+def _optional(code: str, language: str) -> str:
+    try:
+        return say(ROOM, code, language)
+    except UnknownSentenceError:
+        return code
