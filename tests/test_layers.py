@@ -52,6 +52,7 @@ GUESTS: Final = {
     "protocol": ("jsonschema", "referencing"),
     "inbox": ("watchdog",),
     "desk": ("fastapi", "jinja2", "starlette", "uvicorn"),
+    "host": ("anthropic", "jsonschema", "openai"),
 }
 """The libraries that a room may use. A room that is not named here has the standard library."""
 

@@ -1,1 +1,1 @@
-"""The other seats: client, host loop, and who plays the model."""
+"""The other seats: the client, the host that drives servers, and the model that decides there."""

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
-from humanmcp.protocol import drafts, messages, revisions
+from humanmcp.protocol import drafts, learning, messages, revisions
 from humanmcp.protocol.events import (
     Event,
     Late,
@@ -185,34 +185,12 @@ class Session:
         )
 
     def _revision_of(self, message: Message) -> str:
-        stated = revisions.stated_in(message)
-        if stated is not None:
-            return stated if stated in revisions.MODERN else revisions.MODERN[-1]
-        if message.method == "initialize":
-            asked = message.params.get("protocolVersion")
-            return asked if asked in revisions.HANDSHAKE else revisions.LATEST_HANDSHAKE
-        if message.method == "server/discover":
-            return revisions.MODERN[-1]
-        return self.negotiated or revisions.LATEST_HANDSHAKE
+        return learning.revision_of(message, self.negotiated)
 
     def _learn_from_request(self, message: Message, revision: str) -> None:
         if revision in revisions.MODERN:
             self._last_stated = revision if message.method != "server/discover" else ""
-            client = message.meta.get(revisions.META_CLIENT)
-            capabilities = message.meta.get(revisions.META_CAPABILITIES)
-        elif message.method == "initialize":
-            client = message.params.get("clientInfo")
-            capabilities = message.params.get("capabilities")
-        else:
-            return
-        if isinstance(client, dict):
-            self.known = replace(
-                self.known,
-                client_name=str(client.get("name", "")),
-                client_version=str(client.get("version", "")),
-            )
-        if isinstance(capabilities, dict):
-            self.known = replace(self.known, client_capabilities=capabilities)
+        self.known = learning.after_request(self.known, message, revision)
 
     def _receive_notice(self, message: Message) -> tuple[Event, ...]:
         remarks = drafts.remarks(message, self.revision, self.known)
@@ -295,27 +273,10 @@ class Session:
             return
         if exchange.method == "initialize":
             self.negotiated = str(result.get("protocolVersion", ""))
-        if exchange.method in ("initialize", "server/discover"):
-            offered = result.get("capabilities")
-            if isinstance(offered, dict):
-                self.known = replace(self.known, offered=offered)
-        if exchange.method == "tools/list":
-            self._learn_tools(exchange, result.get("tools"))
-        state = result.get("requestState")
-        if result.get("resultType") == "input_required" and isinstance(state, str) and state:
+        self.known = learning.after_result(self.known, exchange.request, result)
+        state = learning.question_in(result)
+        if state:
             self._questions[state] = exchange.number
-
-    def _learn_tools(self, exchange: Exchange, tools: Any) -> None:  # noqa: ANN401 - any JSON value
-        if not isinstance(tools, list):
-            return
-        named: Mapping[str, Any] = {
-            tool["name"]: tool
-            for tool in tools
-            if isinstance(tool, dict) and isinstance(tool.get("name"), str)
-        }
-        # A request with a cursor asks for a further page: it adds to what is known.
-        before = self.known.tools if "cursor" in exchange.request.params else None
-        self.known = replace(self.known, tools={**(before or {}), **named})
 
     # -- keeping a client waiting ---------------------------------------------------------------
 

@@ -1,0 +1,240 @@
+"""A server as a child process: lines over its stdin and stdout, and an end that leaves nothing.
+
+The end has an order (MCP, lifecycle, shutdown): close its stdin, wait, SIGTERM, wait, SIGKILL. The
+child leads a process group of its own, so that what it started goes with it, and so that Ctrl-C in
+our terminal reaches us alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import IO, TYPE_CHECKING, Final
+
+from humanmcp.host.transport import EndedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from humanmcp.host.transport import Listener
+
+PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+"""What a server gets of our environment, as with the official SDKs. Keys stay with us."""
+
+_PASSED_ON_WINDOWS: Final = (
+    "APPDATA",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATH",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "USERNAME",
+    "USERPROFILE",
+)
+
+PATIENCE: Final = 2.0
+"""Seconds that a server gets after each step of its end, as with the official SDKs."""
+
+LONGEST_LINE: Final = 64 * 1024 * 1024
+"""Bytes of one line that are kept; the rest of a longer one is dropped."""
+
+_LOOK_EVERY: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """How to start a server. `env` is added to the few variables that are passed on."""
+
+    words: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    folder: str = ""
+
+    def __str__(self) -> str:
+        """Show it as one would type it, without the environment: keys may stand there."""
+        return shlex.join(self.words)
+
+
+class StartError(Exception):
+    """A server could not be started."""
+
+    def __init__(self, command: Command, why: str) -> None:
+        """Remember which, and why."""
+        super().__init__(command, why)
+        self.command = command
+        self.why = why
+
+    def __str__(self) -> str:
+        """Say what was tried and what to do."""
+        return f"cannot start `{self.command}`: {self.why}; try the command in a terminal"
+
+
+def environment(
+    given: Mapping[str, str],
+    ours: Mapping[str, str] = os.environ,
+    *,
+    windows: bool = os.name == "nt",
+) -> dict[str, str]:
+    """Return a child's environment: a few harmless variables, and what was given.
+
+    A value that begins with `()` is an exported shell function: it is no text, and was once a
+    security hole.
+    """
+    names: Sequence[str] = _PASSED_ON_WINDOWS if windows else PASSED_ON
+    kept = {name: ours[name] for name in names if name in ours}
+    return {name: text for name, text in kept.items() if not text.startswith("()")} | dict(given)
+
+
+class ChildTransport:
+    """A server that we started, and its three pipes."""
+
+    def __init__(self, command: Command, patience: float = PATIENCE) -> None:
+        """Start it.
+
+        Raises:
+            StartError: there is no such program, or it may not be run.
+        """
+        self.command = command
+        self.patience = patience
+        self._leaving: SimpleQueue[bytes | None] = SimpleQueue()
+        self._closing = threading.Lock()
+        self._closed = False
+        self._ended = threading.Event()
+        try:
+            self.process = subprocess.Popen(  # noqa: S603 - starting what the person named is our task
+                command.words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment(command.env),
+                cwd=command.folder or None,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise StartError(command, why) from error
+        self._threads: list[threading.Thread] = []
+
+    # -- lines ---------------------------------------------------------------------------------
+
+    def start(self, listener: Listener) -> None:
+        """Begin to bring the child's lines to the listener."""
+        stdin, stdout, stderr = self.process.stdin, self.process.stdout, self.process.stderr
+        assert stdin is not None  # noqa: S101 - Popen made a pipe for each of the three
+        assert stdout is not None  # noqa: S101 - as above
+        assert stderr is not None  # noqa: S101 - as above
+        for run, arguments in (
+            (self._write, (stdin,)),
+            (self._read, (stdout, listener)),
+            (self._read_aside, (stderr, listener)),
+        ):
+            thread = threading.Thread(target=run, args=arguments, daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def send(self, line: str) -> None:
+        """Hand in a line; a thread writes it, so that a child that reads slowly blocks nobody."""
+        if self._closed or self._ended.is_set():
+            raise EndedError(self.obituary())
+        self._leaving.put(line.encode("utf-8", "surrogatepass") + b"\n")
+
+    def obituary(self) -> str:
+        """Say how the child ended; "" while it lives."""
+        status = self.process.poll()
+        if status is None:
+            return ""
+        how = f"signal {-status}" if status < 0 else f"exit status {status}"
+        return f"the server `{self.command}` has ended ({how})"
+
+    def _write(self, stdin: IO[bytes]) -> None:
+        with contextlib.suppress(OSError):  # the child is gone: reading notices that too
+            while (line := self._leaving.get()) is not None:
+                stdin.write(line)
+                stdin.flush()
+        with contextlib.suppress(OSError):
+            stdin.close()
+
+    def _read(self, stdout: IO[bytes], listener: Listener) -> None:
+        for line in lines(stdout):
+            listener.line_arrived(line)
+        self._ended.set()
+        listener.ended()
+
+    def _read_aside(self, stderr: IO[bytes], listener: Listener) -> None:
+        for line in lines(stderr):
+            listener.said_aside(line)
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close its stdin, wait, SIGTERM, wait, SIGKILL. What it started itself goes with it."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            self._leaving.put(None)
+            if not self._threads and self.process.stdin is not None:
+                self.process.stdin.close()
+            if not self._leaves_within(self.patience):
+                self._signal(_TERMINATE)
+                self._leaves_within(self.patience)
+            self._signal(_KILL)  # also for what an obedient child left behind in its group
+            self.process.wait()
+            for thread in self._threads:
+                thread.join(timeout=self.patience)
+            for pipe in (self.process.stdout, self.process.stderr):
+                if pipe is not None and not any(thread.is_alive() for thread in self._threads):
+                    pipe.close()
+
+    def _leaves_within(self, seconds: float) -> bool:
+        """Wait for the child and its whole group to end."""
+        end = time.monotonic() + seconds
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=seconds)
+        while self._group_lives() and time.monotonic() < end:
+            time.sleep(_LOOK_EVERY)
+        return not self._group_lives()
+
+    def _group_lives(self) -> bool:
+        if self.process.poll() is None:
+            return True
+        return self._signal(0)
+
+    def _signal(self, number: int) -> bool:
+        """Send a signal to the child's group. Says whether there was anybody."""
+        if sys.platform == "win32":  # pragma: no cover - Windows has no process groups of this kind
+            if self.process.poll() is not None:
+                return False
+            if number:
+                self.process.kill()
+            return True
+        try:
+            os.killpg(self.process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            # macOS says "not permitted" of a group whose members are all dead but not yet reaped.
+            return False
+        return True
+
+
+_TERMINATE: Final = int(signal.SIGTERM)
+_KILL: Final = int(getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def lines(stream: IO[bytes], longest: int = LONGEST_LINE) -> Iterator[bytes]:
+    """Cut a stream into lines, at line feeds and nowhere else; blank ones are left out."""
+    whole = True
+    while piece := stream.readline(longest):
+        at_start, whole = whole, piece.endswith(b"\n")
+        if at_start and piece.strip():
+            yield piece.removesuffix(b"\n")

@@ -1,0 +1,534 @@
+"""The client's seat: opens a session with a server, asks, and lets somebody answer the server.
+
+Sits on `protocol.session.Session`, which tells what each line means, and on any `Transport`. Knows
+neither processes nor terminals. Several threads may ask at once; each gets its own answer.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from dataclasses import replace as changed
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from humanmcp.host.transport import EndedError
+from humanmcp.protocol import messages, revisions
+from humanmcp.protocol.events import (
+    RequestArrived,
+    RequestCancelled,
+    ResponseArrived,
+    Sent,
+)
+from humanmcp.protocol.messages import Kind, Message
+from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.verdict import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.host.transport import Transport
+    from humanmcp.protocol.events import Event, Outcome
+    from humanmcp.protocol.exchange import Exchange, Known
+    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.verdict import Verdict
+
+PATIENCE: Final = 60.0
+"""Seconds that an answer may take, as with the official TypeScript SDK."""
+
+PROBE_PATIENCE: Final = 10.0
+"""Seconds that `server/discover` may take, as with the official Python SDK."""
+
+MOST_ROUNDS: Final = 10
+"""How often one call is repeated for `input_required`, as with both official SDKs."""
+
+UNSUPPORTED_REVISION: Final = -32022
+
+_CAPABILITY_OF: Final = {
+    "tools/": "tools",
+    "resources/": "resources",
+    "prompts/": "prompts",
+    "completion/": "completions",
+    "logging/": "logging",
+}
+
+
+class Opening(enum.Enum):
+    """How a session is opened."""
+
+    HANDSHAKE = "handshake"
+    """`initialize`, then `notifications/initialized` (2024-11-05 to 2025-11-25)."""
+    MODERN = "modern"
+    """`server/discover`; every request carries its revision (2026-07-28)."""
+    PROBE = "probe"
+    """Ask `server/discover` first and fall back to the handshake, as today's SDKs do."""
+
+
+def _all_that_a_person_can_do() -> Mapping[str, Any]:
+    return {"roots": {"listChanged": True}, "sampling": {}, "elicitation": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who the client says it is, and what a server may ask of it."""
+
+    name: str = "example-client"
+    version: str = "1.0.0"
+    capabilities: Mapping[str, Any] = field(default_factory=_all_that_a_person_can_do)
+
+    @property
+    def info(self) -> dict[str, str]:
+        """The `clientInfo` of the wire."""
+        return {"name": self.name, "version": self.version}
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to one request, and what the check says of it."""
+
+    asked: Message
+    message: Message
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The result; None when the answer is an error, or no object."""
+        result = self.message.body.get("result")
+        return result if self.message.kind is Kind.RESULT and isinstance(result, dict) else None
+
+    @property
+    def error(self) -> tuple[int | None, str] | None:
+        """The error's code and message, as far as they can be read; None for a result."""
+        if self.message.kind is not Kind.ERROR:
+            return None
+        error = self.message.body["error"]
+        if not isinstance(error, dict):
+            return None, str(error)
+        code = error.get("code")
+        return code if isinstance(code, int) else None, str(error.get("message", ""))
+
+
+class NoAnswerError(Exception):
+    """The server did not answer in time."""
+
+    def __init__(self, method: str, seconds: float) -> None:
+        """Remember what was asked and for how long it was waited."""
+        super().__init__(method, seconds)
+        self.method = method
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        """Say what happened and what was done about it."""
+        return f"no answer to {self.method} within {self.seconds:g} s; the server was told so"
+
+
+class NotOfferedError(Exception):
+    """The server did not declare what a request needs. Nothing was sent."""
+
+    def __init__(self, method: str, capability: str) -> None:
+        """Remember what was asked and what it needs."""
+        super().__init__(method, capability)
+        self.method = method
+        self.capability = capability
+
+    def __str__(self) -> str:
+        """Name the capability."""
+        return (
+            f"{self.method} was not sent: the server did not declare "
+            f'"{self.capability}" in its capabilities'
+        )
+
+
+class OpeningError(Exception):
+    """A session could not be opened."""
+
+    def __init__(self, why: str) -> None:
+        """Remember why."""
+        super().__init__(why)
+        self.why = why
+
+    def __str__(self) -> str:
+        """Say why."""
+        return f"the session could not be opened: {self.why}"
+
+
+class Judge(Protocol):
+    """Hands in an answer to a server's question. It is checked, and sent when it passes."""
+
+    def __call__(self, text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+        """Return what became of it; `Refused` may be tried again."""
+
+
+class Respondent(Protocol):
+    """Who answers what a server asks of the client: a person, or nobody."""
+
+    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+        """Answer one question, however long it takes. Runs in a thread of its own."""
+
+    def withdraw(self, exchange: Exchange, reason: str) -> None:
+        """Learn that the server no longer wants an answer."""
+
+
+class Onlooker:
+    """Sees everything that goes over the wire. This one looks away; others override."""
+
+    def line_sent(self, line: str) -> None:
+        """See a line that goes to the server."""
+
+    def line_arrived(self, line: bytes) -> None:
+        """See a line from the server."""
+
+    def said_aside(self, line: bytes) -> None:
+        """See a line of the server's stderr."""
+
+    def happened(self, event: Event) -> None:
+        """See what the line before meant."""
+
+    def server_ended(self, why: str) -> None:
+        """See that the server is gone."""
+
+
+class Client:
+    """One session with one server."""
+
+    def __init__(  # noqa: PLR0913 - what a client is made of; all but the transport have defaults
+        self,
+        transport: Transport,
+        respondent: Respondent,
+        *,
+        identity: Identity | None = None,
+        onlooker: Onlooker | None = None,
+        patience: float = PATIENCE,
+        strict: bool = False,
+    ) -> None:
+        """Take the client's seat. `strict` never asks for what the server did not declare."""
+        self.transport = transport
+        self.respondent = respondent
+        self.identity = identity or Identity()
+        self.onlooker = onlooker or Onlooker()
+        self.patience = patience
+        self.strict = strict
+        self.session = Session(Role.CLIENT)
+        self.stated = ""
+        """The revision that every request carries; "" in a session with a handshake."""
+        self.server: Mapping[str, Any] = {}
+        """What the server said of itself: the result of `initialize` or `server/discover`."""
+        self._lock = threading.RLock()
+        self._waiting: dict[tuple[str, str | int | float], Future[Response]] = {}
+        self._questions = 0
+        self._ended = ""
+        transport.start(self)
+
+    # -- opening and closing -------------------------------------------------------------------
+
+    def open(self, opening: Opening, revision: str = revisions.LATEST_HANDSHAKE) -> None:
+        """Open the session. `revision` is the one that a handshake asks for.
+
+        Raises:
+            OpeningError: the server speaks nothing that we do, or refuses.
+            NoAnswerError: it says nothing.
+            EndedError: it ended.
+        """
+        if opening is not Opening.HANDSHAKE and self._discover(opening):
+            return
+        self._handshake(revision)
+
+    def _discover(self, opening: Opening) -> bool:
+        """Ask what the server speaks. True when the session is a modern one."""
+        self.stated = revisions.R2026_07
+        patience = self.patience if opening is Opening.MODERN else PROBE_PATIENCE
+        try:
+            found = self.request("server/discover", patience=patience)
+        except NoAnswerError:
+            if opening is Opening.MODERN:
+                raise
+            self.stated = ""
+            return False
+        if self.stated in _supported(found):
+            self.server = found.result or {}
+            return True
+        self.stated = ""
+        if opening is Opening.MODERN:
+            raise OpeningError(f"the answer to server/discover names no {revisions.R2026_07}")
+        return False
+
+    def _handshake(self, revision: str) -> None:
+        asked = {
+            "protocolVersion": revision,
+            "capabilities": self.identity.capabilities,
+            "clientInfo": self.identity.info,
+        }
+        answer = self.request("initialize", asked)
+        if answer.result is None:
+            code, why = answer.error or (None, "")
+            raise OpeningError(f"the server answers initialize with the error {code}: {why}")
+        # "If the client does not support the version in the server's response, it SHOULD
+        # disconnect." A missing one is reported by the check; we go on with what we asked for.
+        chosen = answer.result.get("protocolVersion", revision)
+        if chosen not in revisions.HANDSHAKE:
+            raise OpeningError(f"the server chose the revision {chosen!r}, which nobody knows")
+        self.server = answer.result
+        self.notify("notifications/initialized")
+
+    def close(self) -> None:
+        """End the session in order. Closing again does nothing."""
+        self.transport.close()
+
+    @property
+    def offered(self) -> Mapping[str, Any]:
+        """The capabilities that the server declared."""
+        return self.session.known.offered or {}
+
+    # -- asking --------------------------------------------------------------------------------
+
+    def call(self, method: str, params: Mapping[str, Any] | None = None) -> Response:
+        """Ask, and answer the questions that come back, until there is a final answer.
+
+        In 2026-07-28 a server asks by answering `input_required`; the request is then repeated
+        with what was found out and the server's `requestState`.
+        """
+        response = self.request(method, params)
+        for _ in range(MOST_ROUNDS):
+            found = response.result or {}
+            if found.get("resultType") != "input_required":
+                return response
+            more = self._find_out(found)
+            if more is None:
+                return response
+            response = self.request(method, {**(params or {}), **more})
+        return response
+
+    def request(
+        self, method: str, params: Mapping[str, Any] | None = None, *, patience: float = 0
+    ) -> Response:
+        """Ask once and wait for the answer.
+
+        Raises:
+            NoAnswerError: none came in time. The server was told that nobody waits any more.
+            NotOfferedError: strict, and the server did not declare the capability.
+            EndedError: the server is gone.
+        """
+        return self.wait(self.begin(method, params), patience)
+
+    def begin(
+        self, method: str, params: Mapping[str, Any] | None = None
+    ) -> tuple[Message, Future[Response]]:
+        """Ask without waiting."""
+        if self.strict:
+            self._must_be_offered(method)
+        with self._lock:
+            line = self.session.ask(method, self._enveloped(params))
+            return self._await(line)
+
+    def wait(self, begun: tuple[Message, Future[Response]], patience: float = 0) -> Response:
+        """Wait for the answer to what was begun. Time that a question takes does not count."""
+        asked, future = begun
+        seconds = patience or self.patience
+        while True:
+            try:
+                return future.result(timeout=seconds)
+            except TimeoutError:
+                if future.done() or self._questions:
+                    continue
+                self.give_up(asked, f"no answer within {seconds:g} s")
+                raise NoAnswerError(asked.method, seconds) from None
+            except BaseException:
+                self.give_up(asked, "the client was interrupted")
+                raise
+
+    def give_up(self, asked: Message, reason: str) -> None:
+        """Stop waiting for one answer, and tell the server."""
+        with self._lock:
+            line = self.session.give_up(asked, reason)
+            if asked.id is not None:
+                self._waiting.pop(asked.id.key, None)
+            if line is not None and not self._ended:
+                self._write(line)
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Say something that wants no answer."""
+        said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            said["params"] = params
+        self.say(one_line(said))
+
+    def say(self, text: str) -> tuple[Verdict, tuple[Message, Future[Response]] | None]:
+        """Send a line exactly as typed, whatever the check says of it.
+
+        Returns the check's verdict and, when the line is a request, what to wait for.
+        """
+        with self._lock:
+            verdict = self.session.say(text, anyway=True)
+            message = messages.read(text.encode("utf-8", "surrogatepass"))
+            if isinstance(message, Message) and message.kind is Kind.REQUEST:
+                return verdict, self._await(text)
+            self._write(text)
+            return verdict, None
+
+    def _await(self, line: str) -> tuple[Message, Future[Response]]:
+        message = messages.read(line.encode("utf-8", "surrogatepass"))
+        future: Future[Response] = Future()
+        assert isinstance(message, Message)  # noqa: S101 - we made the line, or have just read it
+        if message.id is not None:
+            self._waiting[message.id.key] = future
+        self._write(line)
+        return message, future
+
+    def _write(self, line: str) -> None:
+        if self._ended:
+            raise EndedError(self._ended)
+        self.onlooker.line_sent(line)
+        self.transport.send(line)
+
+    def _enveloped(self, params: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Add what every request of 2026-07-28 carries."""
+        if not self.stated:
+            return params
+        given = (params or {}).get("_meta")
+        meta = {
+            revisions.META_REVISION: self.stated,
+            revisions.META_CLIENT: self.identity.info,
+            revisions.META_CAPABILITIES: _modern(self.identity.capabilities),
+        }
+        return {**(params or {}), "_meta": {**meta, **(given if isinstance(given, dict) else {})}}
+
+    def _must_be_offered(self, method: str) -> None:
+        for prefix, capability in _CAPABILITY_OF.items():
+            if method.startswith(prefix) and capability not in self.offered:
+                raise NotOfferedError(method, capability)
+
+    # -- what comes in ---------------------------------------------------------------------------
+
+    def line_arrived(self, line: bytes) -> None:
+        """Take a line from the server."""
+        with self._lock:
+            self.onlooker.line_arrived(line)
+            events = self.session.receive(line)
+        for event in events:
+            self.onlooker.happened(event)
+            self._react(event)
+
+    def said_aside(self, line: bytes) -> None:
+        """Take a line that the server wrote to its stderr."""
+        self.onlooker.said_aside(line)
+
+    def ended(self) -> None:
+        """Learn that the server is gone: nobody waits for an answer any more."""
+        with self._lock:
+            self._ended = str(EndedError(self.transport.obituary()))
+            waiting = list(self._waiting.values())
+            self._waiting.clear()
+        for future in waiting:
+            future.set_exception(EndedError(self._ended))
+        for exchange in self.session.end():
+            self.respondent.withdraw(exchange, self._ended)
+        self.onlooker.server_ended(self._ended)
+
+    def _react(self, event: Event) -> None:
+        match event:
+            case ResponseArrived(message, asked, problems) if asked is not None:
+                key = asked.id.key if asked.id is not None else None
+                with self._lock:
+                    future = self._waiting.pop(key, None) if key is not None else None
+                if future is not None:
+                    future.set_result(Response(asked, message, problems))
+            case RequestArrived(exchange) if exchange.method == "ping":
+                self._judge(exchange.number, "{}")
+            case RequestArrived(exchange):
+                threading.Thread(target=self._let_answer, args=(exchange,), daemon=True).start()
+            case RequestCancelled(exchange, reason):
+                self.respondent.withdraw(exchange, reason)
+            case _:
+                pass  # the onlooker has seen it
+
+    # -- the server's questions ------------------------------------------------------------------
+
+    def _let_answer(self, exchange: Exchange) -> None:
+        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+            return self._judge(exchange.number, text, form, anyway=anyway)
+
+        self._ask(exchange, self.session, judge)
+
+    def _judge(
+        self, number: int, text: str, form: Form = Form.RESULT, *, anyway: bool = False
+    ) -> Outcome:
+        with self._lock:
+            outcome = self.session.reply(number, text, form, anyway=anyway)
+            if isinstance(outcome, Sent) and outcome.line is not None:
+                self._write(outcome.line)
+        return outcome
+
+    def _ask(self, exchange: Exchange, session: Session, judge: Judge) -> None:
+        with self._lock:
+            self._questions += 1
+        try:
+            self.respondent.answer(exchange, session.known, judge)
+        finally:
+            with self._lock:
+                self._questions -= 1
+
+    def _find_out(self, found: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Have the questions of an `input_required` answered. None when one of them was not."""
+        questions = found.get("inputRequests", {})
+        more: dict[str, Any] = {}
+        if isinstance(questions, dict) and questions:
+            answers = {key: self._answer_inside(key, asked) for key, asked in questions.items()}
+            if None in answers.values():
+                return None
+            more["inputResponses"] = answers
+        if "requestState" in found:
+            more["requestState"] = found["requestState"]
+        return more or None
+
+    def _answer_inside(self, key: str, asked: Any) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
+        """Have one question inside a result answered, by the same people and the same check.
+
+        It has no envelope: it gets one for as long as it is asked. Its shape is that of the last
+        revision in which it was a request of its own.
+        """
+        if not isinstance(asked, dict):
+            return None
+        aside = Session(Role.CLIENT)
+        aside.known = changed(self.session.known)
+        envelope = {"jsonrpc": "2.0", "id": key, **asked}
+        found: list[Sent] = []
+
+        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+            outcome = aside.reply(1, text, form, anyway=anyway)
+            if isinstance(outcome, Sent):
+                found.append(outcome)
+            return outcome
+
+        for event in aside.receive(one_line(envelope).encode("utf-8", "surrogatepass")):
+            if isinstance(event, RequestArrived):
+                self._ask(event.exchange, aside, judge)
+        if not found:
+            return None
+        reply = messages.read(found[0].own.encode())
+        result = reply.body.get("result") if isinstance(reply, Message) else None
+        return result if isinstance(result, dict) else None
+
+
+def one_line(value: Mapping[str, Any]) -> str:
+    """Write an object as one line."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _supported(response: Response) -> list[Any]:
+    """List the revisions that an answer to `server/discover` names, be it a result or an error."""
+    body = response.message.body
+    if response.result is not None:
+        found = response.result.get("supportedVersions")
+    else:
+        error = body.get("error")
+        error = error if isinstance(error, dict) else {}
+        told = error.get("data") if error.get("code") == UNSUPPORTED_REVISION else None
+        found = told.get("supported") if isinstance(told, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _modern(capabilities: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out of the capabilities what 2026-07-28 no longer has: a client's notifications."""
+    return {name: {} if name == "roots" else value for name, value in capabilities.items()}

@@ -1,0 +1,47 @@
+"""Who answers a server's questions when no person does."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.protocol.verdict import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.host.client import Judge
+    from humanmcp.protocol.exchange import Exchange, Known
+
+EXAMPLE_ROOTS: Final = ({"uri": "file:///example/root1", "name": "Root 1"},)
+
+REFUSED: Final = -1
+"""The code that the sampling page of MCP shows for "User rejected sampling request"."""
+
+
+class Nobody:
+    """Answers in the place of a person who is not there: shows the roots, refuses the rest."""
+
+    def __init__(self, roots: tuple[Mapping[str, str], ...] = EXAMPLE_ROOTS) -> None:
+        """Remember the roots to show."""
+        self.roots = roots
+
+    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:  # noqa: ARG002 - Respondent
+        """Answer at once."""
+        answer, form = self.ready_answer(exchange)
+        judge(json.dumps(answer, ensure_ascii=False), form)
+
+    def ready_answer(self, exchange: Exchange) -> tuple[dict[str, Any], Form]:
+        """Return what is said without a person."""
+        match exchange.method:
+            case "roots/list":
+                return {"roots": list(self.roots)}, Form.RESULT
+            case "elicitation/create":
+                return {"action": "cancel"}, Form.RESULT
+            case "sampling/createMessage":
+                return {"code": REFUSED, "message": "User rejected sampling request"}, Form.ERROR
+            case _:
+                return {"code": -32601, "message": "Method not found"}, Form.ERROR
+
+    def withdraw(self, exchange: Exchange, reason: str) -> None:
+        """Do nothing: what was asked is answered already."""

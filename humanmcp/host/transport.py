@@ -1,0 +1,101 @@
+"""What carries lines between a client and a server, and the simplest thing that does: memory.
+
+A transport knows lines and nothing of what they say. Whoever uses one is its listener: it is told
+of every line, of what the peer says beside the wire, and once of the end. Swapping the transport
+changes nothing above it; `tests/host/test_client.py` runs over both that exist.
+"""
+
+from __future__ import annotations
+
+import threading
+from queue import SimpleQueue
+from typing import Protocol
+
+
+class Listener(Protocol):
+    """Who is told what a transport brings. Called from the transport's own thread."""
+
+    def line_arrived(self, line: bytes) -> None:
+        """Take a line from the peer, without its line feed."""
+
+    def said_aside(self, line: bytes) -> None:
+        """Take a line that the peer wrote to its stderr."""
+
+    def ended(self) -> None:
+        """Learn that nothing more will come. Called once."""
+
+
+class Transport(Protocol):
+    """A way to a peer. `start` it once, then `send`; `close` it once or more."""
+
+    def start(self, listener: Listener) -> None:
+        """Begin to bring lines to the listener."""
+
+    def send(self, line: str) -> None:
+        """Hand in a line, without its line feed. Never waits for the peer.
+
+        Raises:
+            EndedError: the peer is gone, or the transport was closed.
+        """
+
+    def close(self) -> None:
+        """End the connection in order. Closing again does nothing."""
+
+    def obituary(self) -> str:
+        """Say how the peer ended; "" while it lives or when nothing is known."""
+
+
+class EndedError(Exception):
+    """There is no peer any more."""
+
+    def __init__(self, why: str = "") -> None:
+        """Remember why, as far as it is known."""
+        super().__init__(why)
+        self.why = why
+
+    def __str__(self) -> str:
+        """Say what happened."""
+        return self.why or "the connection to the server has ended"
+
+
+class MemoryTransport:
+    """One end of a pair in memory. Made by `pair`."""
+
+    def __init__(self) -> None:
+        """Make an end that leads nowhere yet."""
+        self._other: MemoryTransport = self
+        self._arrived: SimpleQueue[bytes | None] = SimpleQueue()
+        self._over = threading.Event()
+
+    def start(self, listener: Listener) -> None:
+        """Begin to bring lines to the listener."""
+        threading.Thread(target=self._bring, args=(listener,), daemon=True).start()
+
+    def send(self, line: str) -> None:
+        """Hand in a line for the other end."""
+        if self._over.is_set():
+            raise EndedError
+        self._other._arrived.put(line.encode())  # noqa: SLF001 - the two ends are one thing
+
+    def close(self) -> None:
+        """End both directions, as closing a pipe does."""
+        for end in (self, self._other):
+            if not end._over.is_set():  # noqa: SLF001 - the two ends are one thing
+                end._over.set()  # noqa: SLF001 - the two ends are one thing
+                end._arrived.put(None)  # noqa: SLF001 - the two ends are one thing
+
+    def obituary(self) -> str:
+        """Say nothing: a pair in memory ends in one way only."""
+        return ""
+
+    def _bring(self, listener: Listener) -> None:
+        while (line := self._arrived.get()) is not None:
+            listener.line_arrived(line)
+        listener.ended()
+
+
+def pair() -> tuple[MemoryTransport, MemoryTransport]:
+    """Make two ends that lead to each other."""
+    one, other = MemoryTransport(), MemoryTransport()
+    one._other, other._other = other, one  # noqa: SLF001 - the two ends are one thing
+    return one, other

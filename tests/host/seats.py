@@ -1,0 +1,101 @@
+"""What the tests of the client's seat share: ways to a scripted server, and an onlooker."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from humanmcp.host.child import ChildTransport, Command
+from humanmcp.host.client import Onlooker
+from humanmcp.host.transport import pair
+from tests.host.scripted import ScriptedServer
+
+if TYPE_CHECKING:
+    from humanmcp.host.transport import MemoryTransport, Transport
+    from humanmcp.protocol.events import Event
+
+SCRIPTED: Final = Path(__file__).parent / "scripted.py"
+SAMPLES: Final = Path(__file__).parents[2] / "samples"
+
+
+class Way(Protocol):
+    """Starts a scripted server and returns the way to it."""
+
+    def __call__(self, *flags: str) -> Transport:
+        """Start it with these flags."""
+
+
+class ServerInMemory:
+    """The listener at the server's end of a pair."""
+
+    def __init__(self, end: MemoryTransport, *flags: str) -> None:
+        """Serve."""
+        self.end = end
+        self.server = ScriptedServer(end.send, *flags)
+        end.start(self)
+
+    def line_arrived(self, line: bytes) -> None:
+        """Serve one line; "die" closes the connection, as an exit does."""
+        try:
+            self.server.receive(line.decode())
+        except SystemExit:
+            self.end.close()
+
+    def said_aside(self, line: bytes) -> None:
+        """Never called: memory has no stderr."""
+
+    def ended(self) -> None:
+        """Do nothing."""
+
+
+def in_memory(*flags: str) -> Transport:
+    """Start a scripted server in this process."""
+    ours, theirs = pair()
+    ServerInMemory(theirs, *flags)
+    return ours
+
+
+def as_process(*flags: str) -> Transport:
+    """Start a scripted server as a child."""
+    return ChildTransport(Command((sys.executable, str(SCRIPTED), *flags)))
+
+
+def sample(name: str) -> Command:
+    """Return the command of a sample server."""
+    return Command((sys.executable, str(SAMPLES / "servers" / f"{name}.py")))
+
+
+class Notes(Onlooker):
+    """An onlooker that writes everything down."""
+
+    def __init__(self) -> None:
+        """Begin with an empty page."""
+        self.sent: list[str] = []
+        self.arrived: list[str] = []
+        self.events: list[Event] = []
+        self.aside: list[bytes] = []
+        self.over = threading.Event()
+        self.why = ""
+
+    def line_sent(self, line: str) -> None:
+        """Note it."""
+        self.sent.append(line)
+
+    def line_arrived(self, line: bytes) -> None:
+        """Note it."""
+        self.arrived.append(line.decode())
+
+    def said_aside(self, line: bytes) -> None:
+        """Note it."""
+        self.aside.append(line)
+
+    def happened(self, event: Event) -> None:
+        """Note it."""
+        self.events.append(event)
+
+    def server_ended(self, why: str) -> None:
+        """Note it."""
+        self.why = why
+        self.over.set()

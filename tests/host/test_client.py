@@ -1,0 +1,239 @@
+"""The client's seat, over memory and over a child process: the same tests for both (G6)."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.host.client import (
+    Client,
+    Identity,
+    NoAnswerError,
+    NotOfferedError,
+    Opening,
+    OpeningError,
+)
+from humanmcp.host.respondents import Nobody
+from humanmcp.host.transport import EndedError
+from humanmcp.protocol.events import NoticeArrived, ResponseArrived
+from humanmcp.protocol.verdict import Form
+from tests.host.seats import Notes, Way, as_process, in_memory
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.host.client import Judge
+    from humanmcp.protocol.exchange import Exchange, Known
+
+
+@pytest.fixture(params=[in_memory, as_process], ids=["memory", "stdio"])
+def way(request: pytest.FixtureRequest) -> Way:
+    """Each test runs over both transports."""
+    chosen: Way = request.param
+    return chosen
+
+
+@contextmanager
+def seat(
+    way: Way,
+    *flags: str,
+    **choices: Any,  # noqa: ANN401 - the client's own choices
+) -> Iterator[tuple[Client, Notes]]:
+    """Take the client's seat opposite a scripted server; leave it in order."""
+    notes = Notes()
+    respondent = choices.pop("respondent", None) or Nobody()
+    client = Client(way(*flags), respondent, onlooker=notes, **choices)
+    try:
+        yield client, notes
+    finally:
+        client.close()
+
+
+def test_the_handshake_is_three_lines_and_settles_the_revision(way: Way) -> None:
+    """G6: initialize, its answer, initialized; over either transport, with one Protocol code."""
+    with seat(way) as (client, notes):
+        client.open(Opening.HANDSHAKE, "2025-03-26")
+        asked = json.loads(notes.sent[0])
+        assert (asked["id"], asked["method"]) == (1, "initialize")
+        assert asked["params"]["clientInfo"] == {"name": "example-client", "version": "1.0.0"}
+        assert notes.sent[1] == '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+        assert client.session.revision == "2025-03-26"
+        assert client.server["serverInfo"]["name"] == "scripted"
+
+
+def test_an_answer_belongs_to_the_request_with_its_id(way: Way) -> None:
+    """G7: two requests in flight, answered in the other order; each caller gets its own."""
+    with seat(way) as (client, notes):
+        client.open(Opening.HANDSHAKE)
+        one = client.begin("test/pair", {"value": "first"})
+        two = client.begin("test/pair", {"value": "second"})
+        assert client.wait(one).result == {"value": "first"}
+        assert client.wait(two).result == {"value": "second"}
+        assert [json.loads(line)["id"] for line in notes.arrived[1:]] == [3, 2]
+
+
+def test_a_strict_client_asks_for_nothing_that_was_not_declared(way: Way) -> None:
+    """G8: `tools/list` is not sent, and the message names the capability."""
+    with seat(way, "no-tools", strict=True) as (client, notes):
+        client.open(Opening.HANDSHAKE)
+        before = len(notes.sent)
+        with pytest.raises(NotOfferedError, match='"tools"'):
+            client.request("tools/list")
+        assert len(notes.sent) == before
+
+
+def test_a_client_that_is_not_strict_asks_all_the_same(way: Way) -> None:
+    """G8: strictness is a choice."""
+    with seat(way, "no-tools") as (client, _notes):
+        client.open(Opening.HANDSHAKE)
+        assert "tools" in (client.request("tools/list").result or {})
+
+
+def test_silence_ends_after_the_set_time_and_the_server_is_told(way: Way) -> None:
+    """G9: a timeout is reported with its seconds, and `notifications/cancelled` is sent."""
+    with seat(way) as (client, notes):
+        client.open(Opening.HANDSHAKE)
+        with pytest.raises(NoAnswerError, match=r"test/silence within 0\.2 s"):
+            client.request("test/silence", patience=0.2)
+        told = json.loads(notes.sent[-1])
+        assert told["method"] == "notifications/cancelled"
+        assert told["params"] == {"requestId": 2, "reason": "no answer within 0.2 s"}
+        seen = client.request("test/seen").result
+        assert seen is not None
+        assert json.loads(seen["lines"][-2]) == told
+
+
+def test_an_unanswered_initialize_is_not_cancelled(way: Way) -> None:
+    """G9: MCP, cancellation: "The `initialize` request MUST NOT be cancelled by clients"."""
+    with seat(way, "no-initialize-answer", patience=0.2) as (client, notes):
+        with pytest.raises(NoAnswerError, match="initialize"):
+            client.open(Opening.HANDSHAKE)
+        assert [json.loads(line)["method"] for line in notes.sent] == ["initialize"]
+
+
+def test_what_a_server_asks_is_answered_while_our_request_waits(way: Way) -> None:
+    """G10: roots/list gets the root, ping gets {}, a log message is seen."""
+    with seat(way) as (client, notes):
+        client.open(Opening.HANDSHAKE, "2025-03-26")
+        answered = client.request("test/ask").result
+        assert answered == {
+            "answers": {
+                "ask-roots": {"roots": [{"uri": "file:///example/root1", "name": "Root 1"}]},
+                "ask-ping": {},
+            }
+        }
+        said = [one for one in notes.events if isinstance(one, NoticeArrived)]
+        assert [one.message.params["data"] for one in said] == ["hello"]
+
+
+def test_a_server_that_ends_leaves_nobody_waiting(way: Way) -> None:
+    """Whoever waits is told; whoever asks later is told at once."""
+    with seat(way) as (client, notes):
+        client.open(Opening.HANDSHAKE)
+        with pytest.raises(EndedError):
+            client.request("test/die")
+        assert notes.over.wait(PATIENCE)
+        with pytest.raises(EndedError):
+            client.request("test/seen")
+
+
+def test_a_late_answer_belongs_to_nothing(way: Way) -> None:
+    """After giving up, the answer arrives as one that nobody asked for; the next is unharmed."""
+    with seat(way) as (client, notes):
+        client.open(Opening.HANDSHAKE)
+        begun = client.begin("test/pair", {"value": "late"})
+        client.give_up(begun[0], "enough")
+        assert client.request("test/pair", {"value": "next"}).result == {"value": "next"}
+        until(
+            lambda: any(
+                isinstance(one, ResponseArrived) and one.asked is None for one in notes.events
+            ),
+            "the late answer",
+        )
+
+
+def test_a_revision_that_nobody_knows_ends_the_opening(way: Way) -> None:
+    """MCP, lifecycle: a client that cannot speak the server's revision disconnects."""
+    with (
+        seat(way, "unknown-revision") as (client, _notes),
+        pytest.raises(OpeningError, match="1999-01-01"),
+    ):
+        client.open(Opening.HANDSHAKE)
+
+
+def test_a_probe_that_is_refused_becomes_a_handshake(way: Way) -> None:
+    """Both eras by probing: -32601 means that the server speaks the handshake only."""
+    with seat(way) as (client, notes):
+        client.open(Opening.PROBE)
+        methods = [json.loads(line)["method"] for line in notes.sent]
+        assert methods == ["server/discover", "initialize", "notifications/initialized"]
+        assert client.stated == ""
+        assert "_meta" not in json.loads(notes.sent[1])["params"]
+
+
+def test_a_probe_that_is_answered_needs_no_handshake(way: Way) -> None:
+    """Both eras by probing: every request then carries its revision."""
+    with seat(way, "modern") as (client, notes):
+        client.open(Opening.PROBE)
+        client.request("tools/list")
+        methods = [json.loads(line)["method"] for line in notes.sent]
+        assert methods == ["server/discover", "tools/list"]
+        meta = json.loads(notes.sent[1])["params"]["_meta"]
+        assert meta["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
+        assert meta["io.modelcontextprotocol/clientInfo"]["name"] == "example-client"
+        assert "roots" in meta["io.modelcontextprotocol/clientCapabilities"]
+
+
+def test_a_modern_opening_does_not_fall_back(way: Way) -> None:
+    """By choice: who wants 2026-07-28 gets it or a reason."""
+    with seat(way) as (client, _notes), pytest.raises(OpeningError, match="2026-07-28"):
+        client.open(Opening.MODERN)
+
+
+class Named(Nobody):
+    """A person who says their name, and mistypes the first time."""
+
+    def __init__(self) -> None:
+        """Begin with nothing refused."""
+        super().__init__()
+        self.refused = 0
+
+    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+        """Answer with a mistake first."""
+        if exchange.method != "elicitation/create":
+            super().answer(exchange, known, judge)
+            return
+        judge('{"action": "accept", "content": {"name": "Ada"},', Form.RESULT)
+        self.refused += 1
+        judge('{"action": "accept", "content": {"name": "Ada"}}', Form.RESULT)
+
+
+def test_an_input_required_result_is_answered_and_the_call_repeated(way: Way) -> None:
+    """2026-07-28: new id, the same params, the answers, and the server's state untouched."""
+    person = Named()
+    with seat(way, "modern", respondent=person) as (client, notes):
+        client.open(Opening.MODERN)
+        response = client.call("tools/call", {"name": "greet", "arguments": {"n": 1}})
+        assert response.result is not None
+        assert response.result["content"][0]["text"] == "hello Ada at file:///example/root1"
+        first, second = (json.loads(line) for line in notes.sent[-2:])
+        assert first["id"] != second["id"]
+        assert second["params"]["arguments"] == {"n": 1}
+        assert second["params"]["requestState"] == "state-1"
+        assert set(second["params"]["inputResponses"]) == {"who", "where"}
+        assert person.refused == 1
+
+
+def test_a_line_is_sent_exactly_as_typed_even_when_it_is_broken(way: Way) -> None:
+    """Broken on purpose: the verdict says why, the bytes go as they are."""
+    with seat(way, identity=Identity("odd", "0")) as (client, notes):
+        client.open(Opening.HANDSHAKE)
+        typed = '{ "jsonrpc":"2.0" ,"id":"x", "method":"test/seen" }'
+        _verdict, begun = client.say(typed)
+        assert begun is not None
+        assert client.wait(begun).result is not None
+        assert notes.sent[-1] == typed
