@@ -12,7 +12,22 @@ import base64
 import enum
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+HELD: Final = "held"
+"""Note of a line that a tap did not let go on when it came; what became of it follows."""
+
+LET_GO: Final = "let go"
+"""Note of a NOTE frame: the held line of this number went on as it was."""
+
+CHANGED: Final = "changed"
+"""Note of the line that went on in the place of the held one of the same number."""
+
+DROPPED: Final = "dropped"
+"""Note of a NOTE frame: the held line of this number never went on."""
+
+INSTEAD: Final = "answered instead"
+"""Note of an answer to a held request: the request of this number never went on."""
 
 
 class Way(enum.Enum):
