@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final[Mapping[str, str]] = {
     "serve": "humanmcp.stub.serve",
+    "desk": "humanmcp.desk.command",
     "inbox": "humanmcp.terminal_desk.inbox",
     "show": "humanmcp.terminal_desk.show",
     "answer": "humanmcp.terminal_desk.answer",

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.desk.login import write_private
+from humanmcp.inbox.lock import is_held
 from humanmcp.paths import home_folder, make_private
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ START_WITHIN: Final = 10.0
 _LOOK_EVERY: Final = 0.02
 
 
-class NoDeskError(Exception):
+class NoDeskError(OSError):
     """A desk was started and did not come up."""
 
     def __init__(self, log: Path) -> None:
         """Remember where its last words are."""
-        super().__init__(log)
+        super().__init__(str(log))
         self.log = log
 
     def __str__(self) -> str:
@@ -58,7 +59,7 @@ class DeskFacts:
     proto: int = PROTO
 
 
-def find_or_start(home: str, *, open_browser: bool) -> str:
+def find_or_start(home: str | Path, *, open_browser: bool) -> str:
     """Return the address of this inbox's desk; start one when there is none.
 
     The address opens nothing by itself: a browser also needs the one-time key, which never
@@ -68,7 +69,7 @@ def find_or_start(home: str, *, open_browser: bool) -> str:
         NoDeskError: it did not come up.
         OSError: the folder cannot be used.
     """
-    folder = make_private(home_folder(home))
+    folder = make_private(home_folder(str(home)))
     facts = find(folder)
     if facts is None:
         _start(folder)
@@ -158,46 +159,6 @@ def open_in_browser(folder: Path, facts: DeskFacts) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-
-
-def is_held(lock: Path) -> bool:
-    """Say whether a living process holds a lock file."""
-    try:
-        descriptor = os.open(lock, os.O_RDWR)
-    except FileNotFoundError:
-        return False
-    try:
-        _try_lock(descriptor)
-    except OSError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(descriptor)
-
-
-def hold(lock: Path) -> int | None:
-    """Hold a lock file until this process ends. Returns None when somebody else holds it."""
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        _try_lock(descriptor)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-if sys.platform == "win32":  # pragma: no cover - the same promise, in Windows' words
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> None:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _start(folder: Path) -> None:

@@ -1,0 +1,145 @@
+"""Put the desk together: the routes, the guard around all of them, and the files of the page."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import logging
+import mimetypes
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.responses import JSONResponse, Response
+
+from humanmcp import __version__
+from humanmcp.desk import api, pages
+from humanmcp.desk.composing import UnreadableItemError
+from humanmcp.desk.guard import Guard, header
+from humanmcp.desk.templates import render, web_folder
+from humanmcp.desk.words import language_of
+from humanmcp.inbox.contract import StoreError, UnknownItemError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from starlette.types import ASGIApp, Scope
+
+    from humanmcp.desk.desk import Desk
+
+_log = logging.getLogger(__name__)
+
+MOST_COUNTED: Final = 9
+"""The favicon counts to nine; then it says 9+."""
+
+_TYPES: Final = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+def make_app(desk: Desk) -> ASGIApp:
+    """Return the desk as an ASGI application, guarded."""
+
+    @contextlib.asynccontextmanager
+    async def living(_app: FastAPI) -> AsyncIterator[None]:
+        desk.live.start()
+        yield
+        desk.live.end()
+
+    app = FastAPI(
+        title="humanmcp desk",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=living,
+        redirect_slashes=False,
+        exception_handlers={
+            UnknownItemError: pages.on_missing,
+            UnreadableItemError: pages.on_missing,
+            404: pages.on_missing,
+            StoreError: api.on_store,
+            RequestValidationError: _on_invalid,
+        },
+    )
+    app.state.desk = desk
+    app.include_router(api.router)
+    app.include_router(pages.router)
+    files = StaticFiles(web_folder() / "static")
+    app.add_api_route("/static/{name:path}", files.serve, methods=["GET"])
+    app.add_api_route("/favicon.ico", files.favicon, methods=["GET"])
+
+    def login_page(scope: Scope) -> bytes:
+        accepted = header(scope["headers"], "accept-language") or ""
+        language = language_of("", "", accepted, desk.language)
+        return render("stranger.html", language).encode()
+
+    return Guard(app, address=desk.address, door=desk.door, login_page=login_page)
+
+
+async def _on_invalid(_request: Request, error: Exception) -> JSONResponse:
+    """Say which member of a body is wrong, without repeating what was in it."""
+    if not isinstance(error, RequestValidationError):  # only that is registered for this
+        raise error
+    places = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]
+    record: dict[str, Any] = {"detail": "the body or the address is not as described", "at": places}
+    return JSONResponse(record, status_code=422)
+
+
+class StaticFiles:
+    """The files of the page, read once: a name that is not among them leads nowhere."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read every file of a folder."""
+        self._files: dict[str, tuple[bytes, bytes, str, str]] = {}
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                self._add(path.relative_to(folder).as_posix(), path.read_bytes())
+        for count in range(MOST_COUNTED + 2):
+            self._add(f"icon-{count}.svg", _icon(count).encode())
+
+    def _add(self, name: str, content: bytes) -> None:
+        suffix = name[name.rfind(".") :]
+        kind = _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+        if kind.startswith(("text/", "image/svg")):
+            kind += "; charset=utf-8"
+        tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
+        self._files[name] = (content, gzip.compress(content, 6, mtime=0), tag, kind)
+
+    async def serve(self, request: Request, name: str) -> Response:
+        """Return one file. Parts of it (Range) are not to be had."""
+        found = self._files.get(name)
+        if found is None:
+            return Response(status_code=404)
+        content, packed, tag, kind = found
+        headers = {"ETag": tag, "Vary": "Accept-Encoding"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers["Content-Encoding"] = "gzip"
+            content = packed
+        return Response(content, media_type=kind, headers=headers)
+
+    async def favicon(self, request: Request) -> Response:
+        """Return the icon, for browsers that ask before they read the page."""
+        return await self.serve(request, "icon-0.svg")
+
+
+def _icon(count: int) -> str:
+    """Draw the icon: a hand-written brace, with the number of what waits on it."""
+    badge = ""
+    if count:
+        text = str(count) if count <= MOST_COUNTED else "9+"
+        badge = (
+            '<circle cx="44" cy="44" r="19" fill="#c2410c"/>'
+            '<text x="44" y="52" font-size="24" font-weight="700" text-anchor="middle" '
+            f'font-family="system-ui,sans-serif" fill="#fff">{text}</text>'
+        )
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">'
+        '<rect width="64" height="64" rx="15" fill="#1f2937"/>'
+        '<path d="M24 14c-7 0-7 3-7 9 0 5-1 8-6 9 5 1 6 4 6 9 0 6 0 9 7 9'
+        'M40 14c7 0 7 3 7 9 0 5 1 8 6 9-5 1-6 4-6 9 0 6 0 9-7 9" fill="none" stroke="#f9fafb" stroke-width="4.5" '
+        'stroke-linecap="round"/><circle cx="32" cy="32" r="5" fill="#f9fafb"/>'
+        f"{badge}</svg>"
+    )

@@ -1,0 +1,215 @@
+"""The desk's view of all sessions: what waits, what changed, and where the history continues.
+
+Keeps rows, not messages: the inbox has those. A wake (`refresh`) only says that a session may have
+changed; reading it again decides. Every change gets a number, so that a page which was away can ask
+what it missed. Knows no HTTP.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.desk.view import Badge, Row, badge, row
+from humanmcp.inbox.contract import Key, Life, UnknownItemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.inbox.contract import Inbox, SessionFacts
+
+REMEMBERED: Final = 1024
+"""Changes that a page can catch up with; one that missed more looks at everything anew."""
+
+WRITING_FOR: Final = 20.0
+"""Seconds for which somebody counts as writing after their draft was saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something is different: in this session, and in this exchange (0: in the session itself)."""
+
+    version: int
+    what: str
+    """arrived, changed, closed, or session."""
+    session: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A session as the page shows it."""
+
+    facts: SessionFacts
+    badge: Badge
+    waiting: int
+    last: int
+    """The number of the last frame that was seen in its transcript."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    facts: SessionFacts
+    badge: Badge
+    rows: dict[int, Row] = field(default_factory=dict)
+
+
+@dataclass
+class Board:
+    """Every session of an inbox, and what changed. Safe to use from several threads."""
+
+    inbox: Inbox
+    clock: Callable[[], float] = time.monotonic
+    _sessions: dict[str, _Seen] = field(default_factory=dict)
+    _changes: deque[Change] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    _version: int = 0
+    _writers: dict[Key, tuple[str, float]] = field(default_factory=dict)
+    _listeners: list[Callable[[], None]] = field(default_factory=list)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    # -- being kept up to date ------------------------------------------------------------------
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after every change, from the thread that noticed it."""
+        self._listeners.append(listener)
+
+    def refresh_all(self) -> None:
+        """Read every session anew: at the start, and as the safety net of the watch."""
+        with self._lock:
+            before = self._version
+            listed = self.inbox.sessions()
+            for facts in sorted(listed, key=lambda one: (one.started, one.name)):
+                self._refresh(facts)
+            for name in self._sessions.keys() - {facts.name for facts in listed}:
+                del self._sessions[name]
+                self._note("session", name)
+        self._tell(before)
+
+    def refresh(self, session: str) -> None:
+        """Read one session anew."""
+        with self._lock:
+            before = self._version
+            try:
+                self._refresh(self.inbox.facts(session))
+            except UnknownItemError:
+                if self._sessions.pop(session, None) is not None:
+                    self._note("session", session)
+        self._tell(before)
+
+    def _refresh(self, facts: SessionFacts) -> None:
+        seen = self._sessions.get(facts.name)
+        if seen is None:
+            if facts.probe:
+                return  # a process that was only asked what it speaks is no conversation
+            seen = self._sessions[facts.name] = _Seen(facts, badge(len(self._sessions)))
+            self._note("session", facts.name)
+        elif seen.facts != facts:
+            seen.facts = facts
+            self._note("session", facts.name)
+        # What a session left behind when it ended waits for nobody: it is in the history.
+        living = facts.life is Life.OPEN
+        if not living and not seen.rows:
+            return
+        items = self.inbox.items(facts.name) if living else ()
+        rows = {item.key.number: row(item, seen.badge) for item in items}
+        for number in rows.keys() | seen.rows.keys():
+            new, old = rows.get(number), seen.rows.get(number)
+            if new is None:
+                self._note("closed", facts.name, number)
+            elif old is None:
+                self._note("arrived", facts.name, number)
+            elif new != old:
+                self._note("changed", facts.name, number)
+        seen.rows = rows
+
+    def _note(self, what: str, session: str, number: int = 0) -> None:
+        self._version += 1
+        self._changes.append(Change(self._version, what, session, number))
+
+    def _tell(self, before: int) -> None:
+        if self._version != before:
+            for listener in tuple(self._listeners):
+                listener()
+
+    # -- what a page asks -----------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """The number of the last change."""
+        return self._version
+
+    def since(self, version: int) -> tuple[Change, ...] | None:
+        """List the changes after `version`; None when that is too long ago, or not of this desk."""
+        with self._lock:
+            if version > self._version:
+                return None
+            if version == self._version:
+                return ()
+            if not self._changes or self._changes[0].version > version + 1:
+                return None
+            return tuple(change for change in self._changes if change.version > version)
+
+    def sessions(self) -> list[SessionView]:
+        """List the sessions, newest first."""
+        with self._lock:
+            views = [
+                SessionView(seen.facts, seen.badge, len(seen.rows), 0)
+                for seen in self._sessions.values()
+            ]
+        return sorted(views, key=lambda view: view.facts.started, reverse=True)
+
+    def session(self, name: str) -> SessionView:
+        """Return one session.
+
+        Raises:
+            UnknownItemError: there is none of that name.
+        """
+        with self._lock:
+            seen = self._sessions.get(name)
+            if seen is None:
+                facts = self.inbox.facts(name)  # a probe has a page too, for who knows its name
+                return SessionView(facts, badge(0), 0, 0)
+            return SessionView(seen.facts, seen.badge, len(seen.rows), 0)
+
+    def waiting(self, session: str = "") -> list[Row]:
+        """List what waits for a person, the longest waiting first; of one session if named."""
+        with self._lock:
+            rows = [
+                one
+                for name, seen in self._sessions.items()
+                if not session or name == session
+                for one in seen.rows.values()
+            ]
+        return sorted(rows, key=lambda one: (one.arrived, one.key))
+
+    def count(self) -> int:
+        """Count what waits."""
+        with self._lock:
+            return sum(len(seen.rows) for seen in self._sessions.values())
+
+    # -- who else is writing --------------------------------------------------------------------
+
+    def writes(self, key: Key, who: str) -> None:
+        """Note that a page saved a draft."""
+        with self._lock:
+            now = self.clock()
+            self._writers = {
+                one: (name, at)
+                for one, (name, at) in self._writers.items()
+                if now - at < WRITING_FOR
+            }
+            new = self._writers.get(key, ("", 0.0))[0] != who
+            self._writers[key] = (who, now)
+            before = self._version
+            if new:
+                self._note("changed", key.session, key.number)
+        self._tell(before)
+
+    def writer(self, key: Key) -> str:
+        """Name the page that is writing an answer right now, "" for none."""
+        with self._lock:
+            who, at = self._writers.get(key, ("", 0.0))
+            return who if self.clock() - at < WRITING_FOR else ""

@@ -1,0 +1,238 @@
+"""`humanmcp desk`: serve the page, or find the desk that serves it already.
+
+Puts the parts together, listens, and tells where. The page's address with the one-time key goes to
+the terminal and nowhere else: not into a log, an argument list or the environment.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from humanmcp import __version__, terminal
+from humanmcp.desk import launch, playing
+from humanmcp.desk.app import make_app
+from humanmcp.desk.board import Board
+from humanmcp.desk.desk import Desk
+from humanmcp.desk.following import Following
+from humanmcp.desk.guard import Address
+from humanmcp.desk.launch import DeskFacts
+from humanmcp.desk.live import Live
+from humanmcp.desk.login import FILE_NAME, Door
+from humanmcp.desk.prepared import Shelf
+from humanmcp.desk.rules import BOOK_NAME
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.lock import LifeLock, is_held
+from humanmcp.locales import language_of, say
+from humanmcp.paths import UnsafeFolderError, home_folder, make_private
+from humanmcp.settings import add_flags
+
+if TYPE_CHECKING:
+    import argparse
+    import asyncio
+    from collections.abc import Callable
+    from types import FrameType
+
+    from humanmcp.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+NEXT_PORTS: Final = 16
+"""How many ports are tried one after another before any free one will do."""
+
+CANNOT: Final = 1
+MOST_CONNECTIONS: Final = 1200
+"""Connections at once, idle ones too; more are told to come back."""
+
+ENDS_WITHIN: Final = 2
+"""Seconds that open answers get when the desk ends; the live streams end at once."""
+
+FIRST_LINE_WITHIN: Final = 15.0
+"""Seconds within which a new connection must have sent the head of its first request."""
+
+
+class NotLoopbackError(Exception):
+    """The desk was told to listen where others could reach it."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of `desk`."""
+    add_flags(parser, "home", "host", "port", "book", "lang")
+    parser.add_argument("--open", action="store_true", help=say("desk", "help.open"))
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Serve the page until told to stop. Returns the exit status."""
+    language = language_of(settings.lang)
+    try:
+        host = loopback(settings.host)
+        home = make_private(home_folder(settings.home))
+        lock = _hold(home)
+        if lock is None:
+            return _point_to(home, language, open_browser=arguments.open)
+        return _serve(home, host, settings, language, open_browser=arguments.open)
+    except NotLoopbackError:
+        terminal.complain(say("desk", "not loopback", language, host=settings.host))
+    except (OSError, UnsafeFolderError) as error:
+        terminal.complain(f"humanmcp: {error}")
+    return CANNOT
+
+
+def loopback(host: str) -> str:
+    """Return the address to listen on.
+
+    Raises:
+        NotLoopbackError: others could reach it. Every spelling of "everywhere" is one of those.
+    """
+    if host == "localhost":
+        return "127.0.0.1"
+    try:
+        found = ipaddress.ip_address(host.strip("[]"))
+    except ValueError as error:
+        raise NotLoopbackError(host) from error
+    if str(found) not in ("127.0.0.1", "::1"):
+        raise NotLoopbackError(host)
+    return str(found)
+
+
+def _hold(home: Path) -> LifeLock | None:
+    try:
+        return LifeLock.take(home / launch.LOCK_NAME)
+    except BlockingIOError:
+        return None
+    except PermissionError:  # Windows says it this way
+        if is_held(home / launch.LOCK_NAME):
+            return None
+        raise
+
+
+def _point_to(home: Path, language: str, *, open_browser: bool) -> int:
+    """Print the address of the desk that is there already."""
+    facts = launch.wait_for_facts(home)
+    if facts is None:
+        raise launch.NoDeskError(home / launch.LOG_NAME)
+    terminal.say(say("desk", "there already", language, version=facts.version))
+    terminal.say(launch.login_address(facts))
+    if open_browser:
+        launch.open_in_browser(home, facts)
+    return 0
+
+
+def _serve(home: Path, host: str, settings: Settings, language: str, *, open_browser: bool) -> int:
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(asctime)s %(message)s")
+    listening = listen(host, settings.port)
+    port = int(listening.getsockname()[1])
+    desk = make_desk(home, port, settings)
+    shown = f"[{host}]" if ":" in host else host
+    facts = DeskFacts(f"http://{shown}:{port}/", desk.door.token, os.getpid(), __version__)
+
+    def ready() -> None:
+        launch.write_facts(home, facts)
+        terminal.say(say("desk", "hello", language, version=__version__))
+        terminal.say(f"{facts.address}login#k={desk.door.new_key()}")
+        terminal.say(say("desk", "code", language, address=facts.address, code=desk.door.code))
+        if open_browser:
+            launch.open_in_browser(home, facts)
+
+    try:
+        with Following(home, desk.board):
+            _Server(desk, ready).run(sockets=[listening])
+    finally:
+        playing.end()
+    return 0
+
+
+def make_desk(home: Path, port: int, settings: Settings) -> Desk:
+    """Put a desk together over the inbox folder."""
+    board = Board(FolderInbox(home))
+    book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
+    return Desk(
+        home=home,
+        board=board,
+        live=Live(board),
+        door=Door(home / FILE_NAME),
+        address=Address(port),
+        shelf=Shelf(home),
+        book=book,
+        language=settings.lang,
+    )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen on a port; on the next free one when it is taken.
+
+    Raises:
+        OSError: there is no port at all.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    candidates = [*range(port, min(port + NEXT_PORTS, 65536)), 0] if port else [0]
+    for candidate in candidates:
+        one = socket.socket(family, socket.SOCK_STREAM)
+        if os.name != "nt":  # there, it would let two programs listen on one port
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind((host, candidate))
+            one.listen(256)
+        except OSError:
+            one.close()
+            if candidate == 0:
+                raise
+        else:
+            return one
+    raise AssertionError(candidates)  # the last candidate returns or raises
+
+
+class _Patient(H11Protocol):
+    """Hang up on a connection that never says what it wants."""
+
+    def connection_made(
+        self,
+        transport: asyncio.Transport,  # type: ignore[override] # uvicorn narrows it as well
+    ) -> None:
+        """Give it a little time for its first line."""
+        super().connection_made(transport)
+        self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence)
+
+    def _hang_up_on_silence(self) -> None:
+        asked: object = self.cycle  # uvicorn says it is always there; before a request it is None
+        if asked is None and not self.transport.is_closing():
+            self.transport.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, told to end its streams when it ends: it waits for open answers by itself."""
+
+    def __init__(self, desk: Desk, ready: Callable[[], None]) -> None:
+        """Serve a desk. `ready` is called once it listens."""
+        config = uvicorn.Config(
+            make_app(desk),
+            http=_Patient,
+            ws="none",
+            lifespan="on",
+            access_log=False,  # uvicorn would write it to stdout
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=ENDS_WITHIN,
+            limit_concurrency=MOST_CONNECTIONS,
+        )
+        super().__init__(config)
+        self._live = desk.live
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End the live streams first."""
+        self._live.end()
+        super().handle_exit(sig, frame)

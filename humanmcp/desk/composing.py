@@ -1,0 +1,169 @@
+"""What a person writes, between the page and the inbox: checking, keeping and sending it.
+
+Knows the check and the inbox; nothing of HTTP or HTML. The check here is the one the stub makes
+again before it writes: here it helps, there it decides.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.contract import Draft, Item, Key, Reply, TakenError
+from humanmcp.protocol import drafts, messages, revisions
+from humanmcp.protocol.exchange import Exchange, State
+from humanmcp.protocol.messages import Message
+from humanmcp.protocol.pretty import pretty
+from humanmcp.protocol.verdict import Form, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.inbox.contract import Inbox
+    from humanmcp.protocol.problems import Problem
+
+BY: Final = "desk"
+"""Who answered, in the transcript."""
+
+SETTLES_WITHIN: Final = 2.0
+"""Seconds that a page waits to learn what became of its reply; later it learns it by the stream."""
+
+_LOOK_EVERY: Final = 0.008
+
+
+class UnreadableItemError(Exception):
+    """The request of an exchange is no request: its file was changed by somebody."""
+
+
+class Became(enum.Enum):
+    """What became of a reply."""
+
+    SENT = "sent"
+    ON_ITS_WAY = "on its way"
+    """Handed in; the stub has not answered yet."""
+    BLOCKED = "blocked"
+    """The check found errors: nothing was handed in, the text was kept."""
+    REFUSED = "refused"
+    """The stub gave it back with problems."""
+    TAKEN = "taken"
+    """Somebody was first, or nobody waits any more; the text was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a reply, and what there is to say about it."""
+
+    became: Became
+    line: str = ""
+    problems: tuple[Problem, ...] = ()
+    by: str = ""
+    state: State = State.PENDING
+
+
+def exchange_of(item: Item) -> Exchange:
+    """Make the exchange that the check wants from the item that the inbox keeps.
+
+    Raises:
+        UnreadableItemError: the item's line is no request.
+    """
+    found = messages.read(item.line.encode("utf-8", "surrogatepass"))
+    if not isinstance(found, Message) or found.id is None:
+        raise UnreadableItemError(item.key)
+    return Exchange(item.key.number, found, item.revision, item.state)
+
+
+def verdict(inbox: Inbox, item: Item, text: str, form: Form) -> Verdict:
+    """Say what is wrong with a text, as the stub will."""
+    return drafts.check(exchange_of(item), text, form, inbox.known(item.key.session))
+
+
+def document(item: Item, draft: Draft) -> str:
+    """Return the whole message that a draft stands for: what the JSON view shows.
+
+    A text that is no JSON stays what it is, inside its envelope: it is theirs to mend.
+    """
+    match draft.form:
+        case Form.MESSAGE:
+            return draft.text
+        case Form.RESULT:
+            return pretty(_envelope(item.id, "result", draft.text))
+        case Form.ERROR:
+            return pretty(_envelope(item.id, "error", draft.text))
+        case Form.TEXT | Form.TOOL_ERROR:
+            return pretty(_envelope(item.id, "result", _tool_result(item, draft)))
+
+
+def _envelope(token: str, member: str, text: str) -> str:
+    return f'{{"jsonrpc":"2.0","id":{token},"{member}":{text or "{}"}}}'
+
+
+def _tool_result(item: Item, draft: Draft) -> str:
+    result: dict[str, object] = {"content": [{"type": "text", "text": draft.text}]}
+    if draft.form is Form.TOOL_ERROR:
+        result["isError"] = True
+    if item.revision in revisions.MODERN:
+        result = {"resultType": "complete", **result}
+    return json.dumps(result, ensure_ascii=False)
+
+
+def starting(inbox: Inbox, item: Item, language: str = "en") -> Draft:
+    """Return the text a person starts from, whatever they have written since."""
+    return Draft(drafts.start(exchange_of(item), inbox.known(item.key.session), language))
+
+
+def plain(item: Item, start: Draft) -> Draft:
+    """Return what an untouched box holds without a script: nothing yet, for a tool call."""
+    return Draft("", Form.TEXT) if item.method == "tools/call" else start
+
+
+def examples(item: Item) -> dict[str, str]:
+    """Return every whole message that may be started from, results and errors, by name."""
+    return dict(drafts.templates(exchange_of(item)))
+
+
+def send(
+    inbox: Inbox,
+    key: Key,
+    reply: Reply,
+    *,
+    within: float = SETTLES_WITHIN,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Outcome:
+    """Send a reply and say what became of it."""
+    item = inbox.item(key)
+    if item.state is State.PENDING and not reply.anyway:
+        judged = verdict(inbox, item, reply.text, reply.form)
+        if not judged.sendable:
+            inbox.save(key, Draft(reply.text, reply.form, touched=True, by=BY, at=reply.at))
+            return Outcome(Became.BLOCKED, problems=judged.problems)
+    try:
+        inbox.send(key, reply)
+    except TakenError as error:
+        return Outcome(Became.TAKEN, by=error.by, state=error.state)
+    return _settle(inbox, key, reply, within, sleep)
+
+
+def _settle(
+    inbox: Inbox, key: Key, reply: Reply, within: float, sleep: Callable[[float], None]
+) -> Outcome:
+    end = time.monotonic() + within
+    while time.monotonic() < end:
+        item = inbox.item(key)
+        if item.answer is not None and item.state is State.ANSWERED:
+            ours = item.answer.by == reply.by
+            return Outcome(
+                Became.SENT if ours else Became.TAKEN,
+                item.answer.line,
+                (),
+                item.answer.by,
+                item.state,
+            )
+        if item.state is not State.PENDING:
+            return Outcome(Became.TAKEN, state=item.state)
+        if item.reply is None and item.problems:
+            return Outcome(Became.REFUSED, problems=item.problems)
+        sleep(_LOOK_EVERY)
+    return Outcome(Became.ON_ITS_WAY)

@@ -1,0 +1,45 @@
+"""What every page and every call of the interface needs, in one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastapi import Request
+
+from humanmcp.desk.board import Board
+from humanmcp.desk.guard import Address
+from humanmcp.desk.live import Live
+from humanmcp.desk.login import Door
+from humanmcp.desk.prepared import Shelf
+
+if TYPE_CHECKING:
+    from humanmcp.inbox.contract import Inbox
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A desk: its inbox and everything that stands around it."""
+
+    home: Path
+    board: Board
+    live: Live
+    door: Door
+    address: Address
+    shelf: Shelf
+    book: Path
+    language: str = ""
+
+    @property
+    def inbox(self) -> Inbox:
+        """Where the exchanges wait."""
+        return self.board.inbox
+
+
+def desk_of(request: Request) -> Desk:
+    """Return the desk that a request came to."""
+    desk = request.app.state.desk
+    if not isinstance(desk, Desk):  # `make_app` puts it there
+        raise TypeError(type(desk))
+    return desk

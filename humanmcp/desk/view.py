@@ -1,0 +1,266 @@
+"""What a message looks like: the few words by which a person recognises it in a list.
+
+Pure: an item goes in, values for the templates come out. Text from the wire stays text; it is made
+visible here (`protocol/visible.py`) and escaped by the templates.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.protocol import messages, revisions
+from humanmcp.protocol.exchange import State
+from humanmcp.protocol.messages import Kind, Message
+from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.visible import one_line, visible
+
+if TYPE_CHECKING:
+    from humanmcp.inbox.contract import Item, Key, Waiting
+    from humanmcp.protocol.transcript import Frame
+
+COLOURS: Final = 6
+"""Sessions take turns in this many accent colours; the letter tells them apart for certain."""
+
+GIST: Final = 90
+"""Characters of a message that a row of a list shows."""
+
+SHOWN: Final = 4000
+"""Characters of one value that are shown before "show all"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """How a session is recognised: a letter (A, B, … Z, AA, …) and one of six colours."""
+
+    letter: str
+    colour: int
+
+
+def badge(rank: int) -> Badge:
+    """Return the badge of the session that came as number `rank`, counted from 0."""
+    letters, rest = "", rank
+    while rest >= 0:
+        letters = chr(ord("A") + rest % 26) + letters
+        rest = rest // 26 - 1
+    return Badge(letters, rank % COLOURS)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One exchange in a list. `arrived` counts in seconds since 1970, for the clock of the page."""
+
+    key: Key
+    badge: Badge
+    method: str
+    name: str
+    """The tool, the prompt, the address of a resource: what tells two calls apart."""
+    gist: str
+    state: State
+    arrived: float
+    waiting: Waiting
+    purpose: str
+    touched: bool
+    on_its_way: bool
+    refused: bool
+
+    @property
+    def anchor(self) -> str:
+        """The part of an address that names this exchange. It is made of our own names only."""
+        return f"{self.key.session}/{self.key.number}"
+
+
+def row(item: Item, mark: Badge) -> Row:
+    """Make the row of an exchange."""
+    params = params_of(item.line)
+    name, gist = _words(item.method, params)
+    draft = item.draft
+    return Row(
+        key=item.key,
+        badge=mark,
+        method=one_line(item.method, 60),
+        name=name,
+        gist=gist,
+        state=item.state,
+        arrived=seconds(item.arrived),
+        waiting=item.waiting,
+        purpose=item.purpose.value,
+        touched=draft is not None and draft.touched,
+        on_its_way=item.reply is not None and item.state is State.PENDING,
+        refused=bool(item.problems),
+    )
+
+
+def params_of(line: str) -> dict[str, Any]:
+    """Return the named parameters of a request; empty when there are none."""
+    found = messages.read(line.encode("utf-8", "surrogatepass"))
+    return found.params if isinstance(found, Message) else {}
+
+
+def _words(method: str, params: dict[str, Any]) -> tuple[str, str]:
+    """Say which one and with what: the name and the gist of a row."""
+    match method:
+        case "tools/call" | "prompts/get":
+            return _text(params.get("name")), gist(params.get("arguments", {}))
+        case "initialize" | "server/discover":
+            return _client(params)
+        case "resources/read" | "resources/subscribe" | "resources/unsubscribe":
+            return "", one_line(_text(params.get("uri")), GIST)
+        case "completion/complete":
+            return "", gist(params.get("argument", {}))
+        case _:
+            rest = {key: value for key, value in params.items() if key != "_meta"}
+            return "", gist(rest)
+
+
+def _client(params: dict[str, Any]) -> tuple[str, str]:
+    meta = params.get("_meta")
+    modern = meta.get(revisions.META_CLIENT) if isinstance(meta, dict) else None
+    found = params.get("clientInfo", modern)
+    client = found if isinstance(found, dict) else {}
+    words = f"{_text(client.get('name'))} {_text(client.get('version'))}".strip()
+    return "", one_line(words, GIST)
+
+
+def gist(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Say in a few words what an object holds: `city: "Tokyo", days: 3`."""
+    if isinstance(value, dict):
+        words = ", ".join(f"{key}: {_short(part)}" for key, part in list(value.items())[:12])
+    else:
+        words = _short(value)
+    return one_line(words, GIST)
+
+
+def _short(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    match value:
+        case dict():
+            return "{…}" if value else "{}"
+        case list():
+            return f"[{len(value)}]"
+        case str():
+            return f'"{value[:GIST]}"'
+        case _:
+            return json.dumps(value)
+
+
+def _text(value: object) -> str:
+    return one_line(value, GIST) if isinstance(value, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One argument of a request, as the table above the composer shows it."""
+
+    name: str
+    value: str
+    type: str
+    cut: int
+    """Characters that are not shown; 0 when all of them are."""
+
+
+def fields(item: Item) -> tuple[Field, ...]:
+    """List what was asked: the arguments of a call, the parameters of anything else.
+
+    Numbers are shown as they were written: 9007199254740993 and 1.0 stay what they are.
+    """
+    text = messages.member(item.line, "params") or "{}"
+    if item.method in ("tools/call", "prompts/get"):
+        text = messages.member(text, "arguments") or "{}"
+    return tuple(
+        _field(name, text[start:end])
+        for name, start, end in messages.members(text)[:200]
+        if name != "_meta"
+    )
+
+
+def _field(name: str, raw: str) -> Field:
+    value = json.loads(raw)
+    kind = messages.json_type(value)
+    shown = value if isinstance(value, str) else raw
+    return Field(one_line(name, 80), visible(shown[:SHOWN]), kind, max(0, len(shown) - SHOWN))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a conversation: a row of the history and an arrow of the picture.
+
+    `kind` is request, notification, result, error, note, err, or broken.
+    """
+
+    session: str
+    badge: Badge
+    seq: int
+    at: str
+    number: int
+    inwards: bool
+    kind: str
+    word: str
+    gist: str
+    by: str
+    size: int
+
+
+def step(session: str, mark: Badge, frame: Frame) -> Step:
+    """Make the row of a recorded line."""
+    kind, word, words = _step_words(frame)
+    return Step(
+        session=session,
+        badge=mark,
+        seq=frame.seq,
+        at=frame.at,
+        number=frame.number,
+        inwards=frame.way is Way.IN,
+        kind=kind,
+        word=word,
+        gist=words,
+        by=one_line(frame.by, 40),
+        size=len(frame.raw),
+    )
+
+
+def _step_words(frame: Frame) -> tuple[str, str, str]:
+    if frame.way in (Way.NOTE, Way.ERR):
+        return frame.way.value, "", one_line(frame.note or frame.text, GIST)
+    found = messages.read(frame.raw)
+    if not isinstance(found, Message):
+        return "broken", "", one_line(frame.text[: GIST * 2], GIST)
+    match found.kind:
+        case Kind.REQUEST | Kind.NOTIFICATION:
+            name, words = _words(found.method, found.params)
+            return found.kind.value, one_line(found.method, 60), f"{name} {words}".strip()
+        case Kind.RESULT:
+            return "result", "", outcome(found.body)
+        case Kind.ERROR:
+            return "error", "", outcome(found.body)
+
+
+def outcome(body: dict[str, Any]) -> str:
+    """Say what an answer holds in a few words: its text, its error, or its members."""
+    error = body.get("error")
+    if isinstance(error, dict):
+        return one_line(f"{_short(error.get('code'))} {_text(error.get('message'))}", GIST)
+    result = body.get("result")
+    if isinstance(result, dict):
+        for entry in result.get("content") or ():
+            if isinstance(entry, dict) and isinstance(entry.get("text"), str):
+                return one_line(entry["text"], GIST)
+    return gist(result)
+
+
+def seconds(at: str) -> float:
+    """Read a moment (UTC, ISO 8601) as seconds since 1970; 0 when it is none."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return 0.0
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def duration(span: float) -> str:
+    """Write seconds as people read a clock: 0:42, 12:05, 1:02:09."""
+    whole = max(0, int(span))
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"
