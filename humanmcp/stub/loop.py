@@ -97,12 +97,18 @@ class Stub:
         self.manner = manner
         self.token = token
         self.claim_files = claim_files
-        self.files: TextFiles | None = claim_files()
+        self.files: TextFiles | None = None
         self._vigils: dict[int, Vigil] = {}
         self._waiting_for_repeat: dict[int, Reply] = {}
         self._used: dict[int, int] = {}
         self._over = False
         self._next_parent_look = 0.0
+        self._claim_files()
+
+    def _claim_files(self) -> None:
+        self.files = self.claim_files()
+        self.ledger.facts = replace(self.ledger.facts, files=str(self.files.folder))
+        self.ledger.describe(self.session)
 
     def run(self) -> int:
         """Work until the client closes its end or somebody says stop. Returns the exit status."""
@@ -169,7 +175,7 @@ class Stub:
             return
         self.ledger.facts = replace(self.ledger.facts, probe=False)
         if self.files is None:
-            self.files = self.claim_files()
+            self._claim_files()
 
     def _is_probe(self, event: Event) -> bool:
         return (

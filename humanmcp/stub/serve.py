@@ -22,7 +22,7 @@ from humanmcp.settings import add_flags
 from humanmcp.stub.bookshelf import BookFile
 from humanmcp.stub.clock import Clock
 from humanmcp.stub.files import TextFiles
-from humanmcp.stub.judging import decode, divide
+from humanmcp.stub.judging import decode
 from humanmcp.stub.ledger import Ledger
 from humanmcp.stub.loop import Manner, Stub
 from humanmcp.stub.wire import Stderr, Stop, Wire
@@ -86,7 +86,6 @@ def _stub(wire: Wire, home: Path, settings: Settings, shelf: BookFile, manner: M
         return TextFiles.claim(
             folder,
             decode=decode,
-            divide=divide,
             archive=own,
             language=manner.language,
             shared=shared,
