@@ -30,6 +30,7 @@ from humanmcp.setup.hosts import (
     command_in,
     entry,
     install_link,
+    is_ours,
     place,
 )
 from humanmcp.terminal import Painted, complain, say_json, say_raw
@@ -250,16 +251,6 @@ def _changed(wanted: Wanted) -> tuple[str, str]:
         raise ConfigError("not ours", path=wanted.path, name=wanted.name)
     after = config_file.with_entry(text, wanted.host, wanted.name, wanted.entry, wanted.path)
     return text, after
-
-
-def is_ours(one: object) -> bool:
-    """Say whether an entry starts humanmcp."""
-    found = command_in(one)
-    if found is None:
-        return False
-    command, args = found
-    name = command.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
-    return name == "humanmcp" or "humanmcp" in args
 
 
 def _refused(wanted: Wanted, error: ConfigError, *, as_json: bool) -> int:

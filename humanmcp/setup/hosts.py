@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 DEFAULT_NAME: Final = "humanmcp"
+LONGEST_START: Final = 120
+"""Seconds that a host should wait at most for the start: a broken server holds it up that long."""
 
 
 class Format(enum.Enum):
@@ -216,7 +218,11 @@ def entry(host: Host, command: Command, wait: int) -> dict[str, Any]:
             made = {"type": "local", "command": [command.command, *args], "enabled": True}
         case Shape.GOOSE:
             made = {"type": "stdio", "enabled": True, "cmd": command.command, "args": args}
-    return made | {key: wait * second for key, second in host.wait_keys.items() if wait}
+    return made | {
+        key: (min(wait, LONGEST_START) if key.startswith("startup") else wait) * second
+        for key, second in host.wait_keys.items()
+        if wait
+    }
 
 
 def command_in(entry: object) -> tuple[str, Sequence[str]] | None:
@@ -230,6 +236,16 @@ def command_in(entry: object) -> tuple[str, Sequence[str]] | None:
     if not isinstance(command, str) or not isinstance(args, list):
         return None
     return command, [word for word in args if isinstance(word, str)]
+
+
+def is_ours(one: object) -> bool:
+    """Say whether an entry starts humanmcp."""
+    found = command_in(one)
+    if found is None:
+        return False
+    command, args = found
+    name = command.replace("\\", "/").rpartition("/")[2].removesuffix(".exe")
+    return name == "humanmcp" or "humanmcp" in args
 
 
 def install_link(host: Host, name: str, command: Command) -> str:
