@@ -1,0 +1,188 @@
+"""A host's configuration: which servers there are, read from the `mcpServers` of a JSON file.
+
+The mistakes that people make in such files are explained by place and name, and nothing is guessed:
+a host that reads half of a file is worse than one that says what to change.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.host.child import Command
+from humanmcp.locales import UnknownSentenceError, problem
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.jsontext import read
+from humanmcp.protocol.problems import line_and_column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from humanmcp.protocol.problems import Problem
+
+DEFAULT_NAME: Final = ".mcp.json"
+"""The file in the home directory that is read when none is named."""
+
+TRAILING_COMMA: Final = "J02"
+_CELLS: Final = ("mcpServers", "servers")
+
+
+class ConfigError(StopError):
+    """A configuration cannot be used."""
+
+    room = "servers"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One server of a configuration: how to start it, or where it is.
+
+    `url` says that it is a remote one, which is reached over HTTP and cannot be started here.
+    """
+
+    name: str
+    command: Command | None = None
+    url: str = ""
+    disabled: bool = False
+
+    @property
+    def can_start(self) -> bool:
+        """Say whether it can be started as a child process."""
+        return self.command is not None and not self.disabled
+
+
+def read_config(path: Path) -> tuple[Entry, ...]:
+    """Read a configuration.
+
+    Raises:
+        ConfigError: there is no such file, or something in it has no meaning.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise ConfigError("no file", path=path) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError("unreadable", path=path, why=error) from error
+    return parse(text, str(path))
+
+
+def parse(text: str, path: str) -> tuple[Entry, ...]:
+    """Read the text of a configuration; `path` is only for the messages.
+
+    Raises:
+        ConfigError: as `read_config`.
+    """
+    reading = read(text)
+    broken = [one for one in reading.problems if one.blocks]
+    if broken or not reading.readable:
+        raise _explained((broken or list(reading.problems))[0], text, path)
+    servers = _servers(reading.value, path)
+    if not servers:
+        raise ConfigError("empty", path=path)
+    return tuple(_entry(name, written, path) for name, written in servers.items())
+
+
+def find(entries: tuple[Entry, ...], name: str, path: str) -> Entry:
+    """Return the entry of one name that can be started.
+
+    Raises:
+        ConfigError: there is none, or it is a remote one.
+    """
+    for entry in entries:
+        if entry.name == name:
+            if entry.command is None:
+                raise ConfigError("remote", name=name, url=entry.url)
+            return entry
+    names = ", ".join(entry.name for entry in entries)
+    raise ConfigError("no such server", name=name, path=path, names=names)
+
+
+def _servers(value: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401 - any JSON value
+    if not isinstance(value, dict):
+        raise ConfigError("no object", path=path)
+    inner = value.get("mcp")
+    for name in _CELLS:
+        servers = (inner if isinstance(inner, dict) else value).get(name)
+        if isinstance(servers, dict):
+            return servers
+        if servers is not None:
+            raise ConfigError("not an object", path=path, name=name)
+    raise ConfigError("no servers", path=path)
+
+
+def _entry(name: str, written: Any, path: str) -> Entry:  # noqa: ANN401 - any JSON value
+    if not isinstance(written, dict):
+        raise ConfigError("not an object", path=path, name=name)
+    disabled = written.get("disabled") is True
+    if "command" not in written:
+        url = written.get("url", written.get("serverUrl"))
+        if isinstance(url, str):
+            return Entry(name, url=url, disabled=disabled)
+        raise ConfigError("no command", path=path, name=name)
+    words = [written["command"], *_list(written, "args", name, path)]
+    _texts(words, f"{name}: command, args", path)
+    env = written.get("env", {})
+    if not isinstance(env, dict):
+        raise ConfigError("not an object", path=path, name=f"{name}.env")
+    _texts(list(env.values()), f"{name}.env", path)
+    folder = written.get("cwd", "")
+    _texts([folder], f"{name}.cwd", path)
+    return Entry(name, Command(tuple(words), dict(env), folder), disabled=disabled)
+
+
+def _list(written: Mapping[str, Any], key: str, name: str, path: str) -> list[Any]:
+    found = written.get(key, [])
+    if not isinstance(found, list):
+        raise ConfigError("not a list", path=path, name=f"{name}.{key}")
+    return found
+
+
+def _texts(values: list[Any], name: str, path: str) -> None:
+    if not all(isinstance(one, str) for one in values):
+        raise ConfigError("not text", path=path, name=name)
+
+
+# -- what is wrong with the JSON -----------------------------------------------------------------
+
+
+def _explained(found: Problem, text: str, path: str) -> ConfigError:
+    place = {"path": path, "line": found.line, "column": found.column}
+    if found.code == TRAILING_COMMA:
+        closing, _ = line_and_column(text, _next_mark(text, found.end))
+        after = name_before(text, found.start)
+        code = "trailing comma after" if after else "trailing comma"
+        return ConfigError(code, closing=closing, after=after, **place)
+    try:
+        why = problem(found)
+    except UnknownSentenceError:
+        why = found.code
+    return ConfigError("no json", why=why, **place)
+
+
+def _next_mark(text: str, at: int) -> int:
+    found = re.compile(r"\S").search(text, at)
+    return found.start() if found else len(text)
+
+
+_TOKEN: Final = re.compile(r'"((?:[^"\\]|\\.)*)"|[{}\[\],:]', re.DOTALL)
+
+
+def name_before(text: str, at: int) -> str:
+    """Return the name of the member that ends at `at`; "" for an element of a list."""
+    names = [""]
+    last = ""
+    for found in _TOKEN.finditer(text, 0, at):
+        match found[0]:
+            case "{" | "[":
+                names.append("")
+            case "}" | "]" if len(names) > 1:
+                names.pop()
+            case ":":
+                names[-1] = last
+            case "," if names[-1]:
+                names[-1] = ""
+            case _:
+                last = found[1] or ""
+    return names[-1]

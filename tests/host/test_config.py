@@ -1,0 +1,136 @@
+"""The configuration of a host, and what is said of the mistakes in it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.host.child import Command
+from humanmcp.host.config import ConfigError, Entry, find, name_before, parse, read_config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRAILING = """{
+  "mcpServers": {
+    "demo-app": {
+      "command": "uv",
+      "args": [
+        "run",
+        "server.py"
+      ]
+    },
+  }
+}
+"""
+
+
+def written(servers: Any) -> str:  # noqa: ANN401 - also what is wrong
+    """Write a configuration."""
+    return json.dumps({"mcpServers": servers})
+
+
+def complaint(text: str) -> str:
+    """Return what is said of a configuration."""
+    with pytest.raises(ConfigError) as caught:
+        parse(text, "x.json")
+    assert caught.value.sentence("ja") != str(caught.value)
+    return str(caught.value)
+
+
+def test_an_entry_says_how_to_start_a_server() -> None:
+    """Seed 000: command, args and env; seed 004: without env."""
+    gdrive = {"command": "npx", "args": ["-y", "gdrive"], "env": {"CREDENTIALS": "/x"}}
+    assert parse(written({"gdrive": gdrive, "plain": {"command": "dice"}}), "x") == (
+        Entry("gdrive", Command(("npx", "-y", "gdrive"), {"CREDENTIALS": "/x"})),
+        Entry("plain", Command(("dice",))),
+    )
+
+
+def test_a_remote_entry_is_named_as_remote() -> None:
+    """G12, W10: an entry with only a `url` is listed, and cannot be started."""
+    (entry,) = parse(written({"github": {"url": "https://example.com/mcp"}}), "x")
+    assert not entry.can_start
+    with pytest.raises(ConfigError, match="github is a remote server"):
+        find((entry,), "github", "x")
+
+
+def test_a_trailing_comma_is_shown_by_line_and_name() -> None:
+    """C9: line 10, after "demo-app", and where the comma itself stands."""
+    said = complaint(TRAILING)
+    assert "line 10" in said
+    assert 'after "demo-app" (line 9, column 6)' in said
+
+
+def test_a_trailing_comma_in_a_list_has_no_name() -> None:
+    """The element of a list has none; the place is said all the same."""
+    said = complaint('{"mcpServers": {"a": {"command": "b", "args": ["c",]}}}')
+    assert "Remove the trailing comma (line 1, column 51)" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"mcpServers": {}}', "no MCP servers found in config file"),
+        ("{}", 'no "mcpServers"'),
+        ("[]", "must hold an object"),
+        ("hello", "x.json, line 1, column 1"),
+        ("", "x.json, line"),
+        (written([]), "mcpServers must be an object"),
+        (written({"a": "dice"}), "a must be an object"),
+        (written({"a": {}}), 'a has neither "command"'),
+        (written({"a": {"command": 1}}), "a: command, args must be text"),
+        (written({"a": {"command": "b", "args": "c"}}), "a.args must be a list"),
+        (written({"a": {"command": "b", "args": [1]}}), "a: command, args must be text"),
+        (written({"a": {"command": "b", "env": []}}), "a.env must be an object"),
+        (written({"a": {"command": "b", "env": {"PORT": 1}}}), "a.env must be text"),
+    ],
+)
+def test_each_mistake_has_its_sentence(text: str, said: str) -> None:
+    """M1: an empty list of servers and every wrong type, without a traceback."""
+    assert said in complaint(text)
+
+
+def test_a_file_that_is_missing_is_an_error_that_names_it(tmp_path: Path) -> None:
+    """M1: nothing is created behind anybody's back."""
+    missing = tmp_path / ".mcp.json"
+    with pytest.raises(ConfigError, match="there is no"):
+        read_config(missing)
+    assert not missing.exists()
+
+
+def test_a_byte_order_mark_is_read_over(tmp_path: Path) -> None:
+    """Windows editors add one."""
+    file = tmp_path / "x.json"
+    file.write_bytes(b"\xef\xbb\xbf" + written({"a": {"command": "b"}}).encode())
+    assert [entry.name for entry in read_config(file)] == ["a"]
+
+
+def test_the_cell_of_vs_code_is_read_too() -> None:
+    """`{"mcp": {"servers": …}}`, as the first human MCP server's README has it."""
+    text = json.dumps({"mcp": {"servers": {"human-mcp": {"command": "humanmcp", "args": []}}}})
+    assert [entry.name for entry in parse(text, "x")] == ["human-mcp"]
+
+
+def test_a_disabled_entry_is_not_started() -> None:
+    """Several hosts know the word."""
+    (entry,) = parse(written({"a": {"command": "b", "disabled": True}}), "x")
+    assert not entry.can_start
+
+
+def test_a_server_that_is_not_there_is_answered_with_those_that_are() -> None:
+    """A mistyped name is seen at once."""
+    entries = parse(written({"dice": {"command": "b"}}), "x")
+    with pytest.raises(ConfigError, match="there are: dice"):
+        find(entries, "dize", "x")
+
+
+def test_the_name_before_a_place_is_the_one_of_its_own_level() -> None:
+    """Strings with brackets in them count as strings."""
+    text = '{"a": {"b": "}"}, "c": [1, 2], "d\\"": 1'
+    assert name_before(text, len(text)) == 'd\\"'
+    assert name_before(text, text.index(', "c"')) == "a"
+    assert name_before(text, text.index("}, ")) == "b"
+    assert name_before(text, text.index("2]")) == ""
