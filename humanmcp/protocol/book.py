@@ -48,13 +48,24 @@ class BookError(Exception):
         return f"{self.place}: {self.what}"
 
 
+class Deed(enum.Enum):
+    """What a rule does about a request."""
+
+    ANSWER = "answer"
+    HOLD = "hold"
+    """It waits for a person; at a tap it is held."""
+    FORWARD = "forward"
+    """A tap lets it go on, whatever else is to be held. Where nobody is behind us, a person."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A prepared answer with its condition. What is empty is not asked for.
 
     `where` are arguments that must be equal, `contains` texts that an argument must hold. The
     arguments are `params.arguments` of `tools/call` and `prompts/get`, `params` elsewhere.
-    `after` is in seconds; `times` is how often it answers, None for always.
+    `after` is in seconds; `times` is how often it answers, None for always. A rule whose `deed` is
+    not to answer has no text.
     """
 
     text: str
@@ -65,6 +76,7 @@ class Rule:
     contains: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     after: float = 0.0
     times: int | None = None
+    deed: Deed = Deed.ANSWER
 
     def matches(self, exchange: Exchange) -> bool:
         """Say whether the rule is meant for this exchange."""
@@ -161,6 +173,19 @@ _OPENING: Final = frozenset(
 )
 
 
+def first_rule(
+    exchange: Exchange, book: Book, used: Mapping[int, int] = MappingProxyType({})
+) -> tuple[int, Rule] | None:
+    """Return the first rule that is meant for an exchange, with its index; None when none is.
+
+    `used` counts how often each rule has been followed.
+    """
+    for index, rule in enumerate(book.rules):
+        if rule.matches(exchange) and (rule.times is None or used.get(index, 0) < rule.times):
+            return index, rule
+    return None
+
+
 def decide(
     exchange: Exchange,
     book: Book,
@@ -172,9 +197,12 @@ def decide(
     """Say what the book does about an exchange. `used` counts how often each rule has answered."""
     if mode is Mode.BY_HAND:
         return _BY_PERSON
-    for index, rule in enumerate(book.rules):
-        if rule.matches(exchange) and (rule.times is None or used.get(index, 0) < rule.times):
-            return Decision(rule.after, rule.text, rule.form, f"book: rule {index + 1}", index)
+    found = first_rule(exchange, book, used)
+    if found is not None:
+        index, rule = found
+        if rule.deed is not Deed.ANSWER:
+            return _BY_PERSON
+        return Decision(rule.after, rule.text, rule.form, by_rule(index), index)
     own = _own_answer(exchange, book)
     if own is None:
         return _BY_PERSON
@@ -182,6 +210,11 @@ def decide(
     after = _after(exchange.method, book, known, mode)
     text = json.dumps(answer, ensure_ascii=False)
     return Decision(after, text, form, "book", stoppable=after != 0)
+
+
+def by_rule(index: int) -> str:
+    """Say in the transcript which rule answered."""
+    return f"book: rule {index + 1}"
 
 
 def _after(method: str, book: Book, known: Known, mode: Mode) -> float | None:
@@ -283,7 +316,7 @@ _ENTRIES: Final = {
 }
 _RULE_KEYS: Final = frozenset(
     {"method", "tool", "where", "contains", "text", "tool_error", "result", "error"}
-    | {"after", "times"}
+    | {"after", "times", "do"}
 )
 _ANSWERS: Final = {
     "text": Form.TEXT,
@@ -325,16 +358,7 @@ def parse(written: Mapping[str, Any]) -> Book:
 
 def _rule(rule: Mapping[str, Any], place: str) -> Rule:
     _only(rule, _RULE_KEYS, place)
-    answers = [name for name in _ANSWERS if name in rule]
-    if len(answers) != 1:
-        raise BookError(place, f"needs exactly one of {', '.join(_ANSWERS)}")
-    (answer,) = answers
-    form = _ANSWERS[answer]
-    value = rule[answer]
-    if form in (Form.TEXT, Form.TOOL_ERROR):
-        text = _text(value, f"{place}.{answer}")
-    else:
-        text = json.dumps(_table(value, f"{place}.{answer}"), ensure_ascii=False)
+    deed, form, text = _deed(rule, place)
     times = rule.get("times")
     if times is not None and (not isinstance(times, int) or isinstance(times, bool) or times < 1):
         raise BookError(f"{place}.times", "must be a whole number from 1")
@@ -350,7 +374,26 @@ def _rule(rule: Mapping[str, Any], place: str) -> Rule:
         contains={key: _text(part, f"{place}.contains.{key}") for key, part in contains.items()},
         after=_seconds(rule.get("after", 0), f"{place}.after"),
         times=times,
+        deed=deed,
     )
+
+
+def _deed(rule: Mapping[str, Any], place: str) -> tuple[Deed, Form, str]:
+    """Read what a rule does, and the answer if it gives one."""
+    answers = [name for name in (*_ANSWERS, "do") if name in rule]
+    if len(answers) != 1:
+        raise BookError(place, f"needs exactly one of {', '.join(_ANSWERS)}, do")
+    (answer,) = answers
+    value = rule[answer]
+    if answer == "do":
+        if value not in (Deed.HOLD.value, Deed.FORWARD.value):
+            raise BookError(f"{place}.do", 'must be "hold" or "forward"')
+        return Deed(value), Form.RESULT, ""
+    form = _ANSWERS[answer]
+    if form in (Form.TEXT, Form.TOOL_ERROR):
+        return Deed.ANSWER, form, _text(value, f"{place}.{answer}")
+    text = json.dumps(_table(value, f"{place}.{answer}"), ensure_ascii=False)
+    return Deed.ANSWER, form, text
 
 
 def _only(table: Mapping[str, Any], allowed: frozenset[str], place: str) -> None:

@@ -279,3 +279,27 @@ def test_known_clients_are_found_by_the_beginning_of_their_name() -> None:
     assert found.label == "Gemini CLI"
     assert clients.find("mcp") is None
     assert replace(found, opening=None).grace == clients.LONGEST_GRACE
+
+
+def test_a_rule_may_leave_a_request_to_a_person() -> None:
+    """An exception from a rule below it: what it matches waits, whatever follows."""
+    rules = book("""
+        [[rules]]
+        tool = "forecast"
+        where = { location = "東京" }
+        do = "hold"
+
+        [[rules]]
+        tool = "forecast"
+        text = "sunny"
+    """)
+    held = exchange("tools/call", name="forecast", arguments={"location": "東京"})
+    other = exchange("tools/call", name="forecast", arguments={"location": "京都"})
+    assert decide(held, rules, Known()).after is None
+    assert decide(other, rules, Known()).by == "book: rule 2"
+
+
+def test_a_rule_cannot_do_just_anything() -> None:
+    """The error names the place and what can be done."""
+    with pytest.raises(BookError, match=r'rules\[0\]\.do: must be "hold" or "forward"'):
+        book('[[rules]]\ntool = "forecast"\ndo = "explode"')
