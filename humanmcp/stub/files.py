@@ -12,25 +12,26 @@ Nothing that a person typed is ever deleted or written over.
 from __future__ import annotations
 
 import errno
-import re
 import time
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.problems import line_and_column
+from humanmcp.protocol.documents import divide
+from humanmcp.protocol.problems import blocking
 from humanmcp.stub.explain import note, report
 from humanmcp.stub.place import Place, Unfit
-from humanmcp.stub.reading import Outcome, texts_of, without
+from humanmcp.stub.reading import Outcome, Text, moved_to, over_line_end, texts_of, without
 from humanmcp.stub.watched import Absence, Watched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
     from typing import Self
 
     from humanmcp.protocol.problems import Problem
     from humanmcp.stub.place import Mark
-    from humanmcp.stub.reading import Decode, Divide, Reading, Text
+    from humanmcp.stub.reading import Decode, Reading
 
 IN: Final = "in.txt"
 OUT: Final = "out.txt"
@@ -40,9 +41,9 @@ SENT: Final = "sent"
 _HELD_EVERY: Final = 0.1  # seconds between two looks at the files that were sent
 _MOST_HELD: Final = 4
 _MOST_FOLDERS: Final = 99
+_MOST_TEXTS: Final = 1000  # in one file; more than that was not typed
 # Windows: an editor, an indexer or a virus scanner keeps a file for a moment after it was written.
 _RETRIES: Final = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.4, 0.5, 0.5, 0.5)
-_NUMBERED: Final = re.compile(r"(\d{4,})\.txt", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -57,15 +58,20 @@ class _Round:
     texts: tuple[Text, ...]
     outcomes: dict[int, Outcome] = field(default_factory=dict)
 
-    @property
-    def sent(self) -> list[Text]:
-        """The texts that were accepted."""
-        return [one.text for one in self.outcomes.values() if one.sent]
+    def asks_for(self, text: Text) -> bool:
+        """Say whether this is one of the texts, and still open."""
+        place = text.number - self.texts[0].number
+        return 0 <= place < len(self.texts) and text.number not in self.outcomes
 
     @property
-    def refused(self) -> list[Outcome]:
-        """What became of the others, in their order."""
-        return [self.outcomes[text.number] for text in self.texts if text not in self.sent]
+    def is_settled(self) -> bool:
+        """Say whether every text was accepted or refused."""
+        return len(self.outcomes) == len(self.texts)
+
+    def became(self, *, sent: bool) -> list[Outcome]:
+        """Return what became of the texts that were sent, or of the others, in their order."""
+        outcomes = (self.outcomes[text.number] for text in self.texts)
+        return [one for one in outcomes if one.sent is sent]
 
 
 @dataclass(slots=True)
@@ -92,7 +98,6 @@ class TextFiles:
         place: Place,
         *,
         decode: Decode,
-        divide: Divide,
         archive: Path | None = None,
         language: str = "en",
         shared: bool = True,
@@ -105,7 +110,6 @@ class TextFiles:
         """What keeps `in.txt` or `problems.txt` from being written; None when nothing does."""
         self._place = place
         self._decode = decode
-        self._divide = divide
         self._language = language
         self._now = 0.0
         self._named = Watched(OUT)
@@ -119,16 +123,16 @@ class TextFiles:
         self._told: str | None = None
         self._blames = False
         self._sent = SENT if archive is None else str(archive / SENT)
+        self._sent_count = 0
         self._set_old_in_aside()
         self._tell(self._set_old_out_aside())
 
     @classmethod
-    def claim(  # noqa: PLR0913 - each is a part of its own
+    def claim(
         cls,
         folder: Path,
         *,
         decode: Decode,
-        divide: Divide,
         archive: Path | None = None,
         language: str = "en",
         shared: bool = True,
@@ -152,7 +156,6 @@ class TextFiles:
                 return cls(
                     place,
                     decode=decode,
-                    divide=divide,
                     archive=archive,
                     language=language,
                     shared=shared,
@@ -217,8 +220,9 @@ class TextFiles:
             self._write_backlog()
         if self._round is not None:
             return ()
-        self._look(self._named)
-        self._look_at_held()
+        with self._noting_trouble():
+            self._look(self._named)
+            self._look_at_held()
         return self._handed_out()
 
     def accept(self, text: Text, problems: Sequence[Problem] = ()) -> None:
@@ -247,52 +251,76 @@ class TextFiles:
                 self._tell(note(found.value, self._language, file=source.name), blames=True)
             case (bytes() as raw, mark):
                 self._read(source, raw, mark)
-            case Absence.GONE if source is self._named and self._blames:
-                self._tell("")
+            case Absence() if source is self._named:
+                self._is_absent(found)
             case None if source is self._named and self._move is not None:
                 self._try_to_move(self._move)
             case _:
                 pass
 
+    def _is_absent(self, absence: Absence) -> None:
+        """Note that the person took `out.txt` away, or that an editor is about to replace it."""
+        if self._move is not None:
+            move, self._move = self._move, None
+            self._keep_copy(move.round.raw)
+        if absence is Absence.GONE and self._blames:
+            self._tell("")
+
     def _read(self, source: Watched, raw: bytes, mark: Mark) -> None:
+        if source is self._named:
+            self._given_back = None  # it is the person's again
         reading = self._decode(raw)
+        if blocking(reading.repairs):
+            self._refuse_bytes(source, mark, reading)
+            return
         start = source.start_in(reading.text)
-        division = self._divide(reading.text[start:])
-        if not division.documents and division.rest is None:
+        found = divide(reading.text[start:])
+        unfinished = found.incomplete or found.broken
+        if not found.texts and not unfinished:
             source.settle(mark)
             if source is self._named and self._blames:
                 self._tell("")
-        elif division.whole or source.is_silent(self._now):
-            texts = texts_of(reading, division, start, self._texts)
+        elif len(found.texts) > _MOST_TEXTS:
+            source.settle(mark)
+            self._tell(note(Unfit.CROWDED.value, self._language, file=OUT), blames=True)
+        elif not unfinished or source.is_silent(self._now):
+            texts = texts_of(reading, found, start, self._texts)
             self._texts += len(texts)
             self._round = _Round(source, mark, raw, reading, start, texts)
 
+    def _refuse_bytes(self, source: Watched, mark: Mark, reading: Reading) -> None:
+        """Explain bytes that are no text in any encoding, once nobody writes any more of them."""
+        if source.is_silent(self._now):
+            source.settle(mark)
+            whole = Text(-1, reading.text, whole=False, repairs=reading.repairs)
+            aside = "" if source is self._named else source.name
+            self._report([Outcome(whole, sent=False, problems=())], aside)
+
     def _settle(self, outcome: Outcome) -> None:
         now = self._round
-        if now is None or outcome.text not in now.texts or outcome.text.number in now.outcomes:
+        if now is None or not now.asks_for(outcome.text):
             return
         now.outcomes[outcome.text.number] = outcome
-        if len(now.outcomes) == len(now.texts):
+        if now.is_settled:
             self._round = None
-            self._finish(now)
+            with self._noting_trouble():
+                self._finish(now)
 
     # -- what becomes of a file ---------------------------------------------------------------
 
     def _finish(self, done: _Round) -> None:
-        source = done.source
+        source, text = done.source, done.reading.text
         source.settle(done.mark)
-        if done.sent:
-            end = max(text.end for text in done.sent)
-            source.send(
-                done.reading.text, end, without(done.reading.text, done.start, end, done.sent)
-            )
+        sent = [one.text for one in done.became(sent=True)]
+        if sent:
+            end = over_line_end(text, sent[-1].end)
+            source.send(text, end, without(text, done.start, end, sent))
         if source is not self._named:
             self._return_refused(done)
-        elif done.sent:
-            self._report(done.outcomes.values())
+            return
+        self._report(done.outcomes.values())
+        if sent:  # else it stays as it is, and is judged again when it changes
             self._try_to_move(_Move(done))
-        else:  # it stays as it is, and is judged again when it changes
-            self._report(done.outcomes.values())
 
     def _try_to_move(self, move: _Move) -> None:
         """Rename `out.txt` to its private name. Where that cannot be done now, later."""
@@ -304,11 +332,12 @@ class TextFiles:
         except FileNotFoundError:  # the person took it away: keep what was sent
             self._move = None
             self._keep_copy(move.round.raw)
-        except OSError:
+        except OSError as error:
             move.next_try = self._now + _RETRIES[min(move.tries, len(_RETRIES) - 1)]
             move.tries += 1
             if move.tries == len(_RETRIES):
-                self._tell(note("kept", self._language, file=OUT))
+                why = error.strerror or type(error).__name__
+                self._tell(note("kept", self._language, file=OUT, why=why))
         else:
             self._move = None
             self._moved(move.round, name)
@@ -330,13 +359,11 @@ class TextFiles:
 
     def _return_refused(self, done: _Round) -> None:
         """Put what was refused in a file that was sent back into `out.txt`, and tell why."""
-        source = done.source
+        source, refused = done.source, done.became(sent=False)
         remainder = source.early + done.reading.text[source.gone :]
         self._withdraw(source)
-        if not done.refused:
-            remainder = remainder if remainder.strip() else ""
-        aside = self._give_back(source, remainder) if remainder else ""
-        self._report([*_moved_within(remainder, done.refused), *_sent(done)], aside)
+        aside = self._give_back(source, remainder) if remainder.strip() else ""
+        self._report([*moved_to(remainder, refused), *done.became(sent=True)], aside)
 
     def _give_back(self, source: Watched, remainder: str) -> str:
         """Write refused texts into `out.txt`. Returns the name it had to take instead, if any."""
@@ -377,13 +404,13 @@ class TextFiles:
     # -- names --------------------------------------------------------------------------------
 
     def _rename_to_sent(self) -> str:
+        name = self._next_sent()
         try:
-            name = self._next_sent()
             self._place.rename(OUT, name)
         except OSError as error:
             if error.errno != errno.EXDEV or self._sent == SENT:
                 raise
-            self._sent = SENT  # the archive is on another disk: keep it here instead
+            self._sent, self._sent_count = SENT, 0  # the archive is on another disk
             name = self._next_sent()
             self._place.rename(OUT, name)
         return name
@@ -392,10 +419,16 @@ class TextFiles:
         self._place.create(self._next_sent(), raw)
 
     def _next_sent(self) -> str:
-        self._place.make_folder(self._sent)
-        taken = (_NUMBERED.fullmatch(name) for name in self._place.names(self._sent))
-        number = max((int(found[1]) for found in taken if found), default=0) + 1
-        return f"{self._sent}/{number:04d}.txt"
+        try:
+            self._place.make_folder(self._sent)
+        except FileNotFoundError:  # somebody removed the archive
+            self._sent, self._sent_count = SENT, 0
+            self._place.make_folder(SENT)
+        while True:
+            self._sent_count += 1
+            name = f"{self._sent}/{self._sent_count:04d}.txt"
+            if self._place.mark(name) is None:
+                return name
 
     def _free_name(self, stem: str) -> str:
         name, count = f"{stem}.txt", 1
@@ -403,6 +436,14 @@ class TextFiles:
             count += 1
             name = f"{stem}-{count}.txt"
         return name
+
+    @contextmanager
+    def _noting_trouble(self) -> Iterator[None]:
+        """Keep the session alive when the disk fails: whatever was renamed or typed is there."""
+        try:
+            yield
+        except OSError as error:
+            self.trouble = error
 
     # -- problems.txt -------------------------------------------------------------------------
 
@@ -422,18 +463,3 @@ class TextFiles:
             self.trouble = error
         else:
             self._told = text
-
-
-def _sent(done: _Round) -> list[Outcome]:
-    return [one for one in done.outcomes.values() if one.sent]
-
-
-def _moved_within(remainder: str, refused: Iterable[Outcome]) -> list[Outcome]:
-    """Give each refused text the place that it has in `remainder`, which holds them in order."""
-    moved, at = [], 0
-    for one in refused:
-        start = remainder.find(one.text.text, at)
-        at = start + len(one.text.text)
-        line, column = line_and_column(remainder, start)
-        moved.append(replace(one, text=replace(one.text, start=start, line=line, column=column)))
-    return moved

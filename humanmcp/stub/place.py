@@ -47,6 +47,8 @@ class Unfit(enum.Enum):
     FOREIGN = "foreign"
     LARGE = "large"
     LOCKED = "locked"
+    CROWDED = "crowded"
+    """Not of the file, but of what is in it: too many texts."""
 
 
 class Mark(NamedTuple):
@@ -167,13 +169,6 @@ class Place:
                 return Unfit.LOCKED
             unchanged = Mark.of(os.fstat(descriptor)).version == mark.version
             return content if unchanged else None
-
-    def names(self, folder: str) -> list[str]:
-        """List what is in a folder of ours; nothing when it does not exist."""
-        try:
-            return [entry.name for entry in (self.path / folder).iterdir()]
-        except OSError:
-            return []
 
     # -- changing -----------------------------------------------------------------------------
 

@@ -6,14 +6,13 @@ Knows texts and places in them, and no file. What a document says is judged by t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from humanmcp.protocol.problems import line_and_column
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
+    from humanmcp.protocol.documents import Documents
     from humanmcp.protocol.problems import Problem
 
 _LINE_END: Final = re.compile(r"[ \t\r]*\n")
@@ -21,35 +20,16 @@ _LINE_END: Final = re.compile(r"[ \t\r]*\n")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The bytes of a file as text, and what was repaired to read them (a BOM, UTF-16, CP932)."""
+    """The bytes of a file as text, and what was repaired to read them (a BOM, UTF-16, CP932).
+
+    A repair that blocks says that they are no text: it is only good to be shown.
+    """
 
     text: str
     repairs: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One document: from the offset where it begins to the one after its end."""
-
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Division:
-    """The documents of a text. `rest` is what follows them and is not complete, if anything."""
-
-    documents: tuple[Span, ...]
-    rest: Span | None = None
-
-    @property
-    def whole(self) -> bool:
-        """Say whether the text holds complete documents and nothing else."""
-        return bool(self.documents) and self.rest is None
-
-
 Decode: TypeAlias = "Callable[[bytes], Reading]"
-Divide: TypeAlias = "Callable[[str], Division]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,30 +63,47 @@ class Outcome:
     problems: tuple[Problem, ...]
 
 
-def texts_of(reading: Reading, division: Division, start: int, number: int) -> tuple[Text, ...]:
-    """Cut the documents out of a text of which everything before `start` is gone already.
+def texts_of(reading: Reading, found: Documents, start: int, number: int) -> tuple[Text, ...]:
+    """Cut out the documents that were `found` in `reading.text[start:]`.
 
-    `division` counts from `start`; the texts get numbers from `number` on.
+    What follows the last complete one, if anything, is the last text. They get numbers from
+    `number` on.
     """
-    spans = [(span, True) for span in division.documents]
-    if division.rest is not None:
-        spans.append((division.rest, False))
-    texts = []
-    for count, (span, whole) in enumerate(spans):
-        begin, end = start + span.start, start + span.end
-        line, column = line_and_column(reading.text, begin)
-        texts.append(
-            Text(
-                number + count,
-                reading.text[begin:end],
-                begin,
-                line,
-                column,
-                whole,
-                reading.repairs,
-            )
+    spans = [(start + begin, start + end, True) for begin, end in found.texts]
+    rest = spans[-1][1] if spans else start
+    unfinished = reading.text[rest:].strip()
+    if unfinished and (found.incomplete or found.broken):
+        begin = reading.text.index(unfinished, rest)
+        spans.append((begin, begin + len(unfinished), False))
+    places = places_of(reading.text, [begin for begin, _end, _whole in spans])
+    return tuple(
+        Text(number + count, reading.text[begin:end], begin, *place, whole, reading.repairs)
+        for count, ((begin, end, whole), place) in enumerate(zip(spans, places, strict=True))
+    )
+
+
+def places_of(text: str, offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the line and column, both from 1, of each offset, in one pass. They must ascend."""
+    line, begin, at = 1, 0, 0
+    for offset in offsets:
+        line += text.count("\n", at, offset)
+        begin = max(begin, text.rfind("\n", at, offset) + 1)
+        at = offset
+        yield line, offset - begin + 1
+
+
+def moved_to(remainder: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """Give each text the place that it has in `remainder`, which holds them in this order."""
+    outcomes, starts, at = list(outcomes), [], 0
+    for one in outcomes:
+        starts.append(remainder.index(one.text.text, at))
+        at = starts[-1] + len(one.text.text)
+    return [
+        replace(one, text=replace(one.text, start=start, line=line, column=column))
+        for one, start, (line, column) in zip(
+            outcomes, starts, places_of(remainder, starts), strict=True
         )
-    return tuple(texts)
+    ]
 
 
 def without(text: str, start: int, end: int, sent: Iterable[Text]) -> str:
@@ -114,10 +111,11 @@ def without(text: str, start: int, end: int, sent: Iterable[Text]) -> str:
     parts = []
     for gone in sorted(sent, key=lambda gone: gone.start):
         parts.append(text[start : gone.start])
-        start = _over_line_end(text, gone.end)
-    return "".join(parts) + text[start : max(start, end)]
+        start = over_line_end(text, gone.end)
+    return "".join(parts) + text[start:end]
 
 
-def _over_line_end(text: str, at: int) -> int:
+def over_line_end(text: str, at: int) -> int:
+    """Return the place after the rest of a line, if there is only white space in it, else `at`."""
     found = _LINE_END.match(text, at)
     return found.end() if found else at
