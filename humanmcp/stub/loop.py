@@ -114,11 +114,23 @@ class Stub:
         """Work until the client closes its end or somebody says stop. Returns the exit status."""
         try:
             while not self._over:
-                self._take_in(self.wire.get(NAP if self._vigils else LONG_NAP))
-                self._look(self.clock.now())
+                self._turn()
         finally:
             self._end()
         return 0
+
+    def _turn(self) -> None:
+        """Take one thing in and look around.
+
+        A fault of ours must not end a session that people are in the middle of: it goes to the
+        log, and what it happened to stays pending, to be answered in another way.
+        """
+        got = self.wire.get(NAP if self._vigils else LONG_NAP)
+        try:
+            self._take_in(got)
+            self._look(self.clock.now())
+        except Exception:
+            logger.exception("this should not happen; please report it")
 
     def _end(self) -> None:
         """Leave quickly: what matters is on disk already, whatever is pending."""

@@ -1,0 +1,477 @@
+"""The server process, as a host has it: pipes, signals, files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.inbox.contract import Draft, Key, Life, Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.exchange import State
+from humanmcp.protocol.verdict import Form
+from tests.serving import COMMAND, Serving, bare_environment
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+INITIALIZE = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+)
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def call(number: object, **params: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a tool call."""
+    body = {"name": "weather", "arguments": {}, **params}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": body})
+
+
+def text_answer(number: object, text: str = "sunny") -> str:
+    """Write an answer to it."""
+    result = {"content": [{"type": "text", "text": text}]}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "result": result}, ensure_ascii=False)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return the inbox folder of a test."""
+    return tmp_path / "inbox"
+
+
+@pytest.fixture
+def serving(home: Path) -> Iterator[Serving]:
+    """Start a stub that answers nothing by itself."""
+    with Serving(home, "--by-hand") as stub:
+        yield stub
+        assert_log_is_clean(home)
+
+
+def assert_log_is_clean(home: Path) -> None:
+    """Nothing that should not happen happened."""
+    log = home / "humanmcp.log"
+    assert "Traceback" not in log.read_text(encoding="utf-8")
+
+
+def pending(home: Path, count: int = 1) -> list[Key]:
+    """Wait until this many exchanges wait, as a desk sees them."""
+
+    def look() -> tuple[list[Key]] | None:
+        inbox = FolderInbox(home)
+        keys = [item.key for facts in inbox.sessions() for item in inbox.items(facts.name)]
+        return (keys,) if len(keys) == count else None
+
+    return until(look, f"{count} pending")[0]
+
+
+# -- the start and the end ------------------------------------------------------------------------
+
+
+def test_it_starts_silent_and_says_where_to_answer(home: Path, tmp_path: Path) -> None:
+    """H1, H25: in.txt exists and is empty, nothing on stdout, the folder on stderr."""
+    files = tmp_path / "desk"
+    with Serving(home, "--files", str(files)) as stub:
+        until((files / "in.txt").exists, "in.txt")
+        assert (files / "in.txt").read_bytes() == b""
+        assert stub.close() == (0, [])
+        said = stub.process.stderr.read().decode() if stub.process.stderr else ""
+    assert str(files) in said
+    assert len(said.encode()) <= 2048
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_in_order_whatever_is_pending(
+    serving: Serving, home: Path, number: int
+) -> None:
+    """hosts.md 3: some hosts only send a signal; exit 0, and what waited is abandoned."""
+    for count in range(20):
+        serving.say(call(count))
+    key = pending(home, 20)[0]
+    began = time.monotonic()
+    serving.process.send_signal(number)
+    assert serving.process.wait(timeout=5) == 0
+    assert time.monotonic() - began < 2  # the bound of the fastest killer; bench/ has the figure
+    inbox = FolderInbox(home)
+    assert inbox.facts(key.session).life is Life.CLOSED
+    assert len(inbox.items(key.session, State.ABANDONED)) == 20
+
+
+def test_the_end_of_input_ends_it_whatever_is_pending(serving: Serving, home: Path) -> None:
+    """H21, T3: exit status 0, no line for what was pending, the log is kept."""
+    serving.say(call(1))
+    (key,) = pending(home)
+    assert serving.close() == (0, [])
+    inbox = FolderInbox(home)
+    assert inbox.item(key).state is State.ABANDONED
+    assert [frame.raw.decode() for frame in inbox.frames(key.session)] == [call(1)]
+
+
+def test_a_vanished_parent_ends_it_within_three_seconds(home: Path, tmp_path: Path) -> None:
+    """Failure 3: the host was killed with -9, and somebody else still holds the pipe open."""
+    reading, writing = os.pipe()
+    parent = (
+        "import glob,os,subprocess,sys,time\n"
+        "p=subprocess.Popen(sys.argv[1:],stdin=0,stdout=subprocess.DEVNULL,"
+        "stderr=subprocess.DEVNULL)\n"
+        "print(p.pid,flush=True)\n"
+        "while not glob.glob(sys.argv[-1]+'/sessions/*/in.txt'):time.sleep(.005)\n"
+        "os.kill(os.getpid(),9)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", parent, *COMMAND, "--home", str(home)],
+        stdin=reading,
+        stdout=subprocess.PIPE,
+        env=bare_environment(tmp_path),
+    ) as host:
+        assert host.stdout is not None
+        child = int(host.stdout.readline())
+    try:
+        until(lambda: not _alive(child), "the orphan to end", within=8)
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def _alive(pid: int) -> bool:
+    """Say whether a process runs: one that has ended but was not reaped does not."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:  # noqa: PTH123 - no file of ours
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_nothing_of_the_environment_is_written_down(home: Path, tmp_path: Path) -> None:
+    """hosts.md 3: hosts pass their API keys; no file of ours may hold one."""
+    secret = "sk-quite-secret-0123456789"
+    environment = {**bare_environment(tmp_path), "ANTHROPIC_API_KEY": secret}
+    lines = f"{INITIALIZE}\n{call(2)}\nnoise\n".encode()
+    done = subprocess.run(
+        [*COMMAND, "--home", str(home)],
+        input=lines,
+        env=environment,
+        capture_output=True,
+        check=True,
+        timeout=30,
+    )
+    assert secret.encode() not in done.stdout + done.stderr
+    for file in home.rglob("*"):
+        assert file.is_dir() or secret.encode() not in file.read_bytes(), file
+
+
+def test_a_plain_humanmcp_with_a_pipe_is_the_server(home: Path, tmp_path: Path) -> None:
+    """Issue: `humanmcp` with a pipe on stdin is `serve`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "humanmcp"],
+        input=b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
+        env={**bare_environment(tmp_path), "HUMANMCP_HOME": str(home)},
+        capture_output=True,
+        check=True,
+        timeout=30,
+    )
+    assert done.stdout == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
+
+
+def test_a_socket_on_stdin_is_a_pipe_too(home: Path, tmp_path: Path) -> None:
+    """Node.js gives its children sockets."""
+    ours, theirs = socket.socketpair()
+    with (
+        ours,
+        theirs,
+        subprocess.Popen(
+            [sys.executable, "-m", "humanmcp"],
+            stdin=theirs.fileno(),
+            stdout=theirs.fileno(),
+            stderr=subprocess.DEVNULL,
+            env={**bare_environment(tmp_path), "HUMANMCP_HOME": str(home)},
+        ) as child,
+    ):
+        ours.settimeout(20)
+        ours.sendall(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        assert ours.recv(1000) == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
+        ours.shutdown(socket.SHUT_WR)
+        assert child.wait(timeout=20) == 0
+
+
+def test_a_book_that_cannot_be_used_is_said_at_once(home: Path, tmp_path: Path) -> None:
+    """Bad input gets a clear error, where the host's log shows it; stdout stays clean."""
+    book = tmp_path / "book.toml"
+    book.write_text("[server]\nnmae = 'x'\n", encoding="utf-8")
+    with Serving(home, "--book", str(book)) as stub:
+        assert stub.process.wait(timeout=20) == 1
+        assert "nmae" in stub.last_words()
+
+
+def test_a_home_that_others_can_write_in_is_refused(tmp_path: Path) -> None:
+    """D3: refuses to start and tells the chmod line."""
+    open_home = tmp_path / "open"
+    open_home.mkdir()
+    open_home.chmod(0o777)
+    with Serving(open_home) as stub:
+        assert stub.process.wait(timeout=20) == 1
+        assert "chmod 700" in stub.last_words()
+
+
+# -- who answers --------------------------------------------------------------------------------
+
+
+def test_pings_are_answered_while_calls_wait(home: Path) -> None:
+    """T15, H20: at once, and shown as automatic in the transcript."""
+    with Serving(home) as stub:
+        stub.say(INITIALIZE.replace('"id": 1', '"id": 0'))
+        assert json.loads(stub.hear())["id"] == 0  # the safety net, after its grace time
+        for count in range(20):
+            stub.say(call(count + 1))
+        stub.say('{"jsonrpc":"2.0","id":99,"method":"ping"}')
+        assert stub.hear() == '{"jsonrpc":"2.0","id":99,"result":{}}'
+        (session,) = FolderInbox(home).sessions()
+        frames = list(FolderInbox(home).frames(session.name))
+        assert frames[-1].by == "book"
+        assert_log_is_clean(home)
+
+
+def test_a_draft_stops_the_safety_net(home: Path) -> None:
+    """U15: who has begun to answer is not overtaken; the answer book waits."""
+    home.mkdir(mode=0o700)
+    with Serving(home, "--client-limit", "5") as stub:
+        book = home / "book.toml"
+        book.write_text('[wait]\ninitialize = 1.5\n"tools/list" = 0\n', encoding="utf-8")
+        stub.say('{"jsonrpc":"2.0","id":7,"method":"tools/list"}')
+        stub.say(INITIALIZE)
+        assert json.loads(stub.hear())["id"] == 7
+        (key,) = pending(home)
+        inbox = FolderInbox(home)
+        inbox.save(key, Draft("{}", Form.RESULT, touched=True, by="test"))
+        until(lambda: inbox.item(key).waiting.book_at is None, "the countdown to stop")
+        inbox.send(key, Reply(_initialize_result("by hand"), Form.RESULT, by="test"))
+        assert json.loads(stub.hear())["result"]["serverInfo"]["name"] == "by hand"
+
+
+def _initialize_result(name: str) -> str:
+    return json.dumps(
+        {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "serverInfo": {"name": name, "version": "1"},
+        }
+    )
+
+
+def test_a_reply_from_a_desk_goes_out_and_a_refused_one_comes_back(
+    serving: Serving, home: Path
+) -> None:
+    """design.md 4: the stub judges last; the draft goes back with its problems."""
+    serving.say(call(1))
+    (key,) = pending(home)
+    inbox = FolderInbox(home)
+    inbox.send(key, Reply('{"content":"sunny"}', Form.RESULT, by="test"))
+    problems = until(lambda: inbox.item(key).problems, "the problems")
+    assert [problem.code for problem in problems if problem.blocks]
+    inbox.send(key, Reply("sunny", Form.TEXT, by="test"))
+    assert json.loads(serving.hear()) == json.loads(text_answer(1))
+    item = until(lambda: _in_state(inbox, key, State.ANSWERED), "the answer in the inbox")
+    assert item.answer is not None
+    assert item.answer.by == "test"
+
+
+def _in_state(inbox: FolderInbox, key: Key, state: State) -> Any:  # noqa: ANN401 - an Item or None
+    item = inbox.item(key)
+    return item if item.state is state else None
+
+
+def test_a_broken_reply_is_sent_when_it_is_meant(serving: Serving, home: Path) -> None:
+    """Send anyway: explicit, and recorded as deliberate."""
+    serving.say(call(1))
+    (key,) = pending(home)
+    inbox = FolderInbox(home)
+    inbox.send(key, Reply('{"content":"sunny"}', Form.RESULT, anyway=True, by="test"))
+    assert json.loads(serving.hear())["result"] == {"content": "sunny"}
+    item = until(lambda: _in_state(inbox, key, State.ANSWERED), "the answer in the inbox")
+    assert item.answer.deliberate
+    assert list(inbox.frames(key.session))[-1].note == "deliberate"
+
+
+def test_after_a_cancel_a_reply_is_kept_and_not_sent(serving: Serving, home: Path) -> None:
+    """H19, C12, T22: nothing more on stdout for that id; the draft is kept."""
+    serving.say(call(4))
+    (key,) = pending(home)
+    inbox = FolderInbox(home)
+    inbox.save(key, Draft("half an ans", Form.TEXT, touched=True, by="test"))
+    serving.say(
+        '{"jsonrpc":"2.0","method":"notifications/cancelled",'
+        '"params":{"requestId":4,"reason":"too slow"}}'
+    )
+    item = until(lambda: _in_state(inbox, key, State.CANCELLED), "the cancel in the inbox")
+    assert item.reason == "too slow"
+    assert item.draft.text == "half an ans"
+    serving.type(text_answer(4))
+    until(serving.complaint, "the refusal in problems.txt")
+    serving.say('{"jsonrpc":"2.0","id":5,"method":"ping"}')
+    serving.type('{"jsonrpc":"2.0","id":5,"result":{}}')
+    assert serving.hear() == '{"jsonrpc":"2.0","id":5,"result":{}}'
+
+
+def test_of_a_file_and_a_desk_one_answers(serving: Serving, home: Path) -> None:
+    """T9: one id is answered once, whoever races."""
+    for count in range(10):
+        serving.say(call(count))
+        (key,) = pending(home)
+        serving.type(text_answer(count, "file"))
+        FolderInbox(home).send(key, Reply("desk", Form.TEXT, by="desk"))
+        said = json.loads(serving.hear())
+        assert said["id"] == count
+        pending(home, 0)
+        (serving.session / "out.txt").unlink(missing_ok=True)
+    assert serving.close()[1] == []
+
+
+def test_progress_keeps_the_client_waiting_and_stops_before_the_answer(
+    home: Path,
+) -> None:
+    """protocol.md 1.4, U14: the token with its type, strictly rising, nothing after the answer."""
+    with Serving(home, "--by-hand") as stub:
+        stub.say(call(1, _meta={"progressToken": 0}))
+        steps = [json.loads(stub.hear())["params"] for _ in range(2)]
+        assert [step["progress"] for step in steps] == [1, 2]
+        assert [step["progressToken"] for step in steps] == [0, 0]
+        stub.type(text_answer(1))
+        assert json.loads(stub.hear())["id"] == 1
+        assert stub.close() == (0, [])
+
+
+def test_a_2026_call_is_held_before_the_clients_limit(home: Path) -> None:
+    """design.md 7: input_required with a state; the repeat is the same exchange in the inbox."""
+    with Serving(home, "--client-limit", "1") as stub:
+        stub.say(call(1, _meta=MODERN))
+        (key,) = pending(home)
+        held = json.loads(stub.hear())
+        assert held["result"]["resultType"] == "input_required"
+        FolderInbox(home).send(key, Reply("at last", Form.TEXT, by="test"))
+        stub.say(call(2, requestState=held["result"]["requestState"], _meta=MODERN))
+        said = json.loads(stub.hear())
+        assert (said["id"], said["result"]["content"][0]["text"]) == (2, "at last")
+        assert_log_is_clean(home)
+
+
+def test_a_probe_process_is_no_session_and_keeps_no_text_files(home: Path, tmp_path: Path) -> None:
+    """H24, design.md 7: a throw-away process that only sees server/discover is not shown."""
+    files = tmp_path / "desk"
+    probe = json.dumps(
+        {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": MODERN}}
+    )
+    flags = ("--files", str(files))
+    with Serving(home, *flags) as first, Serving(home, *flags) as second:
+        assert first.process.stdin is not None
+        first.process.stdin.write(probe.encode() + b"\n")
+        first.process.stdin.flush()
+        assert json.loads(first.hear())["result"]["supportedVersions"]
+        assert FolderInbox(home).sessions() == []
+        del second
+
+
+def test_two_stubs_in_one_folder_keep_apart(home: Path, tmp_path: Path) -> None:
+    """H24, T6: the second one gets a folder of its own and says so; nothing is truncated."""
+    files = tmp_path / "desk"
+
+    def line(name: str) -> bytes:
+        return f'{{"jsonrpc":"2.0","id":"{name}","method":"tools/list"}}\n'.encode()
+
+    with (
+        Serving(home, "--by-hand", "--files", str(files)) as first,
+    ):
+        until((files / "in.txt").exists, "the first in.txt")
+        _write(first, line("a"))
+        until(lambda: (files / "in.txt").read_bytes() == line("a"), "a line in the first in.txt")
+        with Serving(home, "--by-hand", "--files", str(files)) as second:
+            other = tmp_path / "desk-2"
+            until((other / "in.txt").exists, "the second in.txt")
+            _write(second, line("b"))
+            until(lambda: (other / "in.txt").read_bytes() == line("b"), "a line in the second")
+            assert (files / "in.txt").read_bytes() == line("a")
+            answer = '{"jsonrpc":"2.0","id":"b","result":{"tools":[]}}'
+            (other / "out.txt").write_text(answer, encoding="utf-8")
+            assert second.hear() == answer
+            second.close()
+            assert "desk-2" in second.last_words()
+
+
+def _write(stub: Serving, raw: bytes) -> None:
+    assert stub.process.stdin is not None
+    stub.process.stdin.write(raw)
+    stub.process.stdin.flush()
+
+
+# -- what a person says first --------------------------------------------------------------------
+
+
+def test_a_person_may_speak_first_from_a_file_and_from_a_desk(serving: Serving, home: Path) -> None:
+    """Issue: out.txt also takes a notification or a request where the revision allows one."""
+    serving.say(INITIALIZE.replace('"capabilities": {}', '"capabilities": {"roots": {}}'))
+    offer = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"tools": {"listChanged": True}},
+        "serverInfo": {"name": "s", "version": "1"},
+    }
+    serving.type(json.dumps({"jsonrpc": "2.0", "id": 1, "result": offer}))
+    serving.hear()
+    serving.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    changed = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    serving.type(changed)
+    assert serving.hear() == changed
+    (session,) = FolderInbox(home).sessions()
+    inbox = FolderInbox(home)
+    asked = '{"jsonrpc":"2.0","id":"h-1","method":"roots/list"}'
+    ticket = inbox.say(session.name, Reply(asked, by="test"))
+    assert serving.hear() == asked
+    until(lambda: inbox.refused(session.name, ticket) == (), "the saying to be settled")
+    wrong = inbox.say(session.name, Reply('{"jsonrpc":"2.0","method":"tools/call"}', by="test"))
+    assert until(lambda: inbox.refused(session.name, wrong), "the refusal")
+
+
+def test_an_unreadable_line_may_be_answered_deliberately_and_never_is_otherwise(
+    serving: Serving, home: Path
+) -> None:
+    """H23, C1, and the reason of protocol.md 6: replying by itself causes storms."""
+    for line in (b"hello", b"\xff\xfe", b"[1,2]", b"{}", b'{"id":true,"method":"x"}'):
+        serving.say(line)
+    serving.say('{"jsonrpc":"2.0","id":5,"method":"ping"}')
+    serving.type('{"jsonrpc":"2.0","id":5,"result":{}}')
+    assert serving.hear() == '{"jsonrpc":"2.0","id":5,"result":{}}'
+    error = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
+    serving.type(error)
+    assert serving.hear() == error
+    (session,) = FolderInbox(home).sessions()
+    assert b"hello" in {frame.raw for frame in FolderInbox(home).frames(session.name)}
+
+
+def test_big_messages_pass_both_ways(serving: Serving) -> None:
+    """H22, T1: 1 MiB in, 1 MiB out, and the next message still works."""
+    big = "x" * (1 << 20)
+    serving.say(call("big", arguments={"text": big}))
+    serving.type(text_answer("big", big))
+    assert json.loads(serving.hear())["result"]["content"][0]["text"] == big
+    serving.say(call("next"))
+    serving.type(text_answer("next"))
+    assert json.loads(serving.hear())["id"] == "next"
