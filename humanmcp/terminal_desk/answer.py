@@ -7,7 +7,7 @@ has the last word. A refused text opens again with its problems as comments at t
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError, Life, Purpose, TakenError
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from humanmcp.settings import Settings
 
 ROOM: Final = "answer"
+SEVERAL_LINES: Final = "J51"
+"""The code of the repair that joins a text to one line."""
 _JSON_FORMS: Final = frozenset({Form.MESSAGE, Form.RESULT, Form.ERROR})
 
 
@@ -107,7 +109,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         given = _given(arguments, case)
         if (why_not := _closed(case)) is not None:
             _keep_given(case, given)
-            return _not_sent(case, why_not, ())
+            code = "too late" if given is None else "taken"
+            return _not_sent(case, case.say(code, happened=why_not), ())
         if given is None:
             return _in_editor(case, arguments, home_folder(settings.home))
         return _send_given(case, given, anyway=arguments.send_anyway)
@@ -120,7 +123,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _case(inbox: Inbox, arguments: argparse.Namespace, language: str) -> Case:
-    seated, item = choose(inbox, arguments.number, pending_only=True)
+    seated, item = choose(inbox, arguments.number)
     return Case(
         inbox=inbox,
         name=label(seated, item.key.number, seats(inbox)),
@@ -217,7 +220,10 @@ def _check(case: Case, given: Text) -> Verdict:
     exchange = case.exchange
     if exchange is None:
         return Verdict(given.text, given.text, given.text)
-    return drafts.check(exchange, given.text, given.form, case.known)
+    verdict = drafts.check(exchange, given.text, given.form, case.known)
+    # Several lines are our own way to lay out a draft: not worth a word each time.
+    told = tuple(problem for problem in verdict.problems if problem.code != SEVERAL_LINES)
+    return replace(verdict, problems=told)
 
 
 def _may_go(verdict: Verdict, *, anyway: bool) -> bool:

@@ -7,6 +7,7 @@ minute ago never names somebody else's message.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,10 +71,11 @@ def label(seated: Seated, number: int, everybody: Iterable[Seated]) -> str:
     return str(number) if alone else f"{seated.letter}/{number}"
 
 
-def choose(inbox: Inbox, wanted: str, *, pending_only: bool = False) -> tuple[Seated, Item]:
+def choose(inbox: Inbox, wanted: str) -> tuple[Seated, Item]:
     """Find the exchange that a person means; without a word, the only one that waits.
 
-    What waits comes first: a bare number names what is pending, else (for reading) what was.
+    What waits comes first: a bare number names what is pending in a live session, else what was
+    pending there, else what the newest session that is over had.
 
     Raises:
         ChoiceError: there is none, or there are several.
@@ -86,12 +88,11 @@ def choose(inbox: Inbox, wanted: str, *, pending_only: bool = False) -> tuple[Se
         raise ChoiceError("no number", wanted=wanted)
     if slash:
         return _in_session(inbox, _session(everybody, name, wanted), int(number), wanted)
-    live = [one for one in everybody if one.live]
-    found = _with_number(inbox, live, int(number), State.PENDING)
-    if not found and not pending_only:
-        found = _everywhere(inbox, live, int(number)) or _everywhere(inbox, everybody, int(number))
-    if not found and pending_only:
-        found = _everywhere(inbox, live, int(number))  # so that its state can be explained
+    anywhere = _with_number(inbox, everybody, int(number))
+    live = [(one, item) for one, item in anywhere if one.live]
+    found = [(one, item) for one, item in live if item.state is State.PENDING] or live
+    if not found and anywhere:
+        found = anywhere[-1:]
     if not found:
         raise ChoiceError("unknown", wanted=wanted)
     if len(found) > 1:
@@ -140,22 +141,11 @@ def _in_session(inbox: Inbox, seated: Seated, number: int, wanted: str) -> tuple
 
 
 def _with_number(
-    inbox: Inbox, sessions: Iterable[Seated], number: int, state: State
+    inbox: Inbox, sessions: Iterable[Seated], number: int
 ) -> list[tuple[Seated, Item]]:
-    return [
-        (one, item)
-        for one in sessions
-        for item in inbox.items(one.facts.name, state)
-        if item.key.number == number
-    ]
-
-
-def _everywhere(inbox: Inbox, sessions: Iterable[Seated], number: int) -> list[tuple[Seated, Item]]:
-    """Find a number whatever its state."""
+    """Find a number in every session, whatever its state."""
     found = []
     for one in sessions:
-        try:
+        with contextlib.suppress(UnknownItemError):
             found.append((one, inbox.item(Key(one.facts.name, number))))
-        except UnknownItemError:
-            continue
     return found

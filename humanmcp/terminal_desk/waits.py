@@ -71,8 +71,8 @@ def kept_waiting(item: Item, language: str) -> str:
     """Say what keeps the client waiting, or why nothing can; "" when nothing is known."""
     waiting = item.waiting
     if waiting.means:
-        return _optional(f"means {waiting.means}", language)
-    return _optional(f"why not {waiting.why_not}", language) if waiting.why_not else ""
+        return _optional(ROOM, f"means {waiting.means}", language)
+    return _optional("waiting", waiting.why_not, language) if waiting.why_not else ""
 
 
 def _ended(item: Item, language: str) -> str:
@@ -104,8 +104,9 @@ def _client(item: Item, passed: float, language: str) -> Outlook | None:
     return Outlook(say(ROOM, "gives up", language, left=clock(left)), soon=left < SOON)
 
 
-def _optional(code: str, language: str) -> str:
+def _optional(room: str, code: str, language: str) -> str:
+    """Return a sentence whose code another process wrote: a newer one may know more of them."""
     try:
-        return say(ROOM, code, language)
+        return say(room, code, language)
     except UnknownSentenceError:
         return code
