@@ -98,10 +98,27 @@ def write_all(descriptor: int, content: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
+def temporary_name(folder: Path) -> Path:
+    """Return a name in a folder that nobody else has."""
+    return folder / f"{os.getpid()}-{os.urandom(6).hex()}"
+
+
+def make_temporary_folder(folder: Path) -> Path:
+    """Make a new folder with a name of its own."""
+    path = temporary_name(folder)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path.mkdir(mode=0o700)
+    return path
+
+
 def write_temporary(folder: Path, content: bytes, *, durable: bool) -> tuple[Path, Signature]:
     """Write a new file with a name of its own; on any error none is left."""
-    path = folder / f"{os.getpid()}-{os.urandom(6).hex()}"
-    return path, write_new(path, content, durable=durable)
+    path = temporary_name(folder)
+    try:
+        return path, write_new(path, content, durable=durable)
+    except FileNotFoundError:  # somebody cleaned up
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return path, write_new(path, content, durable=durable)
 
 
 def write_new(path: Path, content: bytes, *, durable: bool) -> Signature:

@@ -18,6 +18,7 @@ from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import (
     Signature,
     drop,
+    make_temporary_folder,
     move,
     publish_first,
     read_file,
@@ -52,7 +53,7 @@ class SessionFolder:
     @property
     def temporary(self) -> Path:
         """Where files are written before they get their name."""
-        return self.path / layout.TEMPORARY
+        return self.path.parent.parent / layout.TEMPORARY
 
     @property
     def outbox(self) -> Path:
@@ -66,7 +67,7 @@ class SessionFolder:
             FileExistsError: another session has this name.
         """
         self.path.mkdir(mode=0o700)
-        for name in (layout.TEMPORARY, layout.OUTBOX, *layout.STATES):
+        for name in (layout.OUTBOX, *layout.STATES):
             (self.path / name).mkdir(mode=0o700)
 
     def at(self, state: State, number: int) -> Path:
@@ -114,8 +115,7 @@ class SessionFolder:
         with suppress(UnknownItemError):
             _, path = self.locate(item.key.number)
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-        new = self.temporary / f"new-{os.getpid()}-{os.urandom(6).hex()}"
-        new.mkdir(mode=0o700)
+        new = make_temporary_folder(self.temporary)
         try:
             draft = _fill(new, item)
             move(new, self.at(State.PENDING, item.key.number))
@@ -154,7 +154,7 @@ class SessionFolder:
         """
         text = records.draft_of(reply)
         self._keep_other(path, read_draft(path), text)
-        taken_away = self.temporary / f"{os.getpid()}-{os.urandom(6).hex()}"
+        taken_away = path / layout.OLD_DRAFT
         with suppress(FileNotFoundError):
             move(path / layout.DRAFT, taken_away)
         written, _ = write_temporary(

@@ -58,6 +58,7 @@ class FolderInbox:
         with keeping(f"the inbox {home}"):
             self.home = make_private(home)
             self._path = make_private(home / layout.SESSIONS)
+            make_private(home / layout.TEMPORARY)
         self._own: dict[str, _Own] = {}
         self._polls: dict[str, ExchangePolls] = {}
         self._outboxes: dict[str, Outbox] = {}
@@ -187,9 +188,10 @@ class FolderInbox:
         if state is State.PENDING:
             raise ValueError(state)
         folder = self._folder(key.session)
-        taken = self._polls_of(key.session).drop(key.number)
+        polls = self._polls_of(key.session)
         with keeping(f"the end of {key.number}"):
-            folder.close(key.number, state, answer, reason, taken)
+            folder.close(key.number, state, answer, reason, polls.taken(key.number))
+        polls.drop(key.number)
 
     def sayings(self, session: str) -> Sequence[tuple[str, Reply]]:
         """Return what people want to say first, as (ticket, text), each until it is settled."""
@@ -220,7 +222,7 @@ class FolderInbox:
         try:
             with keeping(f"the end of session {session}"):
                 for number in own.folder.numbers(State.PENDING):
-                    taken = self._polls[session].drop(number)
+                    taken = self._polls[session].taken(number)
                     own.folder.close(number, State.ABANDONED, None, "", taken)
                 own.facts = replace(own.facts, life=Life.CLOSED)
                 _write_facts(own)

@@ -10,8 +10,11 @@ from typing import Final
 
 from humanmcp.protocol.exchange import State
 
+# -- in the home ------------------------------------------------------------------------------
 SESSIONS: Final = "sessions"
-"""The one folder of the home that holds a folder for each session."""
+"""Holds a folder for each session."""
+TEMPORARY: Final = "tmp"
+"""Where files are written before they get their name. Outside of `sessions`, which is watched."""
 
 # -- in a session's folder --------------------------------------------------------------------
 SESSION: Final = "session.json"
@@ -23,7 +26,6 @@ OUT_TEXT: Final = "out.txt"
 PROBLEMS_TEXT: Final = "problems.txt"
 OUTBOX: Final = "outbox"
 HOLDS: Final = "holds.json"
-TEMPORARY: Final = "tmp"
 PENDING: Final = State.PENDING.value
 STATES: Final = tuple(state.value for state in State)
 """The folders of exchanges: where an exchange lies is its state."""
@@ -32,10 +34,12 @@ STATES: Final = tuple(state.value for state in State)
 REQUEST: Final = "request.json"
 WAIT: Final = "wait.json"
 DRAFT: Final = "draft.json"
+OLD_DRAFT: Final = "draft.old.json"
 PROBLEMS: Final = "problems.json"
 REPLY: Final = "reply.json"
 ANSWER: Final = "answer.json"
 KEPT: Final = "kept-{}.json"
+TORN: Final = "torn-{}.json"
 
 # -- in the outbox ----------------------------------------------------------------------------
 SAYING: Final = "{}.json"
@@ -43,8 +47,9 @@ RESULT: Final = "{}.result.json"
 
 NAMES: Final = (
     *(SESSIONS, SESSION, KNOWN, LOCK, TRANSCRIPT, IN_TEXT, OUT_TEXT, PROBLEMS_TEXT),
-    *(OUTBOX, HOLDS, TEMPORARY, *STATES, REQUEST, WAIT, DRAFT, PROBLEMS, REPLY, ANSWER),
-    *(KEPT.format("1"), SAYING.format("0001"), RESULT.format("0001")),
+    *(OUTBOX, HOLDS, TEMPORARY, *STATES, REQUEST, WAIT, DRAFT, OLD_DRAFT),
+    *(PROBLEMS, REPLY, ANSWER),
+    *(KEPT.format("1"), TORN.format("1"), SAYING.format("0001"), RESULT.format("0001")),
 )
 """Every name, with an example where a number is part of it. The manual lists the same ones."""
 

@@ -63,11 +63,15 @@ class ExchangePolls:
         with self._lock:
             self._polls[number] = _Poll(path, draft_seen)
 
-    def drop(self, number: int) -> Signature | None:
-        """Ask for it no more. Returns the reply that was taken."""
-        with self._lock:
-            poll = self._polls.pop(number, None)
+    def taken(self, number: int) -> Signature | None:
+        """Return the reply of this exchange that was taken last."""
+        poll = self._polls.get(number)
         return poll.reply_taken if poll else None
+
+    def drop(self, number: int) -> None:
+        """Ask for it no more."""
+        with self._lock:
+            self._polls.pop(number, None)
 
     def given_back(self, number: int, draft_seen: Signature | None) -> None:
         """Take the next reply of this exchange as a new one."""
@@ -129,7 +133,7 @@ class ExchangePolls:
             _log.warning("%s cannot be read (yet): %s", poll.reply, error)
             poll.torn = (seen, now)
         elif now - poll.torn[1] > _TORN_FOR:
-            aside = self._folder.temporary / f"torn-{os.urandom(6).hex()}"
+            aside = poll.reply.with_name(layout.TORN.format(os.urandom(6).hex()))
             _log.warning("%s is put aside as %s: %s", poll.reply, aside, error)
             poll.reply.replace(aside)
             poll.torn = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import warnings
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +31,7 @@ _log = logging.getLogger(__name__)
 
 _FAST: Final = 0.25
 """Seconds between two polls where nothing else reports changes."""
+_FILES: Final = (*(layout.SESSION, layout.KNOWN, layout.TRANSCRIPT, layout.HOLDS, layout.OUTBOX),)
 _SILENT: Final = 3
 """Polls in a row that found what no event had told, before events are given up."""
 
@@ -96,15 +98,12 @@ class Watch:
                 self._call(name)
 
     def _session_of(self, path: str) -> str:
-        """Return the session that a path belongs to; "" for what concerns no reader."""
+        """Return the session that a path belongs to; "" for what belongs to none."""
         try:
             parts = PurePath(path).relative_to(self._path).parts
         except ValueError:
             return ""
-        if not parts:
-            return ""
-        of_a_reader = len(parts) < 2 or parts[1] != layout.TEMPORARY
-        return parts[0] if of_a_reader and layout.is_session_name(parts[0]) else ""
+        return parts[0] if parts and layout.is_session_name(parts[0]) else ""
 
     def _give_up(self, why: str) -> None:
         self._why_polling = why or "unknown"
@@ -140,6 +139,10 @@ class Watch:
 def _start(path: Path, on_event: Callable[[FileSystemEvent], None]) -> BaseObserver:
     """Start one recursive observer. What readers do themselves (open, close) is not reported."""
     from watchdog import events, observers  # noqa: PLC0415 - the stub never pays for it
+
+    # A folder that appears while its parent's folders are listed is found twice, which harms
+    # nobody; the warning names every folder that is watched.
+    warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
 
     class Listener(events.FileSystemEventHandler):
         def on_any_event(self, event: FileSystemEvent) -> None:
@@ -188,7 +191,7 @@ class _Look:
 
     def _of(self, name: str) -> object:
         path = self._path / name
-        files = (layout.SESSION, layout.KNOWN, layout.TRANSCRIPT, layout.OUTBOX, *layout.STATES)
+        files = (*_FILES, *layout.STATES)
         return (
             tuple(signature(path / file) for file in files),
             _folders(path / layout.PENDING),

@@ -209,7 +209,7 @@ def test_a_delivery_that_failed_is_seen_by_nobody_and_can_be_repeated(tmp_path: 
         second = item_of(scene.key.session, 2)
         with failing_at(call) as countdown:
             error = failure_of(partial(scene.stub.deliver, second))
-        assert list((scene.stub.folder(scene.key.session) / "tmp").iterdir()) == []
+        assert list((scene.home / "tmp").iterdir()) == []
         if error is not None:
             assert error.number == errno.ENOSPC
             assert "the disk is full" in str(error)

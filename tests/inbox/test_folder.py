@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import logging
+import os
+import stat
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from humanmcp.inbox import layout
+from humanmcp.inbox.contract import (
+    Answer,
+    Draft,
+    Key,
+    Reply,
+    SessionFacts,
+    StoreError,
+    TakenError,
+    UnknownItemError,
+)
 from humanmcp.inbox.folder import FolderInbox
-from tests.inbox.contract import InboxContract
+from humanmcp.paths import UnsafeFolderError
+from humanmcp.protocol.exchange import State
+from tests.inbox.contract import AT, HINT, InboxContract, frame_of, item_of
+from tests.waiting import until
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from humanmcp.inbox.contract import Inbox
+
+POSIX: Final = pytest.mark.skipif(os.name == "nt", reason="POSIX modes and links")
 
 
 class FolderStore:
@@ -41,3 +69,455 @@ def store(tmp_path: Path) -> FolderStore:
 
 class TestFolderInbox(InboxContract):
     """The folder passes what every inbox passes."""
+
+
+@pytest.fixture
+def stub(store: FolderStore) -> FolderInbox:
+    """Look at the folder as the process of a session."""
+    return store.view()
+
+
+@pytest.fixture
+def desk(store: FolderStore) -> FolderInbox:
+    """Look at the folder as a desk."""
+    return store.view()
+
+
+@pytest.fixture
+def key(stub: FolderInbox) -> Key:
+    """Begin a session and deliver one exchange."""
+    session = stub.begin(SessionFacts("", AT))
+    stub.deliver(item_of(session))
+    return Key(session, 1)
+
+
+def pending(inbox: FolderInbox, key: Key) -> Path:
+    """Return the folder of a pending exchange."""
+    return inbox.folder(key.session) / "pending" / f"{key.number:04d}"
+
+
+def everything_in(folder: Path) -> Iterator[Path]:
+    """List all files and folders below a folder, and itself."""
+    yield folder
+    yield from folder.rglob("*")
+
+
+# -- the layout -------------------------------------------------------------------------------
+
+
+def test_the_folder_looks_as_the_design_says(
+    store: FolderStore, stub: FolderInbox, desk: FolderInbox, key: Key
+) -> None:
+    """Design 5: every name, and a reply that appears beside the message."""
+    stub.record(key.session, frame_of(1))
+    desk.send(key, Reply("{}"))
+    assert {path.name for path in pending(stub, key).iterdir()} == {
+        *("request.json", "wait.json", "draft.json", "reply.json"),
+    }
+    stub.take(key.session)
+    stub.close(key, State.ANSWERED, Answer("{}", "desk", AT))
+    session = store.home / "sessions" / key.session
+    assert sorted(path.name for path in session.iterdir()) == sorted(
+        ["session.json", "session.lock", "transcript.jsonl", "outbox", *layout.STATES]
+    )
+    assert (session / "answered" / "0001" / "answer.json").is_file()
+    assert list((store.home / "tmp").iterdir()) == []
+
+
+def test_a_session_is_named_by_its_time_and_four_digits(stub: FolderInbox) -> None:
+    """Design 5: 20261120T184907Z-4f2a."""
+    stamp, digits = stub.begin(SessionFacts("", "")).split("-")
+    time.strptime(stamp, "%Y%m%dT%H%M%SZ")
+    assert len(digits) == 4
+    assert set(digits) <= set("0123456789abcdef")
+
+
+def test_the_request_stands_in_its_file_as_it_came(stub: FolderInbox, key: Key) -> None:
+    """B9: text, not a parsed value: `1.0` and big integers stay what they are."""
+    record = json.loads((pending(stub, key) / "request.json").read_text("utf-8"))
+    assert record["line"] == item_of(key.session).line
+    assert record["id"] == item_of(key.session).id
+
+
+@POSIX
+def test_only_the_owner_can_read_anything(
+    store: FolderStore, stub: FolderInbox, desk: FolderInbox, key: Key
+) -> None:
+    """Design 5: folders 0700 and files 0600, whatever the umask allows."""
+    before = os.umask(0)
+    try:
+        other = Key(stub.begin(SessionFacts("", AT)), 1)
+        stub.deliver(item_of(other.session))
+        stub.record(other.session, frame_of(1, number=1))
+        desk.save(other, Draft("x"))
+        desk.send(other, Reply("x"))
+        desk.say(other.session, Reply("x"))
+        stub.take(other.session)
+        stub.refuse(other, [HINT])
+        stub.close(other, State.ANSWERED, Answer("{}", "desk", AT))
+    finally:
+        os.umask(before)
+    for path in everything_in(store.home):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+# -- a home that is not ours alone ------------------------------------------------------------
+
+
+@POSIX
+def test_a_home_that_others_can_write_in_is_refused(tmp_path: Path) -> None:
+    """D3: with the line that mends it."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home").chmod(0o777)
+    with pytest.raises(UnsafeFolderError, match="chmod 700"):
+        FolderInbox(tmp_path / "home")
+
+
+@POSIX
+def test_a_home_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    """D2: whoever may change the link would choose the folder."""
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "home").symlink_to(tmp_path / "real")
+    with pytest.raises(UnsafeFolderError, match="link"):
+        FolderInbox(tmp_path / "home")
+
+
+@POSIX
+def test_sessions_swapped_for_a_link_are_refused(store: FolderStore, desk: FolderInbox) -> None:
+    """D2: also between two looks."""
+    assert desk.sessions() == []
+    (store.home / "sessions").rename(store.home / "away")
+    (store.home / "sessions").symlink_to(store.home / "away")
+    with pytest.raises(UnsafeFolderError, match="link"):
+        desk.sessions()
+    with pytest.raises(UnsafeFolderError, match="link"):
+        store.view()
+
+
+@POSIX
+@pytest.mark.skipif(hasattr(os, "getuid") and os.getuid() != 0, reason="only root gives files away")
+def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
+    """D3: its owner could read and change everything."""
+    (tmp_path / "home").mkdir(mode=0o700)
+    os.chown(tmp_path / "home", 12345, -1)
+    with pytest.raises(UnsafeFolderError, match="another user"):
+        FolderInbox(tmp_path / "home")
+
+
+def test_a_home_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
+    """Failure 9: with a sentence."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="could not be kept"):
+        FolderInbox(tmp_path / "file" / "home")
+
+
+def test_an_inbox_whose_folder_was_removed_is_empty(store: FolderStore, desk: FolderInbox) -> None:
+    """Failure 9: somebody cleaned up while the desk was running."""
+    (store.home / "sessions").rmdir()
+    assert desk.sessions() == []
+
+
+def test_a_session_name_is_not_given_twice(stub: FolderInbox) -> None:
+    """H24: the first one's files are not touched."""
+    stub.begin(SessionFacts("mine", AT, title="first"))
+    with pytest.raises(StoreError):
+        stub.begin(SessionFacts("mine", AT, title="second"))
+    assert stub.facts("mine").title == "first"
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "nul", "x.y", " "])
+def test_a_session_is_not_begun_under_a_name_that_is_a_path(stub: FolderInbox, name: str) -> None:
+    """D4: nothing is made outside the sessions folder."""
+    with pytest.raises(ValueError, match=r".*"):
+        stub.begin(SessionFacts(name, AT))
+
+
+# -- what somebody else wrote -----------------------------------------------------------------
+
+TORN: Final = {
+    "empty": b"",
+    "torn": b'{"text": "ab',
+    "binary": b"\xff\xfe\x00{",
+    "number": b"7",
+    "list": b"[]",
+    "null": b"null",
+    "deep": b'{"a":' * 100_000,
+    "other types": b'{"text": 7, "line": [], "life": 3, "problems": {}, "tools": 1}',
+    "other choices": b'{"text": "", "form": "x", "seat": "x", "line": "", "purpose": []}',
+    "huge number": b'{"text": "", "at": 1' + b"0" * 5000 + b"}",
+    "odd parts": b'{"problems": [1], "text": "", "by": true, "format": 99, "limit": "1"}',
+}
+RECORDS: Final = (
+    *("request.json", "wait.json", "draft.json", "problems.json", "reply.json"),
+    *("answer.json", "kept-1.json"),
+)
+
+
+def read_all(inbox: FolderInbox, session: str) -> None:
+    """Call every reader; none may raise anything but `UnknownItemError`."""
+    inbox.sessions()
+    for reader in (inbox.facts, inbox.known):
+        with suppress(UnknownItemError):
+            reader(session)
+    for state in State:
+        inbox.items(session, state)
+    inbox.take(session)
+    inbox.drafts(session)
+    inbox.sayings(session)
+    list(inbox.frames(session))
+
+
+@pytest.mark.parametrize("content", TORN.values(), ids=TORN)
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_that_cannot_be_read_is_passed_over(
+    stub: FolderInbox, desk: FolderInbox, key: Key, name: str, content: bytes
+) -> None:
+    """Failure 10: torn, or from another program. The exchange beside it is there all the same."""
+    stub.deliver(item_of(key.session, 2))
+    (pending(stub, key) / name).write_bytes(content)
+    for inbox in (stub, desk):
+        read_all(inbox, key.session)
+    assert Key(key.session, 2) in [item.key for item in desk.items(key.session)]
+    desk.save(key, Draft("typed", touched=True))
+    stub.close(key, State.CANCELLED)
+
+
+@pytest.mark.parametrize("content", TORN.values(), ids=TORN)
+@pytest.mark.parametrize("name", ["session.json", "known.json", "outbox/0001.json"])
+def test_a_session_that_cannot_be_read_hides_no_other(
+    stub: FolderInbox, desk: FolderInbox, key: Key, name: str, content: bytes
+) -> None:
+    """Failures 10 and 38: a record of a newer format is passed over, too."""
+    other = stub.begin(SessionFacts("", AT))
+    (stub.folder(key.session) / name).write_bytes(content)
+    for inbox in (stub, desk):
+        read_all(inbox, key.session)
+    assert other in [facts.name for facts in desk.sessions()]
+
+
+def test_what_is_passed_over_stands_in_the_log(
+    desk: FolderInbox, key: Key, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once, not at each look."""
+    (pending(desk, key) / "draft.json").write_bytes(b"{")
+    with caplog.at_level(logging.WARNING, "humanmcp.inbox"):
+        for _ in range(3):
+            desk.items(key.session)
+    assert [record.message for record in caplog.records if "draft.json" in record.message] != []
+    assert len(caplog.records) == 1
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(content=st.binary(max_size=60) | st.text(max_size=30).map(lambda text: text.encode()))
+def test_any_bytes_in_any_record_are_survived(
+    stub: FolderInbox, desk: FolderInbox, key: Key, content: bytes
+) -> None:
+    """Whatever lies there, the readers live."""
+    for name in RECORDS[1:]:
+        (pending(stub, key) / name).write_bytes(content)
+    with (stub.folder(key.session) / "transcript.jsonl").open("ab") as stream:
+        stream.write(content + b"\n")
+    for inbox in (stub, desk):
+        read_all(inbox, key.session)
+
+
+@POSIX
+@pytest.mark.parametrize("kind", ["link", "fifo", "folder", "mode 000"])
+def test_what_is_no_file_is_passed_over_and_nobody_waits_for_it(
+    stub: FolderInbox, desk: FolderInbox, key: Key, tmp_path: Path, kind: str
+) -> None:
+    """D1, D9: a link leads nowhere, and a FIFO without a writer does not stop the stub."""
+    secret = tmp_path / "secret"
+    secret.write_text('{"text": "secret"}')
+    path = pending(stub, key) / "reply.json"
+    match kind:
+        case "link":
+            path.symlink_to(secret)
+        case "fifo":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case _:
+            path.write_text("")
+            path.chmod(0)
+    for inbox in (stub, desk):
+        read_all(inbox, key.session)
+    assert desk.item(key).reply is None
+    assert stub.take(key.session) == []
+
+
+def test_a_link_in_the_place_of_a_session_is_no_session(
+    store: FolderStore, desk: FolderInbox, key: Key, tmp_path: Path
+) -> None:
+    """D2: nor is a link in the place of an exchange an exchange."""
+    sessions = store.home / "sessions"
+    (sessions / "other").symlink_to(sessions / key.session)
+    with pytest.raises(UnknownItemError):
+        desk.facts("other")
+    assert [facts.name for facts in desk.sessions()] == [key.session]
+    (pending(desk, key).parent / "0002").symlink_to(pending(desk, key))
+    with pytest.raises(UnknownItemError):
+        desk.item(Key(key.session, 2))
+    assert len(desk.items(key.session)) == 1
+
+
+@pytest.mark.parametrize("name", ["1", "00001", "-001", "+001", "١٢٣٤", "0001~", ".0001", "0000x"])
+def test_folders_that_are_not_ours_are_passed_over(desk: FolderInbox, key: Key, name: str) -> None:
+    """D7: editors and file managers leave things behind."""
+    (pending(desk, key).parent / name).mkdir()
+    assert [item.key for item in desk.items(key.session)] == [key]
+
+
+def test_a_reply_that_stays_torn_is_put_out_of_the_way(
+    stub: FolderInbox, desk: FolderInbox, key: Key
+) -> None:
+    """Failure 10: it would keep everybody from sending. It is kept, not deleted."""
+    (pending(stub, key) / "reply.json").write_bytes(b'{"text": "half')
+    with pytest.raises(TakenError):
+        desk.send(key, Reply("turned away for now"))
+
+    def sent() -> bool:
+        stub.take(key.session)
+        return not (pending(stub, key) / "reply.json").exists()
+
+    until(sent, "the torn reply is put aside", within=5)
+    desk.send(key, Reply("whole"))
+    assert stub.take(key.session) == [(key, Reply("whole"))]
+    aside = list(pending(stub, key).glob("torn-*.json"))
+    assert [path.read_bytes() for path in aside] == [b'{"text": "half']
+
+
+def test_a_reply_that_is_written_in_pieces_is_taken_when_it_is_whole(
+    stub: FolderInbox, key: Key
+) -> None:
+    """D6: by a program that knows nothing of links: `echo > reply.json` works as well."""
+    with (pending(stub, key) / "reply.json").open("w") as stream:
+        for piece in ('{"text"', ': "wh', 'ole"'):
+            stream.write(piece)
+            stream.flush()
+            assert stub.take(key.session) == []
+        stream.write("}")
+    assert stub.take(key.session) == [(key, Reply("whole"))]
+
+
+def test_a_torn_last_line_of_a_transcript_is_passed_over(
+    stub: FolderInbox, desk: FolderInbox, key: Key
+) -> None:
+    """Failure 10: and so is one in the middle; the next frames are found."""
+    path = stub.folder(key.session) / "transcript.jsonl"
+    stub.record(key.session, frame_of(1))
+    for torn in (b'{"seq":2,"at"', b'garbage\n{"seq":2,"at":"x","way":"in"'):
+        whole = path.read_bytes()
+        with path.open("ab") as stream:
+            stream.write(torn)
+        assert [frame.seq for frame in desk.frames(key.session)] == [1]
+        path.write_bytes(whole)
+    with path.open("ab") as stream:
+        stream.write(b'{"seq":1e400}\n\n[]\n{"seq":2}\n')
+    stub._own[key.session].transcript.close()
+    with path.open("ab") as stream:
+        stream.write(b'{"seq":3,"at":"x","way":"in","raw":"{}"}\n')
+    assert [frame.seq for frame in desk.frames(key.session)] == [1, 3]
+    assert [frame.seq for frame in desk.frames(key.session, 1)] == [3]
+
+
+# -- file systems and clocks of all sorts -----------------------------------------------------
+
+
+def test_replies_work_on_a_drive_without_links(
+    stub: FolderInbox, desk: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on exFAT and some network drives: still exactly one wins."""
+
+    def no_links(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    desk.send(key, Reply("first"))
+    with pytest.raises(TakenError):
+        desk.send(key, Reply("second"))
+    assert stub.take(key.session) == [(key, Reply("first"))]
+    assert [draft.text for draft in desk.item(key).kept] == ["second"]
+
+
+def test_a_file_that_windows_holds_for_a_moment_is_waited_for(
+    desk: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Failure 16: WinError 5, 32 and 33 pass; what lasts is reported."""
+    waits: list[float] = []
+    codes = [5, 32, 33]
+    real = os.replace
+
+    class HeldError(PermissionError):
+        """What Windows raises: `winerror` is only there on Windows."""
+
+        winerror = 0
+
+    def held(source: str, target: str) -> None:
+        if codes:
+            error = HeldError(13, "Access is denied")
+            error.winerror = codes.pop()
+            raise error
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", held)
+    monkeypatch.setattr(time, "sleep", waits.append)
+    desk.save(key, Draft("typed", touched=True))
+    assert desk.item(key).draft == Draft("typed", touched=True)
+    assert len(waits) == 3
+    codes.extend([32] * 50)
+    with pytest.raises(StoreError):
+        desk.save(key, Draft("more", touched=True))
+    assert sum(waits) < 3
+
+
+def test_the_order_of_things_does_not_depend_on_the_clock(
+    stub: FolderInbox, desk: FolderInbox
+) -> None:
+    """Failure 18: the clock jumps back between two requests."""
+    session = stub.begin(SessionFacts("", AT))
+    for number, at in ((1, "2026-11-20T12:00:00Z"), (2, "1999-01-01T00:00:00Z")):
+        stub.deliver(replace(item_of(session, number), arrived=at))
+        stub.record(session, replace(frame_of(number, number=number), at=at))
+    assert [item.key.number for item in desk.items(session)] == [1, 2]
+    assert [frame.seq for frame in desk.frames(session)] == [1, 2]
+
+
+# -- what it costs ----------------------------------------------------------------------------
+
+
+def test_asking_for_replies_reads_no_file_and_lists_no_folder(
+    stub: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Design 5: the stub asks 100 times a second; a few `stat` calls are all."""
+    stub.take(key.session)
+
+    def forbidden(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(os, "open", forbidden)
+    monkeypatch.setattr(os, "scandir", forbidden)
+    monkeypatch.setattr(os, "listdir", forbidden)
+    assert stub.take(key.session) == []
+    assert stub.drafts(key.session) == []
+
+
+def test_listing_sessions_again_reads_nothing_again(
+    stub: FolderInbox, desk: FolderInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """500 sessions: only their `stat` and their locks are looked at."""
+    for _ in range(5):
+        stub.begin(SessionFacts("", AT))
+    before = desk.sessions()
+    monkeypatch.setattr("humanmcp.inbox.shelves.read_file", lambda _: pytest.fail("was read"))
+    assert desk.sessions() == before
+
+
+def test_the_folder_needs_the_standard_library_only() -> None:
+    """The stub starts in tens of milliseconds: nothing heavy comes with the inbox."""
+    heavy = ("asyncio", "tempfile", "shutil", "uuid", "tomllib", "watchdog", "subprocess", "socket")
+    program = "import sys, humanmcp.inbox.folder\nsys.stderr.write(' '.join(sys.modules))"
+    command = [sys.executable, "-c", program]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stderr.split()
+    assert "humanmcp.inbox.folder" in loaded
+    assert [name for name in heavy if name in loaded] == []

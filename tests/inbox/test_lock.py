@@ -1,0 +1,69 @@
+"""A lock says who is alive."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.inbox.lock import LifeLock, is_held
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
+    """Failure 20: also when the file stays."""
+    path = tmp_path / "lock"
+    assert not is_held(path)
+    lock = LifeLock.take(path)
+    assert is_held(path)
+    lock.release()
+    lock.release()
+    assert not is_held(path)
+    assert path.exists()
+
+
+def test_looking_at_a_lock_does_not_take_it(tmp_path: Path) -> None:
+    """A reader never makes a session look alive, nor a stub fail."""
+    path = tmp_path / "lock"
+    LifeLock.take(path).release()
+    assert not is_held(path)
+    lock = LifeLock.take(path)
+    assert is_held(path)
+    lock.release()
+
+
+def test_a_lock_is_taken_once(tmp_path: Path) -> None:
+    """H24: a second holder is turned away at once, and the first one keeps it."""
+    lock = LifeLock.take(tmp_path / "lock")
+    with pytest.raises(OSError, match=r".*") as caught:
+        LifeLock.take(tmp_path / "lock")
+    assert caught.value.errno in (errno.EAGAIN, errno.EACCES)
+    assert is_held(tmp_path / "lock")
+    lock.release()
+
+
+def test_a_file_that_was_closed_by_number_is_not_closed_again(tmp_path: Path) -> None:
+    """A released lock never closes what got its number afterwards."""
+    lock = LifeLock.take(tmp_path / "lock")
+    lock.release()
+    other = LifeLock.take(tmp_path / "other")
+    lock.release()
+    assert is_held(tmp_path / "other")
+    other.release()
+
+
+def test_nobody_is_declared_dead_for_a_trouble_of_our_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Too many open files: the lock cannot be looked at, so it counts as held."""
+    LifeLock.take(tmp_path / "lock").release()
+
+    def too_many(*_: object) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "open", too_many)
+    assert is_held(tmp_path / "lock")

@@ -1,0 +1,183 @@
+"""Whoever watches is woken for every change, with and without events."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from watchdog import observers
+
+from humanmcp.inbox import watch
+from humanmcp.inbox.contract import Answer, Draft, Key, Reply, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.watch import Watch
+from humanmcp.protocol.exchange import State
+from tests.inbox.contract import AT, frame_of, item_of
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+NEVER: Final = 3600.0
+"""Seconds between two polls where the test is about events."""
+
+
+class Scene:
+    """An inbox with a session, and a list of who was woken."""
+
+    def __init__(self, home: Path) -> None:
+        """Begin a session with one exchange."""
+        self.home = home
+        self.stub = FolderInbox(home)
+        self.session = self.stub.begin(SessionFacts("", AT))
+        self.key = Key(self.session, 1)
+        self.stub.deliver(item_of(self.session))
+        self.woken: list[str] = []
+        self.numbers = iter(range(2, 1000))
+
+    def deeds(self) -> dict[str, Callable[[], object]]:
+        """List what must wake: everything that a desk shows."""
+        return {
+            "record": lambda: self.stub.record(self.session, frame_of(next(self.numbers))),
+            "deliver": lambda: self.stub.deliver(item_of(self.session, next(self.numbers))),
+            "save": lambda: FolderInbox(self.home).save(self.key, Draft("typed")),
+            "send": lambda: FolderInbox(self.home).send(self.key, Reply("typed")),
+            "say": lambda: FolderInbox(self.home).say(self.session, Reply("typed")),
+            "refuse": lambda: self.stub.refuse(self.key, []),
+            "close": lambda: self.stub.close(self.key, State.ANSWERED, Answer("{}", "", AT)),
+            "end": lambda: self.stub.end(self.session),
+        }
+
+    def expect_wake(self, deed: Callable[[], object], what: str) -> None:
+        """Do something and wait until the session was named."""
+        self.woken.clear()
+        deed()
+        until(lambda: self.session in self.woken, f"woken by {what}", within=5)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    """Begin a session; let go of it at the end."""
+    scene = Scene(tmp_path / "home")
+    yield scene
+    for own in scene.stub._own.values():
+        own.transcript.close()
+        own.lock.release()
+
+
+def test_every_change_wakes_by_an_event(scene: Scene) -> None:
+    """Design 5: events only wake; the poll never comes here."""
+    with Watch(scene.home, scene.woken.append, every=NEVER) as watching:
+        assert watching.why_polling == ""
+        for what, deed in scene.deeds().items():
+            scene.expect_wake(deed, what)
+
+
+def test_a_new_session_and_what_happens_in_it_at_once_wakes(scene: Scene) -> None:
+    """Folders that appear are watched, also those made before anybody noticed the first."""
+    with Watch(scene.home, scene.woken.append, every=NEVER):
+        for _ in range(20):
+            scene.session = scene.stub.begin(SessionFacts("", AT))
+            scene.expect_wake(lambda: scene.stub.deliver(item_of(scene.session)), "deliver")
+            key = Key(scene.session, 1)
+            scene.expect_wake(partial(scene.stub.close, key, State.CANCELLED), "close")
+
+
+def test_reading_wakes_nobody(scene: Scene) -> None:
+    """A desk that reads what it was woken for must not wake itself by that."""
+    desk = FolderInbox(scene.home)
+    with Watch(scene.home, scene.woken.append, every=NEVER):
+        scene.expect_wake(lambda: desk.save(scene.key, Draft("typed")), "save")
+        desk.sessions()
+        desk.items(scene.session)
+        list(desk.frames(scene.session))
+        other = scene.stub.begin(SessionFacts("", AT))
+        until(lambda: other in scene.woken, "the next change is told", within=5)
+        after = scene.woken[scene.woken.index(other) :]
+        assert scene.session not in after
+
+
+def test_without_an_observer_polling_finds_every_change(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finding 10, failures 14 and 15: the limit on inotify instances is 128 to a user."""
+
+    def no_more(_: object) -> None:
+        raise OSError(errno.EMFILE, "inotify instance limit reached")
+
+    monkeypatch.setattr(observers.Observer, "start", no_more)
+    with Watch(scene.home, scene.woken.append, every=0.02) as watching:
+        assert "instance limit" in watching.why_polling
+        for what, deed in scene.deeds().items():
+            scene.expect_wake(deed, what)
+
+
+def test_a_death_wakes_although_it_changes_no_file(scene: Scene) -> None:
+    """Failure 1: found by the poll, which looks at the locks."""
+    with Watch(scene.home, scene.woken.append, every=0.02):
+        scene.expect_wake(scene.stub._own[scene.session].lock.release, "death")
+
+
+def test_a_drive_that_reports_nothing_is_noticed(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Failure 14: no error, just silence. The poll is quickened, and the reason can be read."""
+
+    class Silent:
+        """An observer that never says anything."""
+
+        def stop(self) -> None:
+            """Stop."""
+
+        def join(self) -> None:
+            """Wait for nothing."""
+
+    monkeypatch.setattr(watch, "_start", lambda *_: Silent())
+    with Watch(scene.home, scene.woken.append, every=0.02) as watching:
+        while not watching.why_polling:
+            scene.expect_wake(scene.deeds()["record"], "record")
+        assert "does not report" in watching.why_polling
+        scene.expect_wake(scene.deeds()["save"], "save")
+
+
+def test_an_error_of_who_is_woken_does_not_end_the_watch(scene: Scene) -> None:
+    """One page that fails must not blind the others."""
+    calls: list[str] = []
+
+    def wake(name: str) -> None:
+        calls.append(name)
+        raise RuntimeError(name)
+
+    with Watch(scene.home, wake, every=0.02):
+        for what in ("save", "deliver", "record"):
+            calls.clear()
+            scene.deeds()[what]()
+            until(lambda: calls, f"woken by {what}", within=5)
+
+
+def test_nobody_is_woken_after_the_end(scene: Scene) -> None:
+    """And no thread is left."""
+    before = threading.active_count()
+    with Watch(scene.home, scene.woken.append, every=0.02):
+        scene.expect_wake(scene.deeds()["save"], "save")
+    scene.woken.clear()
+    scene.deeds()["save"]()
+    assert scene.woken == []
+    assert threading.active_count() <= before + 1  # watchdog keeps one reader for the process
+
+
+def test_names_that_are_no_sessions_wake_nobody(scene: Scene) -> None:
+    """Files that others put into the folder."""
+    sessions = scene.home / "sessions"
+    with Watch(scene.home, scene.woken.append, every=0.02):
+        for name in (".DS_Store", "a b", "x.swp"):
+            (sessions / name).write_text("")
+        os.utime(sessions)
+        other = scene.stub.begin(SessionFacts("", AT))
+        until(lambda: other in scene.woken, "woken by the other one", within=5)
+        assert set(scene.woken) == {other}
