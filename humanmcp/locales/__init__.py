@@ -57,7 +57,15 @@ def say(room: str, code: str, language: str = "en", /, **fillings: object) -> st
 
 def problem(found: Problem, language: str = "en") -> str:
     """Return a problem's sentence, without its place."""
-    return say("problem", found.code, language, **dict(found.detail))
+    return say("problem", found.code, language, **_fillings(found, language))
+
+
+def _fillings(found: Problem, language: str) -> dict[str, str]:
+    """Return what fills a problem's sentence; `got`, the name of a JSON type, in the language."""
+    fillings = dict(found.detail)
+    if fillings.get("got") in sentences("en")["json_type"]:
+        fillings["got"] = say("json_type", fillings["got"], language)
+    return fillings
 
 
 def language_of(wanted: str = "") -> str:

@@ -35,7 +35,7 @@ LEVELS: Final[Mapping[str, Level]] = {
     # the JSON-RPC envelope
     **_all(_E, "R01 R02 R03 R04 R05 R06 R07 R08 R09"),
     **_all(_W, "R10 R11"),
-    **_all(_E, "R12 R13 R14 R15 R16 R17 R18 R19 R20 R21 R22 R23 R24 R25"),
+    **_all(_E, "R12 R13 R14 R15 R16 R17 R18 R19 R20 R21 R22 R23 R24"),
     # something of the person's own
     **_all(_E, "R30 R31 R32 R33 R34 R35 R36 R37 R38 R39"),
     **_all(_W, "R40 R41"),
@@ -71,13 +71,13 @@ LEVELS: Final[Mapping[str, Level]] = {
     **_all(_E, "M69"),
     **_all(_H, "M70"),
     **_all(_E, "M74 M75 M76"),
-    **_all(_W, "M77"),
-    **_all(_E, "M78 M79"),
+    **_all(_W, "M77 M78 M79"),
     **_all(_E, "M81"),
     **_all(_W, "M82 M83"),
     **_all(_H, "M84"),
     **_all(_W, "M85 M86 M87 M88"),
     # an incoming line that is no message
-    **_all(_E, "N01 N02 N03 N04 N05 N06 N07 N08"),
+    **_all(_E, "N01 N02 N03 N04 N05 N06 N07 N08 N09"),
+    **_all(_W, "N10"),
 }
 """Every code and its level."""

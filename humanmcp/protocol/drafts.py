@@ -8,7 +8,6 @@ peer sent. The same functions run at the desk while a person types and in the st
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol import revisions
@@ -17,7 +16,9 @@ from humanmcp.protocol.envelope import is_bare, judge_envelope, judge_error
 from humanmcp.protocol.exchange import Known, State
 from humanmcp.protocol.findings import Found
 from humanmcp.protocol.jsontext import LONG, LONGEST, Reading, problem, read, size_of
+from humanmcp.protocol.lints import lint_error
 from humanmcp.protocol.messages import Kind, compact, member
+from humanmcp.protocol.oneline import one_line
 from humanmcp.protocol.places import Placer, Source
 from humanmcp.protocol.remarks import remarks, review
 from humanmcp.protocol.results import judge_result, one_each, tool_text
@@ -28,7 +29,6 @@ from humanmcp.protocol.verdict import Form, Verdict
 
 if TYPE_CHECKING:
     from humanmcp.protocol.exchange import Exchange
-    from humanmcp.protocol.findings import Path
     from humanmcp.protocol.messages import Json
     from humanmcp.protocol.problems import Problem
 
@@ -102,13 +102,16 @@ def _findings(exchange: Exchange, reading: Reading, form: Form, known: Known) ->
     if form is Form.ERROR:
         if isinstance(value, dict) and set(value) == {"error"}:
             value = value["error"]
-        return one_each(judge_error(value, exchange.revision, ("error",)))
+        found = judge_error(value, exchange.revision, ("error",))
+        return one_each(found or lint_error(exchange, value, known))
     typed = ""
     if isinstance(value, dict) and isinstance(value.get("id"), float):
         typed = member(reading.json, "id") or ""
     found = judge_envelope(value, exchange.id, typed, exchange.revision)
     if isinstance(value, dict) and "result" in value and "error" not in value:
         found += judge_result(exchange, value["result"], known)
+    elif isinstance(value, dict) and not found:
+        found = lint_error(exchange, value["error"], known)
     return found
 
 
@@ -159,17 +162,6 @@ def _forced(exchange: Exchange, reading: Reading, form: Form) -> str:
     return _line(exchange, reading, form)
 
 
-_BREAKS: Final = re.compile(r"\r\n?|\n")
-
-
-def one_line(text: str) -> str | None:
-    """Return any text as one line of valid UTF-8; None when it is blank."""
-    line = _BREAKS.sub(" ", text).strip()
-    if not line:
-        return None
-    return line.encode("utf-8", "replace").decode()
-
-
 def _verdict_on_no_json(exchange: Exchange, reading: Reading, form: Form) -> Verdict:
     forced = one_line(reading.text)
     if forced is not None and form is not Form.MESSAGE:
@@ -212,7 +204,3 @@ def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -
         found += judge_result(exchange, result, known)
     placer = Placer(Source("", text, (), None, page))
     return [placer.problem(each) for each in found]
-
-
-def _root(path: Path) -> Path:
-    return path[:1]

@@ -274,7 +274,7 @@ class _Patient:
             self._unexpected()
 
     def _unexpected(self) -> None:
-        self.wound("J29", self.at, self.at + 1, ("got", shown(self.peek())))
+        self.wound("J29", self.at, self.at + 1, ("typed", shown(self.peek())))
         raise _HopelessError
 
     def _word(self) -> None:
@@ -284,7 +284,7 @@ class _Patient:
         if word in ("true", "false", "null"):
             self.at = end
         elif word in _LITERALS:
-            self.swap("J14", start, end, _LITERALS[word], ("got", word), ("meant", _LITERALS[word]))
+            self.swap("J14", start, end, _LITERALS[word], ("typed", word), ("meant", _LITERALS[word]))
             self.at = end
         elif word in _NO_NUMBERS:
             self.swap("J10", start, end, "null", ("value", word))
@@ -451,7 +451,7 @@ class _Patient:
             right = _HEXES.fullmatch(self.text, at + 2, min(at + 6, end)) is not None
         if right and not (whole_path and follows not in ('"', "\\")):
             return 2
-        self.swap("J16", at, at + 1, "\\\\", ("got", f"\\{follows}"))
+        self.swap("J16", at, at + 1, "\\\\", ("typed", f"\\{follows}"))
         return 1
 
     def _halves(self, start: int, end: int) -> None:
@@ -550,7 +550,7 @@ class _Patient:
         if any(kind == other for kind, _at in self._open):
             self._never_closed(opener, opened, own, self.at)
         else:
-            self.swap("J28", self.at, self.at + 1, own, ("got", char), ("meant", own))
+            self.swap("J28", self.at, self.at + 1, own, ("typed", char), ("meant", own))
             self.at += 1
         return True
 

@@ -182,7 +182,7 @@ def _read_doubtful(text: str, size: int) -> Reading:
         wounds = wounds.torn()
         at = min(first + getattr(error, "pos", 0), len(text))
         if not any(each.blocks for each in problems):
-            problems.append(problem("J29", text, at, at + 1, ("got", shown(text[at : at + 1]))))
+            problems.append(problem("J29", text, at, at + 1, ("typed", shown(text[at : at + 1]))))
     return Reading(
         text,
         mended if wounds.whole else "",

@@ -1,24 +1,165 @@
-"""What the check has to say of what the peer sent: hints and warnings, never in anybody's way."""
+"""What the check has to say of what the peer sent: hints and warnings, never in anybody's way.
+
+Works for both directions: a request that a client sent us, and the answer of a real server that a
+tap lets pass.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.protocol import revisions, schemas
+from humanmcp.protocol.codes import LEVELS
+from humanmcp.protocol.envelope import judge_error
 from humanmcp.protocol.exchange import Known
+from humanmcp.protocol.findings import Found, quoted, shown
+from humanmcp.protocol.jsontext import strict
+from humanmcp.protocol.messages import Kind
+from humanmcp.protocol.places import Placer, Source
+from humanmcp.protocol.problems import Level
+from humanmcp.protocol.results import judge_result
+from humanmcp.protocol.shapes import NOTICES, PARAMS
+from humanmcp.protocol.spelling import alike
+from humanmcp.protocol.walker import judge
 
 if TYPE_CHECKING:
     from humanmcp.protocol.exchange import Exchange
-    from humanmcp.protocol.messages import Message
+    from humanmcp.protocol.messages import Json, JsonObject, Message
     from humanmcp.protocol.problems import Problem
 
 _NOBODY: Final = Known()
+_EARLY: Final = frozenset({"initialize", "ping", "server/discover", "logging/setLevel"})
+"""What may come before `notifications/initialized`."""
 
 
 def remarks(message: Message, revision: str, known: Known = _NOBODY) -> tuple[Problem, ...]:
     """Return what there is to say of an incoming request or notification."""
-    return ()
+    found = _envelope(message)
+    found += _method(message, revision)
+    if message.kind is Kind.REQUEST:
+        found += _order(message, revision, known)
+        if message.method == "tools/call":
+            found += _call(message, known)
+    found += _params(message, revision)
+    return _placed(message, found, revisions.page(message.method, revision))
 
 
 def review(exchange: Exchange, response: Message, known: Known = _NOBODY) -> tuple[Problem, ...]:
-    """Return what there is to say of a real server's answer."""
-    return ()
+    """Return what there is to say of somebody else's answer to a request."""
+    found = _envelope(response)
+    for name in response.body:
+        if name not in ("jsonrpc", "id", "result", "error"):
+            found.append(Found("R17", (name,), (("key", shown(name)),), at_name=True))
+    if response.kind is Kind.ERROR:
+        found += judge_error(response.body.get("error"), exchange.revision, ("error",))
+    else:
+        found += judge_result(exchange, response.body.get("result"), known)
+    return _placed(response, found, revisions.page(exchange.method, exchange.revision))
+
+
+def _placed(message: Message, found: list[Found], page: str) -> tuple[Problem, ...]:
+    """Make problems that block nothing and offer no fix: the text is the peer's."""
+    placer = Placer(Source(message.raw, message.raw, (), None, page)) if found else None
+    placed: dict[tuple[str, str], Problem] = {}
+    for each in found:
+        level = each.level or LEVELS[each.code]
+        kind = Level.WARNING if level is Level.ERROR else level
+        if placer is not None:
+            problem = placer.problem(replace(each, mend=None, level=kind))
+            placed.setdefault((problem.pointer, problem.code), problem)
+    return tuple(sorted(placed.values(), key=lambda each: each.start))
+
+
+def _envelope(message: Message) -> list[Found]:
+    found: list[Found] = []
+    if message.body.get("jsonrpc") != "2.0":
+        found.append(Found("R01", ("jsonrpc",) if "jsonrpc" in message.body else ()))
+    try:
+        strict(message.raw)
+    except ValueError:
+        found.append(Found("M82", ()))
+    except RecursionError:
+        found.append(Found("J25", (), (("limit", "100"),)))
+    return found
+
+
+def _method(message: Message, revision: str) -> list[Found]:
+    """Say that a method is not one of this revision, and which one was probably meant."""
+    table = revisions.REQUESTS if message.kind is Kind.REQUEST else revisions.NOTIFICATIONS
+    has = revisions.has_request if message.kind is Kind.REQUEST else revisions.has_notification
+    if any(has(message.method, revision, way) for way in (revisions.Way.TO_SERVER,
+                                                          revisions.Way.TO_CLIENT)):
+        return []
+    if message.method in table:
+        _way, there = table[message.method]
+        detail = (
+            ("method", shown(message.method)),
+            ("revision", revision),
+            ("revisions", ", ".join(there)),
+        )
+        return [Found("M85", ("method",), detail)]
+    every = (*revisions.REQUESTS, *revisions.NOTIFICATIONS)
+    meant = alike(message.method, every)
+    detail = (("method", shown(message.method)), ("revision", revision))
+    if meant is not None:
+        return [Found("M84", ("method",), (*detail, ("meant", meant)))]
+    return [Found("M83", ("method",), detail, level=Level.HINT)]
+
+
+def _order(message: Message, revision: str, known: Known) -> list[Found]:
+    """MCP, lifecycle: the client should send nothing but pings before it is initialized."""
+    if revision in revisions.MODERN or known.initialized or message.method in _EARLY:
+        return []
+    return [Found("M86", ("method",), (("method", shown(message.method)),), level=Level.HINT)]
+
+
+def _call(message: Message, known: Known) -> list[Found]:
+    params = message.params
+    if "args" in params and "arguments" not in params:
+        return [Found("M87", ("params", "args"), (), at_name=True)]
+    if known.tools is None:
+        return []
+    name = params.get("name")
+    tool = known.tools.get(name) if isinstance(name, str) else None
+    if tool is None:
+        names = shown(", ".join(known.tools)) or "–"
+        detail = (("tool", quoted(name)), ("tools", names))
+        return [Found("M62", ("params", "name"), detail)]
+    schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+    wrong = schemas.mismatch(params.get("arguments", {}), schema)
+    if wrong is None:
+        return []
+    inside, words = wrong
+    return [Found("M08", ("params", "arguments", *inside), (("why", words),))]
+
+
+def _params(message: Message, revision: str) -> list[Found]:
+    """Judge the parameters by their shape."""
+    table = PARAMS if message.kind is Kind.REQUEST else NOTICES
+    kind = table.get(message.method)
+    params: Json = message.body.get("params", {})
+    if not isinstance(params, dict):
+        return [Found("R38", ("params",))]
+    if kind is None:
+        return []
+    found = judge(params, kind, revision, ("params",))
+    if message.kind is Kind.REQUEST and revision in revisions.MODERN:
+        found = _meta_first(found, params)
+    return found
+
+
+def _meta_first(found: list[Found], params: JsonObject) -> list[Found]:
+    """2026-07-28: without its two members of `_meta` a request says nothing of itself."""
+    meta = params.get("_meta")
+    needed = (revisions.META_REVISION, revisions.META_CAPABILITIES)
+    missing = [key for key in needed if not isinstance(meta, dict) or key not in meta]
+    if not missing:
+        return found
+    rest = [
+        each
+        for each in found
+        if not (each.code == "M09" and dict(each.detail)["key"] in ("_meta", *needed))
+    ]
+    at = ("params", "_meta") if isinstance(meta, dict) else ("params",)
+    return [Found("M88", at, (("key", missing[0]),)), *rest]

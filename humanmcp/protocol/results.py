@@ -42,7 +42,7 @@ def judge_result(
     misplaced = _misplaced(exchange, value, path)
     if misplaced is not None:
         return [misplaced]
-    found: list[Found] = []
+    found = lint(exchange, value, known, path)
     kind = RESULTS.get(exchange.method)
     if kind is None or not _in_revision(exchange):
         found.append(Found("M68", path, _of(exchange)))
@@ -51,7 +51,6 @@ def judge_result(
         found += typed
         if kind:
             found += judge(value, kind, exchange.revision, path)
-    found += lint(exchange, value, known, path)
     return one_each(found)
 
 
@@ -60,7 +59,7 @@ def one_each(found: list[Found]) -> list[Found]:
     seen: set[tuple[Any, ...]] = set()
     kept: list[Found] = []
     for each in found:
-        key = (each.path, each.mend.path if each.mend else each.code)
+        key = (each.path, each.mend.path if each.mend else each.path)
         if key not in seen:
             seen.add(key)
             kept.append(each)

@@ -1,24 +1,196 @@
-"""What a person says without being asked: a notification, or a request of their own."""
+"""What a person says without being asked: a notification, or a request of their own.
+
+Which ones a server may send depends on the revision, on the direction, and on what both sides
+declared; each gate here names the sentence of MCP it stands for.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from humanmcp.protocol import revisions
+from humanmcp.protocol.findings import Found, delete, insert, quoted, rename_to, replace_with, shown
 from humanmcp.protocol.jsontext import read
-from humanmcp.protocol.messages import Kind, compact
+from humanmcp.protocol.lints_asking import lacking
+from humanmcp.protocol.messages import Kind, compact, json_type
+from humanmcp.protocol.oneline import one_line
+from humanmcp.protocol.places import Placer, Source
+from humanmcp.protocol.results import one_each
+from humanmcp.protocol.revisions import Way
+from humanmcp.protocol.shapes import NOTICES, PARAMS
+from humanmcp.protocol.spelling import alike
 from humanmcp.protocol.verdict import Verdict
+from humanmcp.protocol.walker import judge
 
 if TYPE_CHECKING:
     from humanmcp.protocol.exchange import Known
+    from humanmcp.protocol.findings import Path
+    from humanmcp.protocol.messages import Json, JsonObject
+
+_MEMBERS = ("jsonrpc", "id", "method", "params")
+_BEFORE_INITIALIZED = frozenset({"ping", "notifications/message"})
 
 
 def check_saying(
     text: str, revision: str, known: Known, *, unreadable: bool = False, initialized: bool = True
 ) -> Verdict:
-    """Judge something of the person's own."""
+    """Judge something of the person's own: what nobody asked for.
+
+    `unreadable` says that a line came that could not be read: only then may an error go out that
+    names no request. `initialized` says that the client has said so.
+    """
     reading = read(text)
     if not reading.readable:
-        return Verdict(text, None, None, reading.problems)
-    return Verdict(
-        text, compact(reading.json), compact(reading.json), reading.problems, Kind.NOTIFICATION
-    )
+        return Verdict(text, None, one_line(text), reading.problems)
+    value = reading.value
+    found = _judge(value, revision, known, unreadable=unreadable, initialized=initialized)
+    method = value.get("method") if isinstance(value, dict) else ""
+    page = revisions.page(method if isinstance(method, str) else "", revision)
+    typed = reading.typed if reading.edits else None
+    placer = Placer(Source(reading.json, text, (), typed, page))
+    problems = (*reading.problems, *(placer.problem(each) for each in one_each(found)))
+    problems = tuple(sorted(problems, key=lambda each: each.start))
+    line = compact(reading.json)
+    blocked = any(each.blocks for each in problems)
+    forced = one_line(text) if reading.edits and blocked else line
+    return Verdict(text, None if blocked else line, forced, problems, _kind(value))
+
+
+def _kind(value: Json) -> Kind | None:
+    if not isinstance(value, dict):
+        return None
+    if "method" in value:
+        return Kind.REQUEST if "id" in value else Kind.NOTIFICATION
+    if "error" in value:
+        return Kind.ERROR
+    return Kind.RESULT if "result" in value else None
+
+
+def _judge(
+    value: Json, revision: str, known: Known, *, unreadable: bool, initialized: bool
+) -> list[Found]:
+    if isinstance(value, list):
+        return [Found("R12", ())]
+    if not isinstance(value, dict):
+        return [Found("R14", (), (("got", json_type(value)),))]
+    if "method" not in value:
+        return _no_method(value, unreadable=unreadable)
+    method = value["method"]
+    if not isinstance(method, str):
+        return [Found("R31", ("method",), (("got", json_type(method)),))]
+    found = _envelope(value)
+    is_request = "id" in value
+    if is_request:
+        found += _request(value, method, revision, known)
+    else:
+        found += _notice(value, method, revision, known)
+    if not found and not initialized and method not in _BEFORE_INITIALIZED:
+        found = _too_early(revision)
+    kind = (PARAMS if is_request else NOTICES).get(method)
+    params = value.get("params", {})
+    if not isinstance(params, dict):
+        mend = delete(("params",)) if params in (None, []) else None
+        return [*found, Found("R38", ("params",), (), mend)]
+    if kind is not None and not any(each.path == ("method",) for each in found):
+        found += judge(params, kind, revision, ("params",))
+    return found
+
+
+def _no_method(value: JsonObject, *, unreadable: bool) -> list[Found]:
+    """An answer to nobody, or nothing at all."""
+    error = value.get("error")
+    if isinstance(error, dict) and "result" not in value and value.get("id") is None:
+        if error.get("code") in (-32700, -32600) and unreadable:
+            return _envelope(value)
+        return [Found("R34", ("error",))]
+    if "result" in value or "error" in value:
+        return [Found("R51", ("id",), (("typed", quoted(value.get("id"))),))]
+    typed = alike("method", list(value))
+    if typed is not None:
+        detail = (("key", "method"), ("typed", shown(typed)))
+        return [Found("R15", (typed,), detail, rename_to((typed,), "method"), at_name=True)]
+    return [Found("R30", ())]
+
+
+def _envelope(value: JsonObject) -> list[Found]:
+    found: list[Found] = []
+    if value.get("jsonrpc") != "2.0":
+        there = "jsonrpc" in value
+        mend = (replace_with if there else insert)(("jsonrpc",), "2.0")
+        found.append(Found("R01", ("jsonrpc",) if there else (), (), mend))
+    members = ("jsonrpc", "id", "error") if "error" in value else _MEMBERS
+    for name in value:
+        if name in ("result", "error") and "method" in value:
+            found.append(Found("R35", (name,), (), delete((name,)), at_name=True))
+        elif name not in members:
+            detail = (("key", shown(name)),)
+            found.append(Found("R17", (name,), detail, delete((name,)), at_name=True))
+    return found
+
+
+def _request(value: JsonObject, method: str, revision: str, known: Known) -> list[Found]:
+    at: Path = ("method",)
+    own = value["id"]
+    if isinstance(own, bool) or not isinstance(own, (str, int)):
+        return [Found("R36", ("id",), (("typed", quoted(own)),), replace_with(("id",), "h-1"))]
+    if method.startswith("notifications/"):
+        return [Found("R37", ("id",), (), delete(("id",)), at_name=True)]
+    if revision in revisions.MODERN:
+        return [Found("R39", at, (("method", shown(method)),))]
+    if not revisions.has_request(method, revision, Way.TO_CLIENT):
+        return [_not_ours(method, revision, tuple(revisions.REQUESTS))]
+    missing = lacking(method, value.get("params"), known.client_capabilities)
+    if missing:
+        return [Found("R32", at, (("capability", missing), ("method", shown(method))))]
+    return []
+
+
+def _not_ours(method: str, revision: str, names: tuple[str, ...]) -> Found:
+    has = revisions.has_request if "/" in method else revisions.has_request
+    both = (*names, *revisions.NOTIFICATIONS)
+    ours = [
+        name
+        for name in both
+        if has(name, revision, Way.TO_CLIENT)
+        or revisions.has_notification(name, revision, Way.TO_CLIENT)
+    ]
+    detail = (("method", shown(method)), ("revision", revision))
+    meant = alike(method, ours)
+    mend = replace_with(("method",), meant) if meant else None
+    return Found("R33", ("method",), detail, mend)
+
+
+_DECLARED = {
+    "notifications/message": "logging",
+    "notifications/tools/list_changed": "tools",
+    "notifications/prompts/list_changed": "prompts",
+    "notifications/resources/list_changed": "resources",
+    "notifications/resources/updated": "resources",
+}
+"""The capability of our own that each notification needs."""
+
+_ON_A_STREAM = frozenset(_DECLARED) - {"notifications/message"}
+
+
+def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list[Found]:
+    at: Path = ("method",)
+    if not revisions.has_notification(method, revision, Way.TO_CLIENT):
+        if revisions.has_request(method, revision, Way.TO_CLIENT):
+            return [Found("R02", (), (("id", '"h-1"'),), insert(("id",), "h-1"))]
+        return [_not_ours(method, revision, tuple(revisions.NOTIFICATIONS))]
+    if revision in revisions.MODERN and method in _ON_A_STREAM:
+        params = value.get("params")
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        if not isinstance(meta, dict) or revisions.META_SUBSCRIPTION not in meta:
+            return [Found("R41", at)]
+    capability = _DECLARED.get(method)
+    if capability and known.offered is not None and capability not in known.offered:
+        if revision in revisions.MODERN and capability == "logging":
+            return []
+        return [Found("R40", at, (("capability", capability), ("method", method)))]
+    return []
+
+
+def _too_early(revision: str) -> list[Found]:
+    """MCP, lifecycle: before `initialized` a server should send nothing but pings and logs."""
+    return [] if revision in revisions.MODERN else [Found("R24", ("method",))]

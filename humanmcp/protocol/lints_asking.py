@@ -1,0 +1,123 @@
+"""Questions back to the user: what may be asked of which client, and what may be answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol import revisions
+from humanmcp.protocol.findings import Found, delete, json_text, quoted, replace_with, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.exchange import Exchange, Known
+    from humanmcp.protocol.findings import Path
+    from humanmcp.protocol.messages import Json, JsonObject
+
+CAPABILITIES: Final = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+"""The client capability that each question needs."""
+
+
+def lacking(method: str, params: Json, declared: Mapping[str, Json]) -> str:
+    """Return the capability that a question needs and the client did not declare, or ""."""
+    capability = CAPABILITIES.get(method)
+    if capability is None:
+        return ""
+    if capability not in declared:
+        return capability
+    has = declared[capability]
+    details = params if isinstance(params, dict) else {}
+    inside = has if isinstance(has, dict) else {}
+    if capability == "elicitation":
+        mode = details.get("mode", "form")
+        # `"elicitation": {}` means forms only
+        known = inside or {"form": {}}
+        return "" if mode in known or mode not in ("form", "url") else f"elicitation.{mode}"
+    if capability == "sampling" and ("tools" in details or "toolChoice" in details):
+        return "" if "tools" in inside else "sampling.tools"
+    return ""
+
+
+def asking(exchange: Exchange, value: JsonObject, path: Path) -> list[Found]:
+    """MCP 2026-07-28: a server must not ask for what this request's client did not declare."""
+    requests = value.get("inputRequests")
+    if value.get("resultType") != "input_required" or not isinstance(requests, dict):
+        return []
+    stated = exchange.request.meta.get(revisions.META_CAPABILITIES)
+    declared = stated if isinstance(stated, dict) else {}
+    found: list[Found] = []
+    for name, request in requests.items():
+        if not isinstance(request, dict):
+            continue
+        method = request.get("method")
+        missing = lacking(method, request.get("params"), declared) if isinstance(method, str) else ""
+        if missing:
+            at = (*path, "inputRequests", name)
+            found.append(Found("M57", (*at, "method"), (("capability", missing),)))
+    return found
+
+
+def listening(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+    """MCP, subscriptions: the id is the one of the request that listens, of the same type."""
+    meta = value.get("_meta")
+    if not isinstance(meta, dict) or revisions.META_SUBSCRIPTION not in meta:
+        return []
+    typed, wanted = meta[revisions.META_SUBSCRIPTION], exchange.id.value
+    if type(typed) is type(wanted) and typed == wanted:
+        return []
+    at = (*path, "_meta", revisions.META_SUBSCRIPTION)
+    detail = (("typed", quoted(typed)), ("id", shown(exchange.id.token)))
+    return [Found("M74", at, detail, replace_with(at, wanted))]
+
+
+def filled_form(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+    """Judge what a user filled into the form that a server asked for."""
+    content, action = value.get("content"), value.get("action")
+    at = (*path, "content")
+    if action in ("decline", "cancel") and content:
+        return [Found("M77", at, (("action", str(action)),), delete(at), at_name=True)]
+    schema = exchange.request.params.get("requestedSchema")
+    fields = schema.get("properties") if isinstance(schema, dict) else None
+    if action != "accept" or not isinstance(schema, dict) or not isinstance(fields, dict):
+        return []
+    filled = content if isinstance(content, dict) else {}
+    required = schema.get("required")
+    found = [
+        Found("M78", at if filled else path, (("key", shown(name)),))
+        for name in (required if isinstance(required, list) else [])
+        if isinstance(name, str) and name not in filled
+    ]
+    for name, answer in filled.items():
+        field = fields.get(name)
+        if isinstance(field, dict) and not _fits(answer, field):
+            wanted = json_text(field.get("enum") or field.get("type"))
+            detail = (("key", shown(name)), ("wanted", shown(wanted)), ("value", quoted(answer)))
+            found.append(Found("M79", (*at, name), detail))
+    return found
+
+
+def _fits(answer: Json, field: JsonObject) -> bool:
+    choices = field.get("enum")
+    if isinstance(choices, list):
+        return answer in choices
+    match field.get("type"):
+        case "string":
+            return isinstance(answer, str)
+        case "boolean":
+            return isinstance(answer, bool)
+        case "integer":
+            return _is_number(answer) and float(answer).is_integer()
+        case "number":
+            return _is_number(answer)
+        case "array":
+            return isinstance(answer, list)
+        case _:
+            return True
+
+
+def _is_number(answer: Json) -> bool:
+    return isinstance(answer, (int, float)) and not isinstance(answer, bool)

@@ -1,0 +1,129 @@
+"""What MCP asks of tools and of what they return, beyond the shapes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol import revisions, schemas
+from humanmcp.protocol.findings import Found, json_text, replace_with, shown
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.exchange import Exchange, Known
+    from humanmcp.protocol.findings import Path
+    from humanmcp.protocol.messages import Json, JsonObject
+
+
+def tools(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+    """Judge the answer to `tools/list`."""
+    listed, at = value.get("tools"), (*path, "tools")
+    if not isinstance(listed, list):
+        return []
+    found: list[Found] = []
+    seen: set[str] = set()
+    for index, tool in enumerate(listed):
+        if not isinstance(tool, dict):
+            continue
+        where = (*at, index)
+        name = tool.get("name")
+        if isinstance(name, str):
+            if name in seen:
+                detail = (("key", "name"), ("value", shown(name)))
+                found.append(Found("M38", (*where, "name"), detail))
+            seen.add(name)
+        for member in ("inputSchema", "outputSchema"):
+            found += _schema(exchange, tool.get(member), (*where, member))
+    return found
+
+
+def _schema(exchange: Exchange, schema: Json, path: Path) -> list[Found]:
+    if not isinstance(schema, dict):
+        return []
+    required, properties = schema.get("required"), schema.get("properties")
+    if "required" in schema and not isinstance(required, list):
+        if exchange.revision not in revisions.MODERN:
+            return []  # the shape says so
+        detail = (("key", "required"), ("got", "text"), ("example", '["…"]'))
+        mend = replace_with((*path, "required"), [required]) if isinstance(required, str) else None
+        return [Found("M01", (*path, "required"), detail, mend)]
+    trouble = schemas.trouble_in(schema)
+    if trouble is not None:
+        inside, words = trouble
+        return [Found("M40", (*path, *inside), (("why", words),))]
+    names = properties if isinstance(properties, dict) else {}
+    missing = [each for each in required or () if isinstance(each, str) and each not in names]
+    if missing and "$ref" not in schema and "allOf" not in schema:
+        at = (*path, "required")
+        return [Found("M41", at, (("key", shown(missing[0])),))]
+    return []
+
+
+def called_tool(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[Found]:
+    """Judge the answer to `tools/call` against what the tool declares."""
+    found = _pictures(value.get("content"), (*path, "content"))
+    if exchange.revision < revisions.R2025_06 or "task" in value:
+        return found
+    tool = (known.tools or {}).get(exchange.tool)
+    schema = tool.get("outputSchema") if isinstance(tool, dict) else None
+    at = (*path, "structuredContent")
+    if "structuredContent" not in value:
+        if schema is not None and value.get("isError") is not True:
+            found.append(Found("M58", path, (("tool", shown(exchange.tool)),)))
+        return found
+    structured = value["structuredContent"]
+    if schema is not None and value.get("isError") is not True:
+        wrong = schemas.mismatch(structured, schema)
+        if wrong is not None:
+            inside, words = wrong
+            found.append(Found("M06", (*at, *inside), (("why", words),)))
+    if value.get("content") == []:
+        again = [{"type": "text", "text": json_text(structured)}]
+        content = (*path, "content")
+        found.append(Found("M59", content, (), replace_with(content, again)))
+    return found
+
+
+_MAGIC: Final = (
+    ("image/png", b"\x89PNG"),
+    ("image/jpeg", b"\xff\xd8\xff"),
+    ("image/gif", b"GIF8"),
+    ("image/webp", b"RIFF"),
+    ("audio/wav", b"RIFF"),
+    ("audio/ogg", b"OggS"),
+    ("audio/flac", b"fLaC"),
+)
+"""How files of a type begin. Types of other names are taken at their word."""
+
+
+def _pictures(content: Json, path: Path) -> list[Found]:
+    """Compare the first bytes of images and sounds with the type they are said to be of."""
+    found: list[Found] = []
+    for at, block in enumerate(content if isinstance(content, list) else []):
+        if not isinstance(block, dict) or block.get("type") not in ("image", "audio"):
+            continue
+        said, encoded = block.get("mimeType"), block.get("data")
+        begins = [magic for mime, magic in _MAGIC if mime == said]
+        if not begins or not isinstance(encoded, str) or not encoded:
+            continue
+        try:
+            first = base64.b64decode(encoded[:24], validate=True)
+        except (binascii.Error, ValueError):
+            continue  # the shape says so
+        if any(first.startswith(magic) for magic in begins):
+            continue
+        really = next((mime for mime, magic in _MAGIC if first.startswith(magic)), "")
+        where = (*path, at, "mimeType")
+        mend = replace_with(where, really) if really else None
+        detail = (("said", shown(str(said))), ("really", really or "?"))
+        found.append(Found("M66", where, detail, mend))
+    return found
+
+
+def refused_call(exchange: Exchange, error: JsonObject, known: Known) -> list[Found]:
+    """MCP, tools: what a model could mend belongs into a result with `isError`."""
+    unknown = known.tools is not None and exchange.tool not in known.tools
+    code = error.get("code")
+    if code in (-32700, -32600, -32601, -32603, -32042, -32021, -32022) or unknown:
+        return []
+    return [Found("M50", ("error",))]
