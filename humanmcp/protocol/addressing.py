@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from humanmcp.protocol.drafts import id_of
+from humanmcp.protocol.drafts import check, id_of, unmatched
+from humanmcp.protocol.exchange import State
 from humanmcp.protocol.messages import Kind
+from humanmcp.protocol.problems import blocking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.problems import Problem
 
 
 def kind_of(text: str) -> Kind | None:
@@ -48,6 +51,19 @@ def addressed(text: str, pending: Sequence[Exchange]) -> Exchange | None:
     if body is not None and body.get("id") is None and len(pending) == 1:
         return pending[0]
     return None
+
+
+def unaddressed(text: str, exchanges: Sequence[Exchange]) -> tuple[Problem, ...]:
+    """Say why nobody waits for an answer: its request is over, or there never was one.
+
+    `exchanges` are all of the session, oldest first.
+    """
+    typed = id_of(text)
+    over = [one for one in exchanges if one.state is not State.PENDING]
+    for one in reversed(over):  # ids may repeat in 2026-07-28: the last one is meant
+        if typed is not None and one.id.key == typed.key:
+            return blocking(check(one, text).problems)[:1]  # the rest no longer matters
+    return (unmatched(text, [one for one in exchanges if one.state is State.PENDING]),)
 
 
 def _object(text: str) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Reply
 from humanmcp.protocol import drafts
-from humanmcp.protocol.addressing import addressed, kind_of
+from humanmcp.protocol.addressing import addressed, kind_of, unaddressed
 from humanmcp.protocol.book import Decision, Mode, decide
 from humanmcp.protocol.events import (
     Late,
@@ -415,7 +415,7 @@ class Stub:
 
     def _refuse_file(self, files: TextFiles, text: Text) -> None:
         exchanges = tuple(self.session.exchanges.values())
-        files.refuse(text, (drafts.unmatched(text.text, exchanges),))
+        files.refuse(text, unaddressed(text.text, exchanges))
 
 
 def _note(*, deliberate: bool) -> str:
