@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -98,7 +97,7 @@ def _stub(wire: Wire, home: Path, settings: Settings, shelf: BookFile, manner: M
         claim_files=claim,
         shelf=shelf,
         manner=manner,
-        token=lambda: secrets.token_urlsafe(16),
+        token=lambda: os.urandom(16).hex(),
     )
 
 
