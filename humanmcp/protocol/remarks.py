@@ -41,7 +41,8 @@ def remarks(message: Message, revision: str, known: Known = _NOBODY) -> tuple[Pr
         found += _order(message, revision, known)
         if message.method == "tools/call":
             found += _call(message, known)
-    found += _params(message, revision)
+    said = {each.path for each in found}
+    found += [each for each in _params(message, revision) if each.path not in said]
     return _placed(message, found, revisions.page(message.method, revision))
 
 
@@ -91,6 +92,8 @@ def _method(message: Message, revision: str) -> list[Found]:
     if any(has(message.method, revision, way) for way in (revisions.Way.TO_SERVER,
                                                           revisions.Way.TO_CLIENT)):
         return []
+    if message.kind is Kind.NOTIFICATION and message.method in revisions.REQUESTS:
+        return [Found("M89", ("method",), (("method", shown(message.method)),))]
     if message.method in table:
         _way, there = table[message.method]
         detail = (
