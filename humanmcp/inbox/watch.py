@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 _FAST: Final = 0.25
 """Seconds between two polls where nothing else reports changes."""
-_FILES: Final = (*(layout.SESSION, layout.KNOWN, layout.TRANSCRIPT, layout.HOLDS, layout.OUTBOX),)
+_FILES: Final = (layout.SESSION, layout.KNOWN, layout.TRANSCRIPT, layout.HOLDS, layout.OUTBOX)
 _SILENT: Final = 3
 """Polls in a row that found what no event had told, before events are given up."""
 

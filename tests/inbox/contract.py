@@ -372,6 +372,18 @@ class InboxContract:
         for after in (0, 3, 6, 7, 2, 99, 0):
             assert list(desk.frames(session, after)) == frames[after:]
 
+    def test_the_last_frames_can_be_read_without_the_first(
+        self, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """`before`: oldest first; before 0 means from the end."""
+        frames = [frame_of(seq, b"x" * (seq % 7)) for seq in range(1, 31)]
+        assert list(desk.before(session, 0, 5)) == []
+        for frame in frames:
+            stub.record(session, frame)
+        for seq, count in ((0, 5), (31, 5), (30, 1), (3, 5), (1, 5), (99, 99), (0, 30), (17, 4)):
+            expected = [frame for frame in frames if not seq or frame.seq < seq][-count:]
+            assert list(desk.before(session, seq, count)) == expected
+
     def test_frames_of_many_threads_are_all_there(
         self, stub: Inbox, desk: Inbox, session: str
     ) -> None:
@@ -537,6 +549,17 @@ class InboxContract:
         stub.take(key.session)
         stub.refuse(key, [PROBLEM])
         assert stub.drafts(key.session) == []
+
+    # -- what a tap is to hold ------------------------------------------------------------------
+
+    def test_what_a_tap_is_to_hold_is_replaced_as_a_whole(
+        self, stub: Inbox, desk: Inbox, session: str
+    ) -> None:
+        """`hold`, `holds`: nothing at first, and from the next look on what was set last."""
+        assert list(stub.holds(session)) == []
+        for patterns in (["tools/*", "initialize"], [], ["*"]):
+            desk.hold(session, patterns)
+            assert list(stub.holds(session)) == patterns
 
     # -- what people say first ----------------------------------------------------------------
 

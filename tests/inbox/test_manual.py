@@ -1,0 +1,57 @@
+"""docs/reference/folder.md describes every file and every member of its JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from humanmcp.inbox import layout, records
+from humanmcp.inbox.contract import Answer, Draft, Reply, SessionFacts, Waiting
+from humanmcp.protocol.exchange import Known, State
+from humanmcp.protocol.transcript import to_json
+from tests.inbox.contract import AT, PROBLEM, frame_of, item_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "folder.md"
+ROW: Final = re.compile(r"^\| (`[^|]+) \| (?!type)", re.MULTILINE)
+
+FRAME: Final = json.loads(to_json(frame_of(1, b"\xff", number=1)))
+RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
+    layout.SESSION: records.facts_record(SessionFacts("", "")),
+    layout.KNOWN: records.known_record(Known()),
+    layout.TRANSCRIPT: {**FRAME, "by": "", "note": ""},
+    layout.HOLDS: records.holds_record(["*"]),
+    layout.REQUEST: records.request_record(item_of("s")),
+    layout.WAIT: records.waiting_record(Waiting()),
+    layout.DRAFT: records.draft_record(Draft("")),
+    layout.REPLY: records.reply_record(Reply("")),
+    layout.PROBLEMS: records.problems_record([PROBLEM])["problems"][0],
+    layout.ANSWER: records.close_record(State.ANSWERED, Answer("", "", AT), ""),
+}
+
+
+def section(name: str) -> str:
+    """Return the section on one file."""
+    page = PAGE.read_text("utf-8")
+    return page.split(f"\n### `{name}`\n")[1].split("\n## ")[0].split("\n### ")[0]
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_every_member_of_a_record_is_described_and_no_other(name: str) -> None:
+    """A member that is written stands in the table of its file, and the other way round."""
+    described = {
+        member for row in ROW.findall(section(name)) for member in re.findall(r"`(\w+)`", row)
+    }
+    assert described == set(RECORDS[name])
+
+
+@pytest.mark.parametrize("name", layout.NAMES)
+def test_every_name_of_the_layout_stands_in_a_table(name: str) -> None:
+    """With what it is."""
+    assert re.search(rf"^\| (`[^|]*`, )?`{re.escape(name)}`", PAGE.read_text("utf-8"), re.MULTILINE)
