@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import problem as sentence
 from humanmcp.locales import say
+from humanmcp.protocol.problems import Level
 from humanmcp.protocol.visible import one_line, visible
 
 if TYPE_CHECKING:
@@ -47,12 +48,21 @@ def note(code: str, language: str, **fillings: object) -> str:
 def _about(outcomes: Iterable[Outcome], language: str) -> Iterator[str]:
     said: set[str] = set()
     for outcome in outcomes:
-        for found in (*outcome.text.repairs, *outcome.problems):
+        for found in _to_tell(outcome):
             block = "\n".join(_lines(outcome.text, found, language))
             if block not in said:  # a repair of the file is told once, not for each text in it
                 said.add(block)
                 yield block
     yield ""
+
+
+def _to_tell(outcome: Outcome) -> list[Problem]:
+    """Return what is to be said: of a text that was not sent no repairs, and errors first."""
+    problems = [*outcome.text.repairs, *outcome.problems]
+    if outcome.sent:
+        return problems
+    told = [each for each in problems if each.level is not Level.REPAIRED]
+    return sorted(told, key=lambda each: not each.blocks)
 
 
 def _lines(text: Text, found: Problem, language: str) -> Iterator[str]:

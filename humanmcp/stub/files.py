@@ -12,16 +12,17 @@ Nothing that a person typed is ever deleted or written over.
 from __future__ import annotations
 
 import errno
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.documents import divide
 from humanmcp.protocol.problems import blocking
+from humanmcp.stub.arrivals import Arrivals
 from humanmcp.stub.explain import note, report
 from humanmcp.stub.place import Place, Unfit
 from humanmcp.stub.reading import Outcome, Text, moved_to, over_line_end, texts_of, without
+from humanmcp.stub.sentbox import SentBox
 from humanmcp.stub.watched import Absence, Watched
 
 if TYPE_CHECKING:
@@ -33,10 +34,8 @@ if TYPE_CHECKING:
     from humanmcp.stub.place import Mark
     from humanmcp.stub.reading import Decode, Reading
 
-IN: Final = "in.txt"
 OUT: Final = "out.txt"
 PROBLEMS: Final = "problems.txt"
-SENT: Final = "sent"
 
 _HELD_EVERY: Final = 0.1  # seconds between two looks at the files that were sent
 _MOST_HELD: Final = 4
@@ -106,8 +105,6 @@ class TextFiles:
         """Begin a session in a folder that is held already; `claim` is the way to get one."""
         self.shared = shared
         self.note = told
-        self.trouble: OSError | None = None
-        """What keeps `in.txt` or `problems.txt` from being written; None when nothing does."""
         self._place = place
         self._decode = decode
         self._language = language
@@ -119,12 +116,11 @@ class TextFiles:
         self._round: _Round | None = None
         self._move: _Move | None = None
         self._texts = 0
-        self._backlog = b""
         self._told: str | None = None
         self._blames = False
-        self._sent = SENT if archive is None else str(archive / SENT)
-        self._sent_count = 0
-        self._set_old_in_aside()
+        self._sent = SentBox(place, archive)
+        self._trouble: OSError | None = None
+        self._arrivals = Arrivals(place)
         self._tell(self._set_old_out_aside())
 
     @classmethod
@@ -175,37 +171,17 @@ class TextFiles:
         """Let the folder go; the files stay. A second time changes nothing."""
         self._place.close()
 
-    # -- in.txt -------------------------------------------------------------------------------
+    @property
+    def trouble(self) -> OSError | None:
+        """What keeps one of the files from being written; None when nothing does."""
+        return self._trouble or self._arrivals.trouble
 
     def arrived(self, line: bytes) -> None:
         """Add a line from the client to `in.txt`, verbatim, with one write.
 
         What the disk does not take now is written later, in order; `trouble` says why.
         """
-        self._backlog += line + b"\n"
-        self._write_backlog()
-
-    def _write_backlog(self) -> None:
-        try:
-            while self._backlog:
-                written = self._place.append(IN, self._backlog)
-                self._backlog = self._backlog[written:]
-        except OSError as error:
-            self.trouble = error
-        else:
-            self.trouble = None
-
-    def _set_old_in_aside(self) -> None:
-        """Begin with an empty `in.txt`; keep what an earlier session left in it.
-
-        Copied and emptied in place, not renamed: a `tail -f in.txt` that is still running reads on
-        in the same file, says "file truncated", and shows the new session.
-        """
-        mark = self._place.mark(IN)
-        if mark is not None and mark.unfit is None and mark.size:
-            stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(mark.changed_ns / 1e9))
-            self._place.copy(IN, self._free_name(f"in.{stamp}"))
-        self._place.empty(IN)
+        self._arrivals.add(line)
 
     # -- out.txt ------------------------------------------------------------------------------
 
@@ -216,8 +192,7 @@ class TextFiles:
         these was accepted or refused.
         """
         self._now = now
-        if self._backlog:
-            self._write_backlog()
+        self._arrivals.catch_up()
         if self._round is not None:
             return ()
         with self._noting_trouble():
@@ -262,7 +237,7 @@ class TextFiles:
         """Note that the person took `out.txt` away, or that an editor is about to replace it."""
         if self._move is not None:
             move, self._move = self._move, None
-            self._keep_copy(move.round.raw)
+            self._sent.keep(move.round.raw)
         if absence is Absence.GONE and self._blames:
             self._tell("")
 
@@ -328,10 +303,10 @@ class TextFiles:
         if self._now < move.next_try:
             return
         try:
-            name = self._rename_to_sent()
+            name = self._sent.take(OUT)
         except FileNotFoundError:  # the person took it away: keep what was sent
             self._move = None
-            self._keep_copy(move.round.raw)
+            self._sent.keep(move.round.raw)
         except OSError as error:
             move.next_try = self._now + _RETRIES[min(move.tries, len(_RETRIES) - 1)]
             move.tries += 1
@@ -351,7 +326,7 @@ class TextFiles:
         # Anything else was written since: it is looked at like a text in out.txt.
         source.settle(mark if found == done.raw else None)
         if isinstance(found, bytes) and not found.startswith(done.raw):
-            self._keep_copy(done.raw)
+            self._sent.keep(done.raw)
         self._held = [source, *self._held[: _MOST_HELD - 1]]
         self._named = Watched(OUT)
         self._given_back = None
@@ -371,7 +346,7 @@ class TextFiles:
         try:
             self._place.create(OUT, content)
         except FileExistsError:  # somebody is writing the next one already
-            aside = self._free_name("out.refused")
+            aside = self._place.free_name("out.refused")
             self._place.create(aside, content)
             return aside
         self._named = Watched(OUT)
@@ -385,7 +360,7 @@ class TextFiles:
         if back is None or back.source is not source or not self._named.is_as_settled(self._place):
             return
         self._given_back = None
-        name = self._rename_to_sent()
+        name = self._sent.take(OUT)
         mark = self._place.mark(name)
         if mark is not None and self._place.read(name, mark) == back.content:
             self._place.remove(name)
@@ -397,45 +372,9 @@ class TextFiles:
         mark = self._place.mark(OUT)
         if mark is None or not mark.size or mark.unfit not in (None, Unfit.LARGE):
             return ""
-        aside = self._free_name("out.before")
+        aside = self._place.free_name("out.before")
         self._place.rename(OUT, aside)
         return note("before", self._language, file=aside)
-
-    # -- names --------------------------------------------------------------------------------
-
-    def _rename_to_sent(self) -> str:
-        name = self._next_sent()
-        try:
-            self._place.rename(OUT, name)
-        except OSError as error:
-            if error.errno != errno.EXDEV or self._sent == SENT:
-                raise
-            self._sent, self._sent_count = SENT, 0  # the archive is on another disk
-            name = self._next_sent()
-            self._place.rename(OUT, name)
-        return name
-
-    def _keep_copy(self, raw: bytes) -> None:
-        self._place.create(self._next_sent(), raw)
-
-    def _next_sent(self) -> str:
-        try:
-            self._place.make_folder(self._sent)
-        except FileNotFoundError:  # somebody removed the archive
-            self._sent, self._sent_count = SENT, 0
-            self._place.make_folder(SENT)
-        while True:
-            self._sent_count += 1
-            name = f"{self._sent}/{self._sent_count:04d}.txt"
-            if self._place.mark(name) is None:
-                return name
-
-    def _free_name(self, stem: str) -> str:
-        name, count = f"{stem}.txt", 1
-        while self._place.mark(name) is not None:
-            count += 1
-            name = f"{stem}-{count}.txt"
-        return name
 
     @contextmanager
     def _noting_trouble(self) -> Iterator[None]:
@@ -443,7 +382,7 @@ class TextFiles:
         try:
             yield
         except OSError as error:
-            self.trouble = error
+            self._trouble = error
 
     # -- problems.txt -------------------------------------------------------------------------
 
@@ -460,6 +399,6 @@ class TextFiles:
         try:
             self._place.replace(PROBLEMS, text.encode("utf-8", "replace"))
         except OSError as error:
-            self.trouble = error
+            self._trouble = error
         else:
-            self._told = text
+            self._told, self._trouble = text, None

@@ -170,6 +170,14 @@ class Place:
             unchanged = Mark.of(os.fstat(descriptor)).version == mark.version
             return content if unchanged else None
 
+    def free_name(self, stem: str) -> str:
+        """Return the first of STEM.txt, STEM-2.txt, STEM-3.txt, … that nothing has."""
+        name, count = f"{stem}.txt", 1
+        while self.mark(name) is not None:
+            count += 1
+            name = f"{stem}-{count}.txt"
+        return name
+
     # -- changing -----------------------------------------------------------------------------
 
     def make_folder(self, name: str) -> None:

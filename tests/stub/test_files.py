@@ -193,6 +193,23 @@ def test_no_session_loses_the_lines_of_another(tmp_path: Path) -> None:
     assert (tmp_path / "in.txt").read_bytes() == b"3\n"
 
 
+def test_a_large_in_txt_is_kept_too(tmp_path: Path) -> None:
+    """There is no size above which lines may be lost."""
+    with (tmp_path / "in.txt").open("wb") as stream:
+        stream.truncate(20_000_000)
+    Desk(tmp_path).files.release()
+    (aside,) = tmp_path.glob("in.2*.txt")
+    assert aside.stat().st_size == 20_000_000
+
+
+@pytest.mark.parametrize("make", ["ln -s /etc/passwd in.txt", "mkfifo in.txt", "mkdir in.txt"])
+def test_an_in_txt_that_is_no_file_is_not_written_to(tmp_path: Path, make: str) -> None:
+    """D1: the folder is refused, with what to do."""
+    subprocess.run(["sh", "-c", make], cwd=tmp_path, check=True)
+    with pytest.raises(UnsafeFolderError, match="Remove it"):
+        Desk(tmp_path)
+
+
 def test_a_line_that_the_disk_does_not_take_is_written_later(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -501,6 +518,27 @@ def test_a_report_shows_how_a_fix_would_look(desk: Desk) -> None:
         text, (Problem("R50", Level.ERROR, WRONG.detail, line=2, column=14, fix=fix),)
     )
     assert '"result": {}}' in desk.problems
+
+
+def test_a_report_begins_with_what_keeps_the_text_from_being_sent(desk: Desk) -> None:
+    """Nothing is said of repairs in a text that was not sent: they would sound as if it was."""
+    desk.type(OSAKA.encode("utf-16"))
+    hint = Problem("R51", Level.HINT, (("typed", "7"),), line=1, column=3)
+    repaired = Problem("J50", Level.REPAIRED, line=1, column=5)
+    desk.refuse_all(repaired, hint, WRONG)
+    said = desk.problems
+    assert 0 < said.index("column 8") < said.index("column 3")
+    assert "column 5" not in said
+    assert "UTF-16" not in said
+
+
+def test_a_file_with_thousands_of_texts_is_not_read(desk: Desk) -> None:
+    """Nobody typed that: one mistake of a program must not keep the loop busy for minutes."""
+    desk.type("{}" * 1001)
+    assert desk.looks(3) == []
+    assert "1,000" in desk.problems
+    desk.type("{}" * 1000)
+    assert len(desk.looks(0.1)) == 1000
 
 
 def test_a_report_speaks_japanese(tmp_path: Path) -> None:
