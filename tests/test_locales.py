@@ -1,0 +1,49 @@
+"""Every sentence a person reads."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from humanmcp import locales
+from humanmcp.locales import LANGUAGES, UnknownSentenceError, language_of, say, sentences
+
+FOLDER = Path(locales.__file__).parent
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_reading_room_by_room_reads_what_the_file_says(language: str) -> None:
+    """The rooms are read one by one; together they are the whole file."""
+    whole = tomllib.loads((FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
+    assert sentences(language) == whole
+
+
+def test_a_sentence_is_filled_in_the_wanted_language() -> None:
+    """An unknown language gets English."""
+    assert say("waiting", "measured") == "measured"
+    assert say("waiting", "measured", "ja") == "実測値"
+    assert say("waiting", "measured", "fr") == "measured"
+    assert "3" in say("demo", "understood-tools", "ja", count=3, names="a")
+
+
+def test_a_code_without_a_sentence_says_what_to_do() -> None:
+    """It is a mistake of ours, and names the place."""
+    with pytest.raises(UnknownSentenceError, match=r"no sentence for demo\.nonsense"):
+        say("demo", "nonsense")
+
+
+def test_the_language_is_the_wanted_one_then_the_environments_then_english(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Hosts often start servers without LANG."""
+    for name in ("LC_ALL", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    assert language_of() == "en"
+    assert language_of("ja") == "ja"
+    monkeypatch.setenv("LANG", "ja_JP.UTF-8")
+    assert language_of() == "ja"
+    assert language_of("en") == "en"
+    monkeypatch.setenv("LC_ALL", "C")
+    assert language_of() == "ja"
