@@ -304,7 +304,11 @@ def _in_editor(case: Case, arguments: argparse.Namespace, home: Path) -> int:
     while True:
         comments = _comments(case, problems)
         name = f"answer-{case.key.number}"
-        written, took = editor.edit(opened.text, comments, home, name)
+        try:
+            written, took = editor.edit(opened.text, comments, home, name)
+        except BaseException:  # Ctrl-C too: the book must not stay held for nobody
+            _let_go(case, opened)
+            raise
         if not written.strip() or editor.same(written, opened.text):
             return _never_mind(case, opened, took, emptied=not written.strip())
         opened = Text(written, opened.form)
@@ -332,12 +336,17 @@ def _laid_out(start: Text) -> Text:
 
 def _never_mind(case: Case, opened: Text, took: float, *, emptied: bool) -> int:
     """Stop without sending. The draft stays as it was, and the book may go on counting."""
-    item = case.inbox.item(case.key)
-    touched = item.draft is not None and item.draft.touched
-    keep(case.inbox, case.key, opened, touched=touched, hold=False)
+    _let_go(case, opened)
     if not emptied and took < editor.AT_ONCE:
         complain(case.say("at once"))
     return _not_sent(case, case.say("emptied" if emptied else "unchanged", name=case.name), ())
+
+
+def _let_go(case: Case, opened: Text) -> None:
+    """Keep the text as the draft, and let the answer book go on counting."""
+    draft = case.inbox.item(case.key).draft
+    touched = draft is not None and draft.touched
+    keep(case.inbox, case.key, opened, touched=touched, hold=False)
 
 
 def _closed_now(case: Case) -> bool:

@@ -1,0 +1,163 @@
+"""The parts of the terminal's tests: a folder with sessions in it, and a command line."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts, Waiting
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol import drafts
+from humanmcp.protocol.exchange import Known, State
+from humanmcp.protocol.messages import Message, read
+from humanmcp.terminal_desk.sending import exchange_of
+from tests.waiting import EVERY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+CALL: Final = (
+    '{"jsonrpc":"2.0","id":3,"method":"tools/call",'
+    '"params":{"name":"get-japan-forecast","arguments":{"location":"東京"}}}'
+)
+INITIALIZE: Final = (
+    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
+    '"capabilities":{},"clientInfo":{"name":"claude-code","version":"2.1"}}}'
+)
+
+
+class Room:
+    """An inbox folder, with the stubs' side of it in the hands of a test."""
+
+    def __init__(self, home: Path) -> None:
+        """Open the inbox."""
+        self.home = home
+        self.inbox = FolderInbox(home)
+        self._stubs: list[Taker] = []
+        self._sessions = 0
+
+    def session(self, client: str = "claude-code", **facts: Any) -> str:  # noqa: ANN401 - facts of any type
+        """Begin a session, a minute after the one before it."""
+        started = datetime(2026, 11, 20, 18, self._sessions, tzinfo=UTC)
+        self._sessions += 1
+        made = SessionFacts(
+            name="",
+            started=stamp(started),
+            client=client,
+            client_version="2.1",
+            revision="2025-11-25",
+            **facts,
+        )
+        name = self.inbox.begin(made)
+        self.inbox.describe(replace(made, name=name), Known(client_name=client))
+        return name
+
+    def ask(self, session: str, number: int, line: str = CALL, **parts: Any) -> Key:  # noqa: ANN401 - parts of an item
+        """Deliver a request."""
+        key = Key(session, number)
+        message = read(line.encode())
+        parts.setdefault("arrived", stamp(datetime.now(UTC)))
+        item = Item(
+            key=key,
+            line=line,
+            method=message.method if isinstance(message, Message) else "",
+            id=message.id.token if isinstance(message, Message) and message.id else "",
+            revision="2025-11-25",
+            **parts,
+        )
+        exchange = exchange_of(item)
+        if item.draft is None and exchange is not None:
+            item = replace(item, draft=Draft(drafts.start(exchange)))
+        self.inbox.deliver(item)
+        return key
+
+    def serve(self, session: str) -> Taker:
+        """Let a thread in the stub's place take and judge the replies of a session."""
+        taker = Taker(self.home, session)
+        self._stubs.append(taker)
+        return taker
+
+    def close(self) -> None:
+        """Stop the threads."""
+        for stub in self._stubs:
+            stub.stop()
+
+
+class Taker:
+    """A stub reduced to what a desk sees of it: it takes a reply, and closes or refuses it."""
+
+    def __init__(self, home: Path, session: str) -> None:
+        """Start taking."""
+        self._inbox = FolderInbox(home)
+        self._session = session
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop taking."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(EVERY):
+            for key, reply in self._inbox.take(self._session):
+                exchange = exchange_of(self._inbox.item(key))
+                assert exchange is not None
+                verdict = drafts.check(exchange, reply.text, reply.form)
+                line = verdict.forced if reply.anyway else verdict.line
+                if line is None:
+                    self._inbox.refuse(key, verdict.problems)
+                    continue
+                answer = Answer(line, reply.by, stamp(datetime.now(UTC)), reply.anyway)
+                self._inbox.close(key, State.ANSWERED, answer)
+
+
+class Ran(NamedTuple):
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401 - any JSON value
+        """What it printed, decoded."""
+        return json.loads(self.out)
+
+
+@dataclass
+class Shell:
+    """The command line, with the inbox folder of a test."""
+
+    home: Path
+    main: Callable[[list[str]], int]
+    capsys: pytest.CaptureFixture[str]
+
+    def __call__(self, *words: str) -> Ran:
+        """Run a command."""
+        self.capsys.readouterr()
+        status = self.main([*words, "--home", str(self.home)])
+        out, err = self.capsys.readouterr()
+        return Ran(status, out, err)
+
+
+def stamp(moment: datetime) -> str:
+    """Write a moment as the inbox does."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def ago(seconds: float) -> str:
+    """Write the moment that was so many seconds ago."""
+    return stamp(datetime.now(UTC) - timedelta(seconds=seconds))
+
+
+def waiting(**parts: Any) -> Waiting:  # noqa: ANN401 - parts of a Waiting
+    """Make a description of a wait."""
+    return Waiting(**parts)

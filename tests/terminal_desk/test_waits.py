@@ -1,0 +1,78 @@
+"""How long an exchange waits, and what will happen to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from humanmcp.inbox.contract import Item, Key, Reply, Waiting
+from humanmcp.protocol.exchange import State
+from humanmcp.terminal_desk.waits import clock, outlook, waited
+
+NOW = datetime(2026, 11, 20, 12, 0, 30, tzinfo=UTC)
+
+
+def item(
+    wait: Waiting | None = None, state: State = State.PENDING, reply: Reply | None = None
+) -> Item:
+    """Make an exchange that arrived thirty seconds ago."""
+    made = Item(Key("s", 1), "{}", "ping", "1", "2025-11-25", "2026-11-20T12:00:00.000Z")
+    return replace(made, state=state, reply=reply, waiting=wait or Waiting())
+
+
+def said(one: Item) -> list[str]:
+    """Return the sentences on an exchange."""
+    return [each.sentence for each in outlook(one, NOW, "en")]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0:00"), (42.9, "0:42"), (725, "12:05"), (3723, "1:02:03"), (-5, "0:00")],
+)
+def test_seconds_are_written_as_a_clock_does(seconds: float, text: str) -> None:
+    """Never negative, never with fractions."""
+    assert clock(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("arrived", "seconds"),
+    [
+        ("2026-11-20T12:00:00.000Z", 30),
+        ("2026-11-20T12:00:00", 30),
+        ("2026-11-20T12:00:31Z", 0),
+        ("long ago", 0),
+    ],
+)
+def test_the_time_waited_survives_odd_clocks(arrived: str, seconds: float) -> None:
+    """A clock that was set back, or a time that cannot be read, counts as no wait."""
+    one = Item(Key("s", 1), "{}", "ping", "1", "2025-11-25", arrived)
+    assert waited(one, NOW) == seconds
+
+
+def test_a_deadline_that_is_near_is_marked_as_soon() -> None:
+    """Fifteen seconds before it, and after it."""
+    far, near, past = (outlook(item(Waiting(limit=limit)), NOW, "en")[0] for limit in (120, 40, 10))
+    assert (far.soon, near.soon, past.soon) == (False, True, True)
+    assert "given up" in past.sentence
+
+
+def test_a_held_book_has_no_countdown() -> None:
+    """It says that it waits for the person."""
+    assert said(item(Waiting(book_at=60, held=True))) == [
+        "the answer book is held: it waits for you"
+    ]
+
+
+def test_a_reply_on_its_way_is_all_there_is_to_say() -> None:
+    """No deadline matters any more."""
+    assert said(item(Waiting(limit=60), reply=Reply("{}"))) == ["a reply is on its way"]
+
+
+@pytest.mark.parametrize("state", [State.ANSWERED, State.CANCELLED, State.ABANDONED])
+def test_every_last_state_has_a_sentence(state: State) -> None:
+    """In both languages, also without an answer or a reason."""
+    for language in ("en", "ja"):
+        (one,) = outlook(item(state=state), NOW, language)
+        assert one.sentence
