@@ -83,6 +83,7 @@ class Serving:
         until(self._in_txt_is_complete, f"{raw!r} in in.txt")
 
     def _in_txt_is_complete(self) -> bool:
+        assert self.process.poll() is None, self.last_words()
         folder = self.find_session()
         return folder is not None and b"".join(self.written) == (folder / "in.txt").read_bytes()
 
@@ -106,6 +107,12 @@ class Serving:
         while not self._lines.empty():
             rest.append(self._lines.get())
         return status, rest
+
+    def last_words(self) -> str:
+        """Return what a process that has ended said on stderr."""
+        stderr = self.process.stderr
+        assert stderr is not None
+        return f"status {self.process.returncode}: {stderr.read().decode()}"
 
     # -- the person's side --------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ def test_the_end_of_input_ends_the_server_whatever_is_pending(tmp_path: Path) ->
 
 
 def test_a_call_that_the_client_gave_up_is_closed_for_the_person(tmp_path: Path) -> None:
-    """H19, T16, T22: the client says cancelled, the item moves, a late answer is refused."""
+    """H19, T16, T22: the client says cancelled, and the item waits no more."""
     home = tmp_path / "home"
 
     def slow(request: dict[str, object]) -> str | None:

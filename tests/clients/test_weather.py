@@ -41,6 +41,11 @@ def old_server(request: dict[str, Any]) -> str | None:
     return weather(request)
 
 
+def with_a_probe_answered(request: dict[str, Any]) -> str | None:
+    """Answer all but server/discover: without --by-hand that has been answered already."""
+    return None if request["method"] == "server/discover" else weather(request)
+
+
 def check_weather(understood: Understood, revision: str) -> None:
     """H9: one tool, "sunny", and both refusals word by word."""
     assert understood.tools == ["get-japan-forecast"]
@@ -111,7 +116,7 @@ def test_a_modern_client_gets_every_answer_by_hand(host: Host, tmp_path: Path) -
 def test_every_client_is_served_without_any_flag(host: Host, revision: str, tmp_path: Path) -> None:
     """As a host starts it: probes are answered by themselves, everything else by the person."""
     home = tmp_path / "home"
-    with Person(tmp_path):
+    with Person(tmp_path, with_a_probe_answered):
         check_weather(host.play(home), revision)
     check_inbox(home)
 
@@ -122,7 +127,7 @@ def test_every_client_is_served_in_a_folder_of_the_persons_choice(
 ) -> None:
     """T6, H24: with --files; a client that starts a probe first does not get in its own way."""
     files = tmp_path / "files"
-    with Person(files) as person:
+    with Person(files, with_a_probe_answered) as person:
         host.play(tmp_path / "home", "--files", str(files))
     assert len(person.answered) >= 4
     assert not (tmp_path / "files-2").exists()

@@ -1,0 +1,149 @@
+"""Plays a conversation against the pure core alone: no process, no file, no clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol import drafts
+from humanmcp.protocol.addressing import addressed, kind_of, unaddressed
+from humanmcp.protocol.book import Book, decide
+from humanmcp.protocol.events import (
+    LineReady,
+    NoticeArrived,
+    Refused,
+    RequestArrived,
+    Sent,
+    UnreadableArrived,
+)
+from humanmcp.protocol.messages import Kind
+from humanmcp.protocol.problems import Fix, Level, Problem
+from humanmcp.protocol.session import Session
+from humanmcp.protocol.verdict import Form
+from tests.conversations.script import Deed, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.protocol.events import Event, Outcome
+
+FORMS: Final = {
+    Deed.SEND: Form.MESSAGE,
+    Deed.TEXT: Form.TEXT,
+    Deed.RESULT: Form.RESULT,
+    Deed.ERROR: Form.ERROR,
+}
+"""What a person can do at a desk, and what the text stands for then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What became of one step: the lines out, and the problems that a person is shown.
+
+    `typed` is the text that was handed in, `number` the exchange that it was for (0: none), `form`
+    what it stands for where it was handed in at a desk (None: in `out.txt`), `anyway` says that the
+    person insisted, `refused` that it was given back.
+    """
+
+    out: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    typed: str = ""
+    number: int = 0
+    form: Form | None = None
+    anyway: bool = False
+    refused: bool = False
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of the problems, in order."""
+        return [problem.code for problem in self.problems]
+
+
+class Player:
+    """A session, and a person who does what the steps say."""
+
+    def __init__(self) -> None:
+        """Start with a new session."""
+        self.session = Session()
+        self._refused = Played()
+
+    def play(self, step: Step) -> Played:
+        """Play one step."""
+        played = self._arrive(step) if step.deed is None else self._act(step.deed, step.text)
+        if played.refused:
+            self._refused = played
+        return played
+
+    def _arrive(self, step: Step) -> Played:
+        events = self.session.receive(step.text.encode())
+        return Played(
+            out=tuple(event.line for event in events if isinstance(event, LineReady)),
+            problems=tuple(found for event in events for found in _shown(event)),
+        )
+
+    def _act(self, deed: Deed, text: str) -> Played:
+        last = self._refused
+        match deed:
+            case Deed.OUT:
+                return self._save(text)
+            case Deed.FIX:
+                text = mended(last)
+                return self._send(last.number, text, last.form) if last.form else self._save(text)
+            case Deed.ANYWAY:
+                return self._send(last.number, last.typed, last.form or Form.MESSAGE, anyway=True)
+            case Deed.BOOK:
+                (exchange,) = self.session.pending
+                decision = decide(exchange, Book(), self.session.known)
+                assert decision.due(0)
+                return self._send(exchange.number, decision.text, decision.form)
+            case _:
+                (exchange,) = self.session.pending
+                return self._send(exchange.number, text, FORMS[deed])
+
+    def _send(self, number: int, text: str, form: Form, *, anyway: bool = False) -> Played:
+        """Hand a text in at a desk, where it is clear which request it answers."""
+        outcome = self.session.reply(number, text, form, anyway=anyway)
+        return replace(_settled(outcome, text, number), form=form, anyway=anyway)
+
+    def _save(self, text: str) -> Played:
+        """Do with a text in `out.txt` what the stub does with it."""
+        exchange = addressed(text, self.session.pending)
+        if kind_of(text) in (Kind.REQUEST, Kind.NOTIFICATION) or (
+            exchange is None and self.session.unreadable and drafts.id_of(text) is None
+        ):
+            verdict = self.session.say(text)
+            out = () if verdict.line is None else (verdict.line,)
+            return Played(out, verdict.problems, text, refused=not verdict.sendable)
+        if exchange is None:
+            problems = unaddressed(text, tuple(self.session.exchanges.values()))
+            return Played(problems=problems, typed=text, refused=True)
+        return _settled(self.session.reply(exchange.number, text), text, exchange.number)
+
+
+def _shown(event: Event) -> Sequence[Problem]:
+    """Return what a person is told about an event."""
+    match event:
+        case RequestArrived(exchange):
+            return exchange.remarks
+        case NoticeArrived(_, remarks):
+            return remarks
+        case UnreadableArrived(malformed):
+            return (Problem(malformed.why, Level.ERROR, malformed.detail),)
+        case _:
+            return ()
+
+
+def _settled(outcome: Outcome, typed: str, number: int) -> Played:
+    match outcome:
+        case Sent(_, line, _, verdict):
+            return Played(() if line is None else (line,), verdict.problems, typed, number)
+        case Refused(_, verdict):
+            return Played((), verdict.problems, typed, number, refused=True)
+        case _:
+            raise AssertionError(f"nobody waits for {typed!r}")
+
+
+def mended(refused: Played) -> str:
+    """Apply the fix of every problem of a text that was given back."""
+    edits = {edit for problem in refused.problems if problem.fix for edit in problem.fix.edits}
+    return Fix(tuple(edits)).apply(refused.typed)

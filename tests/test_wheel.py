@@ -1,0 +1,111 @@
+"""What is published works without the source: the wheel is built, installed and talked to."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.conversations.converse import converse
+from tests.conversations.script import read
+from tests.serving import Serving, bare_environment
+
+ROOT: Final = Path(__file__).parent.parent
+WEATHER: Final = ROOT / "tests" / "conversations" / "weather.txt"
+
+pytestmark = pytest.mark.xdist_group("wheel")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel and the source distribution; nothing is fetched for it."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--wheel"]
+    run = subprocess.run(
+        [*build, "--outdir", str(folder), str(ROOT)], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    """Return the wheel."""
+    (found,) = built.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel, and nothing else, in an environment of its own. Returns its `bin`."""
+    folder = tmp_path_factory.mktemp("clean") / "venv"
+    venv.create(folder, with_pip=False)
+    scripts = folder / ("Scripts" if sys.platform == "win32" else "bin")
+    pip = [sys.executable, "-m", "pip", "--python", str(scripts / "python")]
+    subprocess.run(
+        [*pip, "install", "-qq", "--no-index", "--no-deps", "--no-input", str(wheel)], check=True
+    )
+    return scripts
+
+
+def test_the_wheel_carries_all_that_the_program_needs(wheel: Path) -> None:
+    """Every module, the sentences, the type marker, the page's files, the licence."""
+    names = set(zipfile.ZipFile(wheel).namelist())
+    package = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "humanmcp").rglob("*")
+        if path.suffix in {".py", ".toml", ".typed"} or path.name == "py.typed"
+    }
+    web = {
+        "humanmcp/" + path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "web").rglob("*")
+        if path.is_file()
+    }
+    assert {"humanmcp/locales/en.toml", "humanmcp/locales/ja.toml", "humanmcp/py.typed"} <= package
+    assert web
+    assert package | web <= names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_wheel_carries_nothing_else(wheel: Path) -> None:
+    """No tests, no bench, no documents: only the package and what describes it."""
+    tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"humanmcp"}
+
+
+def test_the_source_distribution_can_be_tested(built: Path) -> None:
+    """It holds the tests, the manual and the Makefile, and nothing that was fetched."""
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        names = {name.partition("/")[2] for name in tar.getnames()}
+    wanted = {"Makefile", "README.md", "LICENSE", "pyproject.toml", "tests/conftest.py"}
+    assert wanted <= names
+    assert "tests/conversations/weather.txt" in names
+    assert not {name for name in names if "node_modules" in name or "__pycache__" in name}
+
+
+def test_the_installed_program_has_the_weather_session(installed: Path, tmp_path: Path) -> None:
+    """H2 to H8 with what a user installs, outside the source, without any other package."""
+    conversation = read(WEATHER)
+    command = (str(installed / "humanmcp"), "serve")
+    with Serving(tmp_path / "home", *conversation.flags, command=command) as serving:
+        converse(serving, conversation)
+
+
+def test_the_installed_program_is_the_one_that_was_built(installed: Path, tmp_path: Path) -> None:
+    """The session above must not have run from the source by accident."""
+    run = subprocess.run(
+        [str(installed / "python"), "-c", "import humanmcp; raise SystemExit(humanmcp.__file__)"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=bare_environment(tmp_path),
+    )
+    assert Path(run.stderr.strip()).is_relative_to(installed.parent)
