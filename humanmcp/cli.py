@@ -30,6 +30,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "config": "humanmcp.setup.config",
     "doctor": "humanmcp.setup.doctor",
     "demo": "humanmcp.demo",
+    "client": "humanmcp.host.commands.client",
+    "tap": "humanmcp.tap.command",
+    "export": "humanmcp.export.command",
 }
 """Every command and the module that is it. Their one-line help: `locales/`, room `command`."""
 

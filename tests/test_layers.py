@@ -34,7 +34,9 @@ FLOORS: Final = (
 
 CELLAR: Final = {
     "__init__": (),
+    "descriptors": (),
     "locales": ("protocol",),
+    "moments": (),
     "paths": (),
     "settings": ("locales", "paths"),
     "terminal": ("protocol",),
@@ -52,7 +54,7 @@ GUESTS: Final = {
     "protocol": ("jsonschema", "referencing"),
     "inbox": ("watchdog",),
     "desk": ("fastapi", "jinja2", "starlette", "uvicorn"),
-    "host": ("anthropic", "jsonschema", "openai"),
+    "host": ("anthropic", "openai"),
 }
 """The libraries that a room may use. A room that is not named here has the standard library."""
 

@@ -51,6 +51,7 @@ LONGEST_LINE: Final = 64 * 1024 * 1024
 """Bytes of one line that are kept; the rest of a longer one is dropped."""
 
 _LOOK_EVERY: Final = 0.01
+_LAST_WORDS: Final = 0.5  # seconds from its last line to its exit status
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,8 @@ class ChildTransport:
     def _read(self, stdout: IO[bytes], listener: Listener) -> None:
         for line in lines(stdout):
             listener.line_arrived(line)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(_LAST_WORDS)  # so that the obituary can say how it ended
         self._ended.set()
         listener.ended()
 

@@ -187,7 +187,7 @@ class Onlooker:
         """See what the line before meant."""
 
     def server_ended(self, why: str) -> None:
-        """See that the server is gone."""
+        """See that the server is gone, and that it was not us who ended it."""
 
 
 class Client:
@@ -219,6 +219,7 @@ class Client:
         self._waiting: dict[tuple[str, str | int | float], Future[Response]] = {}
         self._questions = 0
         self._ended = ""
+        self._closing = False
         transport.start(self)
 
     # -- opening and closing -------------------------------------------------------------------
@@ -274,6 +275,7 @@ class Client:
 
     def close(self) -> None:
         """End the session in order. Closing again does nothing."""
+        self._closing = True
         self.transport.close()
 
     @property
@@ -354,13 +356,17 @@ class Client:
             said["params"] = params
         self.say(one_line(said))
 
-    def say(self, text: str) -> tuple[Verdict, tuple[Message, Future[Response]] | None]:
-        """Send a line exactly as typed, whatever the check says of it.
+    def say(
+        self, text: str, *, anyway: bool = True
+    ) -> tuple[Verdict, tuple[Message, Future[Response]] | None]:
+        """Send a line exactly as typed, unless it is no message and `anyway` is not wanted.
 
-        Returns the check's verdict and, when the line is a request, what to wait for.
+        Returns what the check says and, when the line is a request, what to wait for.
         """
         with self._lock:
-            verdict = self.session.say(text, anyway=True)
+            verdict = self.session.say(text, anyway=anyway)
+            if not verdict.sendable and not anyway:
+                return verdict, None
             message = messages.read(text.encode("utf-8", "surrogatepass"))
             if isinstance(message, Message) and message.kind is Kind.REQUEST:
                 return verdict, self._await(text)
@@ -424,7 +430,8 @@ class Client:
             future.set_exception(EndedError(self._ended))
         for exchange in self.session.end():
             self.respondent.withdraw(exchange, self._ended)
-        self.onlooker.server_ended(self._ended)
+        if not self._closing:
+            self.onlooker.server_ended(self._ended)
 
     def _react(self, event: Event) -> None:
         match event:

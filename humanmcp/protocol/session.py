@@ -356,10 +356,20 @@ class Session:
             unreadable=self.unreadable > 0,
             initialized=self.known.initialized,
         )
+        if self.role is Role.CLIENT:
+            verdict = self._said_by_client(verdict)
         line = verdict.line if verdict.sendable or not anyway else verdict.forced
         if line is not None:
             self._remember(line)
         return verdict
+
+    def _said_by_client(self, verdict: Verdict) -> Verdict:
+        """Judge a saying anew that goes towards a server: other methods, and nothing is blocked."""
+        message = messages.read((verdict.forced or "").encode("utf-8", "surrogatepass"))
+        if not isinstance(message, Message) or not message.method:
+            return verdict
+        found = drafts.remarks(message, self._revision_of(message), self.known)
+        return replace(verdict, line=verdict.forced, problems=found)
 
     def ask(
         self,

@@ -1,0 +1,251 @@
+"""A person at a desk answers what comes to the client's seat or the model's: through the inbox.
+
+The same session folder, check and pages as in the server's seat, with another `Seat`. One thread
+looks for replies; whoever asked waits without looking.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, assert_never
+
+from humanmcp.host.client import Onlooker
+from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
+from humanmcp.protocol import drafts
+from humanmcp.protocol.events import Late, Parked, Refused, Sent
+from humanmcp.protocol.exchange import Known, State
+from humanmcp.protocol.transcript import Frame, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.host.client import Judge
+    from humanmcp.inbox.contract import Inbox, Seat
+    from humanmcp.protocol.events import Event
+    from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.verdict import Verdict
+
+logger = logging.getLogger(__name__)
+
+NAP: Final = 0.02
+"""Seconds between two looks while something waits for a person."""
+
+LONG_NAP: Final = 0.2
+"""Seconds between two looks while nothing does."""
+
+BY_US: Final = "humanmcp"
+
+
+@dataclass(slots=True)
+class _Question:
+    """One question that waits in the inbox."""
+
+    exchange: Exchange
+    judge: Judge
+    over: threading.Event = field(default_factory=threading.Event)
+
+
+class AtInbox:
+    """One session of the inbox that belongs to another seat than the server's."""
+
+    def __init__(  # noqa: PLR0913 - all but the first two have defaults
+        self,
+        inbox: Inbox,
+        seat: Seat,
+        *,
+        title: str = "",
+        asker: str = "",
+        language: str = "en",
+        say: Callable[[str, bool], Verdict] | None = None,
+    ) -> None:
+        """Open the session. `asker` is who asks here; `say` sends what a person says first.
+
+        Raises:
+            InboxError: the inbox cannot be used.
+        """
+        self.inbox = inbox
+        self.language = language
+        self.say = say
+        facts = SessionFacts(
+            name="", started=stamp(), seat=seat, pid=os.getpid(), title=title, client=asker
+        )
+        self.name = inbox.begin(facts)
+        self.facts = inbox.facts(self.name)
+        self._told: tuple[str, Known] | None = None
+        self._questions: dict[int, _Question] = {}
+        self._lock = threading.Lock()
+        self._numbers = 0
+        self._seq = 0
+        self._over = threading.Event()
+        self._wake = threading.Event()
+        self._looker = threading.Thread(target=self._look, daemon=True)
+        self._looker.start()
+
+    # -- the respondent ------------------------------------------------------------------------
+
+    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+        """Put a question into the inbox and wait until it is answered or withdrawn."""
+        question = _Question(exchange, judge)
+        with self._lock:
+            if self._over.is_set():
+                return
+            self._numbers += 1
+            number = self._numbers
+        self._describe(exchange.revision, known)
+        self.inbox.deliver(self._item(number, exchange, known))
+        with self._lock:
+            self._questions[number] = question
+        self._wake.set()
+        question.over.wait()
+
+    def withdraw(self, exchange: Exchange, reason: str) -> None:
+        """Take a question out of the inbox: nobody waits for its answer any more."""
+        with self._lock:
+            found = [
+                number
+                for number, question in self._questions.items()
+                if question.exchange.id == exchange.id
+            ]
+        for number in found:
+            self._close(number, State.CANCELLED, reason=reason)
+
+    def _item(self, number: int, exchange: Exchange, known: Known) -> Item:
+        return Item(
+            key=Key(self.name, number),
+            line=exchange.request.raw,
+            method=exchange.method,
+            id=exchange.id.token,
+            revision=exchange.revision,
+            arrived=stamp(),
+            draft=Draft(drafts.start(exchange, known, self.language), by=BY_US, at=stamp()),
+        )
+
+    def _describe(self, revision: str, known: Known) -> None:
+        """Tell the desks what the check needs, when it has changed."""
+        if self._told == (revision, known):
+            return
+        self._told = (revision, known)
+        facts = SessionFacts(
+            name=self.name,
+            started=self.facts.started,
+            seat=self.facts.seat,
+            pid=self.facts.pid,
+            client=self.facts.client,
+            revision=revision,
+            files=self.facts.files,
+            title=self.facts.title,
+        )
+        self.inbox.describe(facts, known)
+
+    # -- the transcript ------------------------------------------------------------------------
+
+    def record(self, way: Way, raw: bytes, *, by: str = "", note: str = "") -> None:
+        """Put a line into the transcript. Trouble with the disk does not stop the session."""
+        with self._lock:
+            self._seq += 1
+            frame = Frame(self._seq, stamp(), way, raw, by=by, note=note)
+            try:
+                self.inbox.record(self.name, frame)
+            except InboxError:
+                logger.exception("the transcript misses a line")
+
+    # -- replies -------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        while not self._over.is_set():
+            try:
+                self._look_once()
+            except InboxError:  # a full disk, say: what was typed stays where it is
+                self._over.wait(LONG_NAP)
+            if not self._questions:
+                self._wake.wait(LONG_NAP)
+                self._wake.clear()
+            self._over.wait(NAP)
+
+    def _look_once(self) -> None:
+        for key, reply in self.inbox.take(self.name):
+            question = self._questions.get(key.number)
+            if question is not None:
+                self._judge(key.number, question, reply)
+        for ticket, reply in self.inbox.sayings(self.name):
+            if self.say is not None:
+                verdict = self.say(reply.text, reply.anyway)
+                sent = verdict.sendable or reply.anyway
+                self.inbox.settle(self.name, ticket, () if sent else verdict.problems)
+
+    def _judge(self, number: int, question: _Question, reply: Reply) -> None:
+        outcome = question.judge(reply.text, reply.form, anyway=reply.anyway)
+        match outcome:
+            case Sent():
+                answer = Answer(outcome.own, reply.by, stamp(), outcome.deliberate)
+                self._close(number, State.ANSWERED, answer)
+            case Refused():
+                self.inbox.refuse(Key(self.name, number), outcome.verdict.problems)
+            case Late() | Parked():
+                self._close(number, State.CANCELLED)
+            case impossible:
+                assert_never(impossible)
+
+    def _close(
+        self, number: int, state: State, answer: Answer | None = None, reason: str = ""
+    ) -> None:
+        with self._lock:
+            question = self._questions.pop(number, None)
+        if question is None:
+            return
+        try:
+            self.inbox.close(Key(self.name, number), state, answer, reason)
+        finally:
+            question.over.set()
+
+    def end(self) -> None:
+        """Close the session. Whoever still waits is let go without an answer."""
+        with self._lock:
+            self._over.set()
+        self._wake.set()
+        self._looker.join()
+        self.inbox.end(self.name)
+        for question in self._questions.values():
+            question.over.set()
+
+
+class Recorded(Onlooker):
+    """Writes every line of a client's session into the inbox, for the desks to show."""
+
+    def __init__(self, desk: AtInbox, inner: Onlooker) -> None:
+        """Record, and let the other onlooker look too."""
+        self.desk = desk
+        self.inner = inner
+
+    def line_sent(self, line: str) -> None:
+        """Record a line of ours."""
+        self.desk.record(Way.OUT, line.encode("utf-8", "surrogatepass"))
+        self.inner.line_sent(line)
+
+    def line_arrived(self, line: bytes) -> None:
+        """Record a line of the server's."""
+        self.desk.record(Way.IN, line)
+        self.inner.line_arrived(line)
+
+    def said_aside(self, line: bytes) -> None:
+        """Record a line of the server's stderr."""
+        self.desk.record(Way.ERR, line)
+        self.inner.said_aside(line)
+
+    def happened(self, event: Event) -> None:
+        """Pass it on."""
+        self.inner.happened(event)
+
+    def server_ended(self, why: str) -> None:
+        """Record that the server is gone."""
+        self.desk.record(Way.NOTE, b"", note=why)
+        self.inner.server_ended(why)
+
+
+def stamp() -> str:
+    """Return the wall clock in UTC, ISO 8601 with milliseconds: for people to read."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

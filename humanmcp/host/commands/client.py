@@ -1,0 +1,190 @@
+"""`humanmcp client`: take the client's seat opposite a real server, at a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.host.at_inbox import AtInbox, Recorded
+from humanmcp.host.at_terminal import AtTerminal
+from humanmcp.host.child import ChildTransport, Command, StartError
+from humanmcp.host.client import (
+    PATIENCE,
+    Client,
+    Identity,
+    NoAnswerError,
+    NotOfferedError,
+    Opening,
+    OpeningError,
+)
+from humanmcp.host.commands.ending import in_order
+from humanmcp.host.config import DEFAULT_NAME, find, read_config
+from humanmcp.host.prompt import Prompt
+from humanmcp.host.respondents import EXAMPLE_ROOTS, Nobody
+from humanmcp.host.transport import EndedError
+from humanmcp.host.typing_in import Typist
+from humanmcp.host.wirelog import WireLog
+from humanmcp.inbox.contract import InboxError, Seat
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.paths import UnsafeFolderError, home_folder
+from humanmcp.protocol import revisions
+from humanmcp.settings import add_flags
+from humanmcp.terminal import complain
+from humanmcp.terminal import say as show
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.host.client import Onlooker, Respondent
+    from humanmcp.settings import Settings
+
+ROOM: Final = "client"
+CAPABILITIES: Final = ("roots", "sampling", "elicitation")
+_FLAGS_OF_A_SCRIPT: Final = "#!"
+_CANNOT: Final = (
+    StartError,
+    OpeningError,
+    NoAnswerError,
+    NotOfferedError,
+    EndedError,
+    InboxError,
+    UnsafeFolderError,
+)
+
+
+class ClientError(StopError):
+    """The client cannot take its seat."""
+
+    room = ROOM
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    language = language_of()
+
+    def flag(name: str, **more: Any) -> None:  # noqa: ANN401 - argparse's own keywords
+        parser.add_argument(f"--{name}", help=say(ROOM, f"help {name}", language), **more)
+
+    parser.add_argument(
+        "words", nargs="*", metavar="COMMAND", help=say(ROOM, "help command", language)
+    )
+    flag("server", metavar="NAME", default="")
+    flag("config", metavar="FILE", default="")
+    flag("opening", choices=[one.value for one in Opening], default=Opening.HANDSHAKE.value)
+    flag("revision", choices=revisions.HANDSHAKE, default=revisions.LATEST_HANDSHAKE)
+    flag("name", metavar="NAME/VERSION", default="example-client/1.0.0")
+    flag("offer", metavar="LIST", default=",".join(CAPABILITIES))
+    flag("root", metavar="URI", action="append", default=[])
+    flag("patience", metavar="SECONDS", type=float, default=PATIENCE)
+    flag("script", metavar="FILE", default="")
+    flag("strict", action="store_true")
+    flag("pretty", action="store_true")
+    flag("desk", action="store_true")
+    add_flags(parser, "home", "lang", "title")
+    parser.set_defaults(parser=parser)
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Take the seat until the end of input. Returns the exit status."""
+    language = language_of(settings.lang)
+    try:
+        script = _script(arguments)
+        command = command_of(arguments)
+        with in_order():
+            return _sit(arguments, settings, command, script)
+    except StopError as error:
+        complain("humanmcp: ", error.sentence(language))
+        return USAGE_ERROR if isinstance(error, ClientError) else REFUSED
+    except _CANNOT as error:
+        complain("humanmcp: ", str(error))
+        return REFUSED
+    except KeyboardInterrupt:
+        return REFUSED
+
+
+def command_of(arguments: argparse.Namespace) -> Command:
+    """Return the server to start: the words after `--`, or one of a configuration."""
+    if arguments.words:
+        return Command(tuple(arguments.words))
+    if not arguments.server:
+        raise ClientError("no server")
+    path = Path(arguments.config or Path.home() / DEFAULT_NAME).expanduser()
+    entry = find(read_config(path), arguments.server, str(path))
+    if entry.command is None:  # `find` returns what can be started
+        raise ClientError("no server")
+    return entry.command
+
+
+def _script(arguments: argparse.Namespace) -> list[str]:
+    """Read the script. Flags in its first line, after `#!`, hold where no other is given."""
+    if not arguments.script:
+        return []
+    try:
+        lines = Path(arguments.script).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ClientError("unreadable script", path=arguments.script, why=error) from error
+    if lines and lines[0].startswith(_FLAGS_OF_A_SCRIPT):
+        parser: argparse.ArgumentParser = arguments.parser
+        words = shlex.split(lines[0].removeprefix(_FLAGS_OF_A_SCRIPT))
+        for name, value in vars(parser.parse_args(words)).items():
+            if getattr(arguments, name, None) == parser.get_default(name):
+                setattr(arguments, name, value)
+    return lines
+
+
+def identity_of(arguments: argparse.Namespace) -> Identity:
+    """Return who the client says it is."""
+    name, _, version = arguments.name.partition("/")
+    offered = {word.strip() for word in arguments.offer.split(",") if word.strip()}
+    unknown = sorted(offered - set(CAPABILITIES))
+    if unknown:
+        raise ClientError("no such capability", name=unknown[0], names=", ".join(CAPABILITIES))
+    capabilities: dict[str, Any] = {one: {} for one in CAPABILITIES if one in offered}
+    if "roots" in capabilities:
+        capabilities["roots"] = {"listChanged": True}
+    return Identity(name, version or "1.0.0", capabilities)
+
+
+def _sit(
+    arguments: argparse.Namespace, settings: Settings, command: Command, script: list[str]
+) -> int:
+    language = language_of(settings.lang)
+    typist = Typist(script)
+    roots = tuple({"uri": uri} for uri in arguments.root) or EXAMPLE_ROOTS
+    person = AtTerminal(typist, language, Nobody(roots))
+    identity = identity_of(arguments)
+    log: Onlooker = WireLog(language=language, laid_out=arguments.pretty)
+    respondent: Respondent = person
+    with contextlib.ExitStack() as stack:
+        desk = _desk(settings, command, language) if arguments.desk else None
+        if desk is not None:
+            stack.callback(desk.end)
+            log, respondent = Recorded(desk, log), desk
+        client = Client(
+            ChildTransport(command),
+            respondent,
+            identity=identity,
+            onlooker=log,
+            patience=arguments.patience,
+            strict=arguments.strict,
+        )
+        stack.callback(client.close)
+        if desk is not None:
+            desk.say = lambda text, anyway: client.say(text, anyway=anyway)[0]
+        client.open(Opening(arguments.opening), arguments.revision)
+        show("Initialization complete 🎉 Client is ready to send commands.")
+        Prompt(client, typist, person, language).run()
+    return 0
+
+
+def _desk(settings: Settings, command: Command, language: str) -> AtInbox:
+    """Open a session of the client's seat in the inbox."""
+    inbox = FolderInbox(home_folder(settings.home))
+    title = settings.title or str(command)
+    desk = AtInbox(inbox, Seat.CLIENT, title=title, language=language)
+    complain(say(ROOM, "at the desk", language, name=desk.name))
+    return desk

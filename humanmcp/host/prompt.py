@@ -1,0 +1,241 @@
+"""The prompt of the client's seat: a person types a method, and sees what a server makes of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.host.client import NoAnswerError, NotOfferedError
+from humanmcp.host.explaining import told
+from humanmcp.host.forms import FieldError, TypingError, arguments
+from humanmcp.host.transport import EndedError
+from humanmcp.locales import say
+from humanmcp.protocol import drafts, messages, revisions
+from humanmcp.protocol.messages import Message
+from humanmcp.protocol.problems import Level
+from humanmcp.protocol.revisions import REQUESTS, Way
+from humanmcp.terminal import Painted
+from humanmcp.terminal import say as show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from humanmcp.host.at_terminal import AtTerminal
+    from humanmcp.host.client import Client, Response
+    from humanmcp.host.typing_in import Typist
+
+PROMPT: Final = "Enter method :  "
+ROOM: Final = "client"
+
+_LISTS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "tools": ("tools/list", "tools", "name"),
+    "resources": ("resources/list", "resources", "uri"),
+    "prompts": ("prompts/list", "prompts", "name"),
+}
+_FOR_ANOTHER_SEAT: Final = frozenset(
+    method for method, (way, _revisions) in REQUESTS.items() if way is Way.TO_CLIENT
+)
+
+
+class MistypedError(Exception):
+    """The person typed something that cannot be sent."""
+
+    def __init__(self, code: str, **fillings: object) -> None:
+        """Remember which sentence says so."""
+        super().__init__(code, fillings)
+        self.code = code
+        self.fillings = fillings
+
+
+@dataclass(slots=True)
+class Prompt:
+    """A person and a client. `learned` are names to complete: tools, resources, prompts."""
+
+    client: Client
+    typist: Typist
+    person: AtTerminal
+    language: str
+    history: list[str] = field(default_factory=list)
+    learned: dict[str, Any] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Do what is typed until the end of input."""
+        complete_with(self.names)
+        while (typed := self.typist.ask(PROMPT)) is not None:
+            if typed.strip() and not self.do(typed.strip()):
+                return
+            self.typist.let_others_finish()
+
+    def do(self, typed: str) -> bool:
+        """Do one line. False when it ends the session."""
+        word, _, rest = typed.partition(" ")
+        if word in ("quit", "exit"):
+            return False
+        if word == "again":
+            typed = self.history[-1] if self.history else "help"
+            word, _, rest = typed.partition(" ")
+        try:
+            self._do(word, rest.strip(), typed)
+        except MistypedError as error:
+            show(Painted(self._say(error.code, **error.fillings), "yellow"))
+        except (NoAnswerError, NotOfferedError, EndedError) as error:
+            show(Painted(str(error), "red"))
+        except KeyboardInterrupt:
+            show(Painted(self._say("interrupted"), "yellow"))
+        return True
+
+    def names(self) -> list[str]:
+        """List what can be completed: commands, methods, and what the server told of."""
+        commands = ["call", "raw", "again", "history", "help", "quit", *_LISTS]
+        return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_SEAT), *self.learned]
+
+    def _say(self, code: str, **fillings: object) -> str:
+        return say(ROOM, code, self.language, **fillings)
+
+    def _do(self, word: str, rest: str, typed: str) -> None:
+        match word:
+            case "help" | "?":
+                show(self._say("help"))
+            case "history":
+                for number, line in enumerate(self.history, 1):
+                    show(f"{number:4} {line}")
+            case "raw":
+                self._keep(typed)
+                self._raw(rest)
+            case "call" | "call!":
+                self._keep(typed)
+                self._call(rest, anyway=word == "call!")
+            case _ if word in _LISTS and not rest:
+                self._keep(typed)
+                self._list(word)
+            case _ if word in REQUESTS or "/" in word:
+                self._keep(typed)
+                self._method(word, rest)
+            case _:
+                show(self._say("unknown word", word=word))
+
+    def _keep(self, typed: str) -> None:
+        if not self.history or self.history[-1] != typed:
+            self.history.append(typed)
+
+    # -- what can be sent ----------------------------------------------------------------------
+
+    def _method(self, method: str, rest: str) -> None:
+        in_background = rest.endswith("&")
+        params = _object(rest.removesuffix("&").strip())
+        if method.startswith("notifications/"):
+            self.client.notify(method, params)
+        elif in_background:
+            self.client.begin(method, params)
+        else:
+            self._show(method, self.client.call(method, params))
+
+    def _raw(self, line: str) -> None:
+        verdict, begun = self.client.say(line)
+        for one in verdict.problems:
+            show(*told(one, self.language))
+        if begun is not None:
+            self._show(begun[0].method, self.client.wait(begun))
+
+    def _list(self, word: str) -> None:
+        """List everything there is, page by page."""
+        method, member, name = _LISTS[word]
+        params: dict[str, Any] | None = None
+        pages: list[Response] = []
+        cursors: set[str] = set()
+        while True:
+            pages.append(self.client.call(method, params))
+            found = pages[-1].result or {}
+            entries = found.get(member)
+            for entry in entries if isinstance(entries, list) else []:
+                if isinstance(entry, dict):
+                    self.learned[str(entry.get(name))] = entry
+                    about = str(entry.get("description") or entry.get("title") or "")
+                    show("  ", Painted(str(entry.get(name)), "bold"), f"  {about}" if about else "")
+            cursor = found.get("nextCursor")
+            if not isinstance(cursor, str) or cursor in cursors:
+                break
+            cursors.add(cursor)
+            params = {"cursor": cursor}
+        if pages[-1].result is None:
+            self._show(method, pages[-1])
+
+    def _call(self, rest: str, *, anyway: bool) -> None:
+        """Call a tool with `key=value …`, checked against what the server said it takes."""
+        name, _, typed = rest.partition(" ")
+        if not name:
+            raise MistypedError("call what")
+        tools = self.client.session.known.tools
+        if tools is None and "tools" in self.client.offered:
+            self.client.call("tools/list")
+            tools = self.client.session.known.tools
+        schema = (tools or {}).get(name, {}).get("inputSchema")
+        try:
+            given = arguments(typed, None if anyway else schema)
+        except TypingError as error:
+            raise MistypedError("no pairs", at=error.at) from error
+        except FieldError as error:
+            wanted = ", ".join(error.field.choices) or error.field.kind
+            raise MistypedError("wrong field", name=error.field.name, wanted=wanted) from error
+        if not typed and self.typist.is_there:  # pragma: no cover - needs a terminal
+            given = self.person.fill(schema)
+        params = {"name": name, "arguments": given}
+        if not anyway and self._is_faulty(params):
+            raise MistypedError("not called", name=name)
+        self._show("tools/call", self.client.call("tools/call", params))
+
+    def _is_faulty(self, params: Mapping[str, Any]) -> bool:
+        """Ask the check about a call before it is sent."""
+        call = {"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": params}
+        message = messages.read(json.dumps(call, ensure_ascii=False).encode())
+        assert isinstance(message, Message)  # noqa: S101 - we made it
+        revision = self.client.session.negotiated or revisions.LATEST_HANDSHAKE
+        found = drafts.remarks(message, revision, self.client.session.known)
+        wrong = [one for one in found if one.level is not Level.HINT]
+        for one in wrong:
+            show(*told(one, self.language))
+        return bool(wrong)
+
+    # -- what comes back -----------------------------------------------------------------------
+
+    def _show(self, method: str, response: Response) -> None:
+        name = method.capitalize() if "/" not in method else method
+        if response.error is not None:
+            number, why = response.error
+            show(Painted(self._say("error", method=name, number=number, why=why), "red"))
+            return
+        show(f"{name} ", _text(response.message.body.get("result")))
+
+
+def _object(typed: str) -> dict[str, Any] | None:
+    if not typed:
+        return None
+    try:
+        found = json.loads(typed)
+    except ValueError as error:
+        raise MistypedError("no json", why=error) from error
+    if not isinstance(found, dict):
+        raise MistypedError("no object")
+    return found
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def complete_with(names: Callable[[], Sequence[str]]) -> None:
+    """Let the tab key complete these names, where the terminal can."""
+    try:
+        import readline  # noqa: PLC0415 - not everywhere, and only here
+    except ImportError:  # pragma: no cover - Windows
+        return
+    readline.set_completer_delims(" ")
+    readline.set_completer(lambda start, at: completion(names(), start, at))
+    readline.parse_and_bind("tab: complete")
+
+
+def completion(names: Sequence[str], start: str, at: int) -> str | None:
+    """Return the completion number `at` of what was typed; None when there are no more."""
+    found = sorted(name for name in names if name.startswith(start))
+    return found[at] if at < len(found) else None

@@ -1,0 +1,286 @@
+"""`humanmcp client` as a process: what a person types and what they see."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.host.prompt import completion
+from tests.host.seats import SAMPLES, SCRIPTED
+from tests.person import Person
+from tests.serving import bare_environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))
+FAULTY: Final = (sys.executable, str(SAMPLES / "fixtures" / "faulty_dice.py"))
+LESSON: Final = ("--script", str(SAMPLES / "lessons" / "calculate.txt"))
+STAMP: Final = re.compile(r"^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d  ")
+READY: Final = "Initialization complete 🎉 Client is ready to send commands."
+
+
+def typed(
+    home: Path, words: tuple[str, ...], *lines: str, server: tuple[str, ...] = CALCULATE
+) -> subprocess.CompletedProcess[str]:
+    """Run the client with these lines typed."""
+    return subprocess.run(
+        [sys.executable, "-m", "humanmcp", "client", *words, "--", *server],
+        input="".join(line + "\n" for line in lines),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        env=bare_environment(home) | {"PYTHONUTF8": "1"},
+    )
+
+
+def wire(stderr: str) -> list[tuple[str, Any]]:
+    """Return the lines of the wire from the log on stderr, as (sender, message)."""
+    found = []
+    for line in stderr.split("\n"):
+        if STAMP.match(line):
+            rest = STAMP.sub("", line)
+            sender, _, text = rest.partition(" :")
+            if sender in ("Client", "Server"):
+                found.append((sender, json.loads(text)))
+    return found
+
+
+def test_the_first_lesson_reads_as_the_article_shows_it(tmp_path: Path) -> None:
+    """G1: the lines in order, each in the format of the article and followed by an empty one."""
+    run = typed(tmp_path, LESSON)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith(READY + "\n")
+    lines = run.stderr.split("\n")
+    shown = [line for line in lines if line]
+    assert [STAMP.sub("", line).split("{")[0] for line in shown] == [
+        "Client :  ",
+        "Server :   ",
+        "Client :  ",
+        "Client :  ",
+        "Server :   ",
+        "Client :  ",
+        "Server :   ",
+    ]
+    assert all(STAMP.match(line) for line in shown)
+    assert all(not line for line in lines[1::2])
+    said = [message for sender, message in wire(run.stderr) if sender == "Client"]
+    assert said[0] == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-03-26",
+            "capabilities": {"roots": {"listChanged": True}},
+            "clientInfo": {"name": "example-client", "version": "1.0.0"},
+        },
+    }
+    assert said[1:3] == [
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    assert said[3]["params"] == {"name": "calculate", "arguments": {"first": 5, "second": [10, 20]}}
+    _sender, last = wire(run.stderr)[-1]
+    assert last["result"]["content"][0]["text"] == "The result of the addition is: 35"
+
+
+def test_a_ping_is_typed_and_answered(tmp_path: Path) -> None:
+    """G2: id 4 after the lesson, `Ping {}` on stdout, and the prompt."""
+    run = typed(tmp_path, LESSON, "ping")
+    assert wire(run.stderr)[-2:] == [
+        ("Client", {"jsonrpc": "2.0", "id": 4, "method": "ping"}),
+        ("Server", {"jsonrpc": "2.0", "id": 4, "result": {}}),
+    ]
+    assert "Enter method :  Ping {}\n" in run.stdout
+    assert run.stdout.endswith("Enter method :  ")
+
+
+def test_results_unknown_words_and_the_end_of_input(tmp_path: Path) -> None:
+    """G3: a result is printed, an unknown word gets a line of help, EOF is a clean end."""
+    run = typed(tmp_path, (), "resources/list", "dance")
+    assert run.returncode == 0
+    assert 'resources/list {"resources": []}' in run.stdout
+    assert '"dance" is no command' in run.stdout
+
+
+def test_wrong_arguments_are_caught_before_the_call(tmp_path: Path) -> None:
+    """G4: checked against the tool's schema; `call!` sends them, and the server says its part."""
+    run = typed(
+        tmp_path, (), "call calculate first=5", "call calculate first=x", "call! calculate first=x"
+    )
+    asked = [one["method"] for sender, one in wire(run.stderr) if sender == "Client"]
+    assert asked.count("tools/call") == 1
+    assert "calculate was not called" in run.stdout
+    assert "first takes: number" in run.stdout
+    assert "first must be a number" in run.stdout
+
+
+def test_the_client_cannot_tell_a_person_from_a_program(tmp_path: Path) -> None:
+    """G5: a person answers all four requests; the transcript is the one of the program."""
+    program = typed(tmp_path, LESSON, "ping")
+    answers = {
+        message["id"]: message["result"]
+        for sender, message in wire(program.stderr)
+        if sender == "Server"
+    }
+
+    def answer(request: dict[str, Any]) -> str:
+        return f'"result":{json.dumps(answers[request["id"]])}'
+
+    home = tmp_path / "home"
+    home.mkdir()
+    stub = (sys.executable, "-m", "humanmcp", "serve", "--by-hand", "--home", str(home / "box"))
+    with Person(home, answer) as person:
+        by_hand = typed(home, LESSON, "ping", server=stub)
+    assert wire(by_hand.stderr) == wire(program.stderr)
+    assert len(person.answered) == 4
+
+
+def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
+    """R5, from the client's side: the article's server and what the check says of each line."""
+    lesson = ("--script", str(SAMPLES / "lessons" / "faulty-dice.txt"))
+    run = typed(tmp_path, lesson, server=FAULTY)
+    remarks = re.findall(r"^  (?:warning|hint) (\w+) (\S*):", run.stderr, re.MULTILINE)
+    assert remarks == [
+        ("M09", "/result"),  # no capabilities
+        ("M04", "/result/protocolVersion"),  # another revision
+        ("M49", "/result/serverInfo/name"),  # a server that calls itself a client
+        ("M10", "/result/tools/0/input_schema"),
+        ("M01", "/result/content"),
+        ("R20", "/result"),  # "pong"
+    ]
+
+
+def test_a_line_is_sent_as_typed_and_explained(tmp_path: Path) -> None:
+    """Broken on purpose: the log shows the very line; the check says what is wrong with it."""
+    run = typed(tmp_path, (), "raw {broken", 'raw { "jsonrpc":"2.0","id":77,"method":"nosuch" }')
+    assert "Client :  {broken\n" in run.stderr
+    assert 'Client :  { "jsonrpc":"2.0","id":77,"method":"nosuch" }\n' in run.stderr
+    assert "error J07" in run.stdout
+    assert "hint M83" in run.stdout
+    assert "-32601" in run.stdout
+
+
+def test_again_and_history_and_lists(tmp_path: Path) -> None:
+    """What was typed can be repeated and listed; `tools` lists by name."""
+    run = typed(tmp_path, (), "again", "tools", "again", "prompts", "history", "help", "quit", "no")
+    methods = [one.get("method") for sender, one in wire(run.stderr) if sender == "Client"]
+    assert methods[2:] == ["tools/list", "tools/list", "prompts/list"]
+    assert "prompts/list was answered with the error -32601" in run.stdout
+    assert "   2 prompts" in run.stdout
+    assert run.stdout.count("call TOOL key=value") == 2
+    assert "no command" not in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("call", "call which tool?"),
+        ("call calculate 5", "this is no key=value: 5"),
+        ("tools/list {", "the parameters are no JSON"),
+        ("tools/list []", "the parameters must be an object"),
+    ],
+)
+def test_each_slip_has_its_sentence(tmp_path: Path, line: str, said: str) -> None:
+    """And the session goes on."""
+    run = typed(tmp_path, (), line, "ping")
+    assert said in run.stdout
+    assert "Ping {}" in run.stdout
+
+
+def test_a_request_without_waiting(tmp_path: Path) -> None:
+    """`&`: the next line is sent while the first one waits, and nothing is mixed up (G7)."""
+    pair = ('test/pair {"value": 1} &', 'test/pair {"value": 2}')
+    run = typed(tmp_path, (), *pair, server=(sys.executable, str(SCRIPTED)))
+    assert 'test/pair {"value": 2}' in run.stdout
+    assert [one["id"] for _sender, one in wire(run.stderr)[-2:]] == [3, 2]
+
+
+def test_a_form_is_filled_in_at_the_terminal(tmp_path: Path) -> None:
+    """An `input_required` result: the form is asked field by field, and the call repeated."""
+    script = tmp_path / "lesson.txt"
+    script.write_text(
+        "#! --opening modern\ncall count n=1\na\nAda\nfile:///home/me\n", encoding="utf-8"
+    )
+    run = typed(
+        tmp_path, ("--script", str(script)), server=(sys.executable, str(SCRIPTED), "modern")
+    )
+    assert "The server asks you: elicitation/create" in run.stdout
+    assert "Who are you?" in run.stdout
+    assert "  name (string): Ada" in run.stdout
+    assert "hello Ada at file:///home/me" in run.stdout
+
+
+def test_strictness_timeouts_and_pretty_lines(tmp_path: Path) -> None:
+    """G8 and G9 at the prompt, and the other style of the log."""
+    server = (sys.executable, str(SCRIPTED), "no-tools")
+    flags = ("--strict", "--patience", "0.3", "--pretty")
+    run = typed(tmp_path, flags, "tools/list", "test/silence", "ping", server=server)
+    assert 'the server did not declare "tools"' in run.stdout
+    assert "no answer to test/silence within 0.3 s" in run.stdout
+    assert '\n  "method": "notifications/cancelled",\n' in run.stderr
+    assert '"method": "tools/list"' not in run.stderr
+
+
+def test_a_server_of_a_configuration(tmp_path: Path) -> None:
+    """`--server NAME --config FILE`; G12: a remote one is named and not started."""
+    file = tmp_path / "x.json"
+    servers = {
+        "calculate": {"command": CALCULATE[0], "args": [CALCULATE[1]]},
+        "github": {"url": "https://example.com/mcp"},
+    }
+    file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+
+    def run(name: str) -> subprocess.CompletedProcess[str]:
+        words = ["client", "--server", name, "--config", str(file)]
+        return subprocess.run(
+            [sys.executable, "-m", "humanmcp", *words],
+            input="ping\n",
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            env=bare_environment(tmp_path),
+        )
+
+    assert "Ping {}" in run("calculate").stdout
+    remote = run("github")
+    assert remote.returncode == 1
+    assert "github is a remote server (https://example.com/mcp)" in remote.stderr
+    assert "there are: calculate, github" in run("git").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("client",), 2, "name a server"),
+        (("client", "--", "no-such-program"), 1, "cannot start `no-such-program`"),
+        (("client", "--offer", "money", "--", "x"), 2, "--offer money: there are roots"),
+        (("client", "--script", "/nowhere", "--", "x"), 2, "the script /nowhere cannot be read"),
+        (("client", "--", sys.executable, "-c", "pass"), 1, "has ended (exit status 0)"),
+    ],
+)
+def test_what_cannot_be_started_is_said_in_one_line(
+    words: tuple[str, ...], status: int, said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """No traceback: a sentence, and an exit status of 1 (not done) or 2 (not understood)."""
+    assert main(words) == status
+    complaint = capfd.readouterr().err
+    assert said in complaint
+    assert "Traceback" not in complaint
+
+
+def test_names_are_completed() -> None:
+    """By the tab key: what begins so, one after the other."""
+    names = ["tools", "tools/list", "tools/call", "ping"]
+    assert [completion(names, "tools/", at) for at in range(3)] == [
+        "tools/call",
+        "tools/list",
+        None,
+    ]

@@ -1,0 +1,88 @@
+"""The stub against our client and against the SDK's: the same transcript (G5)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
+
+from humanmcp.host.child import ChildTransport, Command
+from humanmcp.host.client import Client, Opening
+from humanmcp.host.respondents import Nobody
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.transcript import Way
+from tests.person import Person
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLACES: Final = ("東京", "大阪", "北海道")
+
+
+def words(home: Path) -> tuple[str, ...]:
+    """Return the command of the stub."""
+    return (sys.executable, "-m", "humanmcp", "serve", "--by-hand", "--home", str(home))
+
+
+def transcript(home: Path) -> list[tuple[str, Any]]:
+    """Return what went over the wire, without what differs between two honest clients.
+
+    A client chooses its ids, its name and what it declares of itself.
+    """
+    inbox = FolderInbox(home)
+    (facts,) = inbox.sessions()
+    found: list[tuple[str, Any]] = []
+    for frame in inbox.frames(facts.name):
+        if frame.way not in (Way.IN, Way.OUT):
+            continue
+        message = json.loads(frame.raw)
+        message.pop("id", None)
+        if message.get("method") == "initialize":
+            message["params"] = {}
+        if message.get("params", {}).get("_meta") is not None:
+            del message["params"]["_meta"]
+        if not message.get("params"):
+            message.pop("params", None)
+        found.append((frame.way.value, message))
+    return found
+
+
+def ours(home: Path) -> None:
+    """Have the weather session with our client."""
+    client = Client(ChildTransport(Command(words(home))), Nobody())
+    try:
+        client.open(Opening.HANDSHAKE)
+        client.call("tools/list")
+        for place in PLACES:
+            call = {"name": "get-japan-forecast", "arguments": {"location": place}}
+            client.call("tools/call", call)
+    finally:
+        client.close()
+
+
+async def theirs(home: Path) -> None:
+    """Have the weather session with the client of the official SDK."""
+    command, *arguments = words(home)
+    server = StdioServerParameters(command=command, args=arguments)
+    async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
+        await session.initialize()
+        await session.list_tools()
+        for place in PLACES:
+            try:
+                await session.call_tool("get-japan-forecast", {"location": place})
+            except MCPError as error:
+                assert place != "東京", error  # noqa: PT017 - the other two are refused by the person
+
+
+def test_a_person_sees_no_difference_between_our_client_and_an_sdk(tmp_path: Path) -> None:
+    """G5: one person, two clients, one transcript."""
+    with Person(tmp_path):
+        ours(tmp_path / "ours")
+        asyncio.run(theirs(tmp_path / "theirs"))
+    assert transcript(tmp_path / "ours") == transcript(tmp_path / "theirs")
+    assert len(transcript(tmp_path / "ours")) == 11

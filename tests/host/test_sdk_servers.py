@@ -1,0 +1,109 @@
+"""Our client against servers of the official SDKs, Python and npm, in both eras."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from humanmcp.host.child import ChildTransport, Command
+from humanmcp.host.client import Client, Opening, OpeningError
+from humanmcp.host.respondents import Nobody
+from humanmcp.protocol.events import ResponseArrived
+from tests.host.seats import Notes, sample
+from tests.host.test_client import Named
+
+HERE: Final = Path(__file__).parent
+NODE: Final = HERE.parent / "clients" / "node"
+PYTHON_2: Final = Command((sys.executable, str(HERE / "sdk_greeter.py")))
+NODE_1: Final = Command(("node", str(NODE / "server1.mjs")))
+NODE_2: Final = Command(("node", str(NODE / "server2.mjs")))
+
+HANDSHAKE: Final = Opening.HANDSHAKE
+MODERN: Final = Opening.MODERN
+PROBE: Final = Opening.PROBE
+
+
+def case(command: Command, opening: Opening, revision: str, name: str) -> Any:  # noqa: ANN401 - pytest does not name the type of a parameter set
+    """Mark what needs Node.js, and name the case."""
+    marks = [pytest.mark.node] if command.words[0] == "node" else []
+    return pytest.param(command, opening, revision, marks=marks, id=f"{name}-{opening.value}")
+
+
+CASES: Final = [
+    case(PYTHON_2, HANDSHAKE, "2025-11-25", "python2"),
+    case(PYTHON_2, MODERN, "2026-07-28", "python2"),
+    case(PYTHON_2, PROBE, "2026-07-28", "python2"),
+    case(NODE_2, HANDSHAKE, "2025-11-25", "npm2"),
+    case(NODE_2, MODERN, "2026-07-28", "npm2"),
+    case(NODE_2, PROBE, "2026-07-28", "npm2"),
+    case(NODE_1, HANDSHAKE, "2025-11-25", "npm1"),
+    case(NODE_1, PROBE, "2025-11-25", "npm1"),
+]
+
+
+@pytest.mark.parametrize(("command", "opening", "revision"), CASES)
+def test_tools_are_listed_called_and_a_question_is_answered(
+    command: Command, opening: Opening, revision: str
+) -> None:
+    """Issue 5: both eras, by choice and by probing; the check finds nothing wrong with an SDK."""
+    notes = Notes()
+    person = Named()
+    client = Client(ChildTransport(command), person, onlooker=notes)
+    try:
+        client.open(opening)
+        assert (client.stated or client.session.negotiated) == revision
+        listed = client.call("tools/list").result
+        assert listed is not None
+        names = {tool["name"] for tool in listed["tools"]}
+        assert names == {"greet", "get-japan-forecast"}
+        call = {"name": "get-japan-forecast", "arguments": {"location": "東京"}}
+        answer = client.call("tools/call", call).result
+        assert answer is not None
+        assert answer["content"][0]["text"] == "sunny"
+        greeted = client.call("tools/call", {"name": "greet", "arguments": {}}).result
+        assert greeted is not None
+        assert greeted["content"][0]["text"] == "hello Ada"
+        assert person.refused == 1
+    finally:
+        client.close()
+    problems = [
+        problem.code
+        for event in notes.events
+        if isinstance(event, ResponseArrived)
+        for problem in event.problems
+    ]
+    assert problems == []
+    assert client.transport.obituary().endswith("(exit status 0)")
+
+
+@pytest.mark.node
+def test_a_server_of_the_first_npm_sdk_has_no_modern_era() -> None:
+    """By choice means by choice: no silent fall-back."""
+    client = Client(ChildTransport(NODE_1), Nobody())
+    try:
+        with pytest.raises(OpeningError):
+            client.open(MODERN)
+    finally:
+        client.close()
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+@pytest.mark.parametrize("name", ["calculate", "dice", "demo_app", "weather"])
+def test_every_sample_speaks_every_revision_of_the_handshake(name: str, revision: str) -> None:
+    """Issue 5, section 1: the samples are correct servers; the check says nothing of them."""
+    notes = Notes()
+    client = Client(ChildTransport(sample(name)), Nobody(), onlooker=notes)
+    try:
+        client.open(HANDSHAKE, revision)
+        assert client.session.negotiated == revision
+        assert client.call("tools/list").result
+        assert client.call("ping").result == {}
+    finally:
+        client.close()
+    found = [event for event in notes.events if isinstance(event, ResponseArrived)]
+    assert [one.problems for one in found] == [()] * 3
+    assert [json.loads(line)["id"] for line in notes.arrived] == [1, 2, 3]
