@@ -70,6 +70,7 @@ def through_the_folder(folder: Path, rounds: int) -> Iterator[Figure]:
     with Peer(humanmcp(home, "--auto")) as stub:
         stub.open()
         inbox = FolderInbox(home)
+        watch(lambda: bool(inbox.sessions()))
         name = inbox.sessions()[0].name
         session = home / "sessions" / name
         for number in range(2, rounds * 2 + 2):  # 1 is initialize
