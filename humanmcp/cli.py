@@ -37,6 +37,8 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Every command and the module that is it. Their one-line help: `locales/`, room `command`."""
 
 USAGE_ERROR: Final = 2
+INTERRUPTED: Final = 130
+"""What shells say of a program that Ctrl-C ended: 128 and the number of SIGINT."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return int(module.run(arguments, load(vars(arguments))))
         except SettingError as error:
             parser.exit(USAGE_ERROR, f"humanmcp: {error}\n")
+        except KeyboardInterrupt:
+            return INTERRUPTED
     parser.parse_args(words)
     return USAGE_ERROR
 

@@ -65,7 +65,9 @@ class Board:
     clock: Callable[[], float] = time.monotonic
     _sessions: dict[str, _Seen] = field(default_factory=dict)
     _changes: deque[Change] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-    _version: int = 0
+    _version: int = field(default_factory=lambda: int(time.time()) << 10)
+    # The versions of a desk that starts anew are greater than those of the one before it: a page
+    # that was connected to that one is then told to look at everything.
     _writers: dict[Key, tuple[str, float]] = field(default_factory=dict)
     _listeners: list[Callable[[], None]] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)

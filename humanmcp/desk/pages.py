@@ -7,6 +7,7 @@ them in place as text and elements, never as markup made from strings.
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Final
 from urllib.parse import parse_qs, urlencode
 
@@ -18,7 +19,7 @@ from humanmcp.desk import api, composing, history, picture, playing, setup_words
 from humanmcp.desk.composing import Became, Outcome
 from humanmcp.desk.desk import Desk, desk_of
 from humanmcp.desk.forms import form_of
-from humanmcp.desk.templates import render
+from humanmcp.desk.templates import render, web_folder
 from humanmcp.inbox.contract import Draft, Item, Key, Life, UnknownItemError
 from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import explain
@@ -30,6 +31,7 @@ from humanmcp.protocol.verdict import Form
 
 router: Final = APIRouter(default_response_class=HTMLResponse)
 
+EDITOR: Final = "vendor/editor.js"
 THEMES: Final = ("auto", "light", "dark")
 RECENT: Final = 12
 """Lines of the past that stand under what waits."""
@@ -49,14 +51,22 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "sessions": desk.board.sessions(),
         "now": datetime.now(UTC).timestamp(),
         "session": "",
+        "editor": editor_address(),
     }
     language = api.spoken(request)
+    common["words"] = api.script_json(dict(words.for_scripts(language)))
     html = render(name, language, **{**common, **values})
     response = HTMLResponse(html, status_code=status)
     asked = request.query_params.get("lang", "")
     if asked in LANGUAGES:
         _prefer(response, "lang", asked)
     return response
+
+
+@cache
+def editor_address() -> str:
+    """Return the address of the JSON editor's script; "" in a checkout where it was not built."""
+    return f"/static/{EDITOR}" if (web_folder() / "static" / EDITOR).is_file() else ""
 
 
 def _prefer(response: Response, name: str, value: str) -> None:
@@ -182,13 +192,14 @@ def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -
         "templates": composing.examples(item),
         "placeholders": list(PLACEHOLDERS.values()),
         "touched": draft.touched,
+        "hold": draft.hold,
+        "at": draft.at,
         "textual": item.method == "tools/call",
         "form": None if form is None else {"pointer": form.pointer, "schema": form.schema},
         "mirror": form is not None and form.mirror,
         "arguments": view.params_of(item.line).get("arguments", {}),
         "saved": [api.write_saved(one) for one in fitting],
         "book": str(desk.book),
-        "words": dict(words.for_scripts(language)),
     }
 
 

@@ -60,7 +60,7 @@ def draw(steps: Sequence[Step], current: int) -> Picture:
 
 def _arrow(step: Step, y: int, current: int) -> Arrow:
     tail, head = (LEFT, RIGHT) if step.inwards else (RIGHT, LEFT)
-    words = step.word or step.gist
+    words = step.name or step.word or step.gist
     label = words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
     mine = bool(step.number) and step.number == current
     return Arrow(y, tail, head, label, step.kind, mine, step)

@@ -27,7 +27,7 @@ COLOURS: Final = 6
 GIST: Final = 90
 """Characters of a message that a row of a list shows."""
 
-SHOWN: Final = 4000
+SHOWN: Final = 2000
 """Characters of one value that are shown before "show all"."""
 
 
@@ -197,6 +197,7 @@ class Step:
     inwards: bool
     kind: str
     word: str
+    name: str
     gist: str
     by: str
     size: int
@@ -204,7 +205,7 @@ class Step:
 
 def step(session: str, mark: Badge, frame: Frame) -> Step:
     """Make the row of a recorded line."""
-    kind, word, words = _step_words(frame)
+    kind, word, name, words = _step_words(frame)
     return Step(
         session=session,
         badge=mark,
@@ -214,26 +215,27 @@ def step(session: str, mark: Badge, frame: Frame) -> Step:
         inwards=frame.way is Way.IN,
         kind=kind,
         word=word,
+        name=name,
         gist=words,
         by=one_line(frame.by, 40),
         size=len(frame.raw),
     )
 
 
-def _step_words(frame: Frame) -> tuple[str, str, str]:
+def _step_words(frame: Frame) -> tuple[str, str, str, str]:
     if frame.way in (Way.NOTE, Way.ERR):
-        return frame.way.value, "", one_line(frame.note or frame.text, GIST)
+        return frame.way.value, "", "", one_line(frame.note or frame.text, GIST)
     found = messages.read(frame.raw)
     if not isinstance(found, Message):
-        return "broken", "", one_line(frame.text[: GIST * 2], GIST)
+        return "broken", "", "", one_line(frame.text[: GIST * 2], GIST)
     match found.kind:
         case Kind.REQUEST | Kind.NOTIFICATION:
             name, words = _words(found.method, found.params)
-            return found.kind.value, one_line(found.method, 60), f"{name} {words}".strip()
+            return found.kind.value, one_line(found.method, 60), name, words
         case Kind.RESULT:
-            return "result", "", outcome(found.body)
+            return "result", "", "", outcome(found.body)
         case Kind.ERROR:
-            return "error", "", outcome(found.body)
+            return "error", "", "", outcome(found.body)
 
 
 def outcome(body: dict[str, Any]) -> str:

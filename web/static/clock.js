@@ -1,0 +1,59 @@
+// Times that go on: how long somebody waits, and how long until something happens.
+
+import { say, tell } from "./words.js";
+
+const SPOKEN = [30, 10]; // seconds left that are said aloud, and only those
+const SOON = 15;
+
+export function clock(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  const two = (number) => String(number).padStart(2, "0");
+  const minutes = Math.floor(whole / 60) % 60;
+  const hours = Math.floor(whole / 3600);
+  return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+}
+
+// Also called when new times were put on the page.
+export let tick = () => {};
+
+export function startClock() {
+  let before = null;
+  tick = () => {
+    const now = Date.now() / 1000;
+    for (const one of document.querySelectorAll("[data-since]")) {
+      write(one, clock(now - Number(one.dataset.since)));
+    }
+    for (const one of document.querySelectorAll("[data-until]")) count(one, now);
+    for (const bar of document.querySelectorAll("progress[data-from]")) {
+      bar.value = Math.min(bar.max, now - Number(bar.dataset.from));
+    }
+    before = speak(now, before);
+  };
+  tick();
+  setInterval(tick, 1000);
+}
+
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function count(element, now) {
+  const left = Number(element.dataset.until) - now;
+  const around = element.closest("p");
+  around?.classList.toggle("soon", left <= SOON && left > 0);
+  around?.classList.toggle("over", left <= 0);
+  // Rounded up: "0:00 left" means that it is over.
+  write(element, left <= 0 && element.dataset.over ? element.dataset.over : clock(Math.ceil(left)));
+}
+
+function speak(now, before) {
+  const limit = document.querySelector("#status .limit [data-until]");
+  if (!limit) return null;
+  const left = Number(limit.dataset.until) - now;
+  for (const mark of SPOKEN) {
+    if (before !== null && before > mark && left <= mark && left > 0) {
+      tell(say("left", { seconds: mark }));
+    }
+  }
+  return left;
+}

@@ -1,0 +1,116 @@
+// The page: what it adds to the pages that the desk renders. Everything here is extra; without it
+// the same pages work with forms and a reload.
+
+import { startChoices } from "./choices.js";
+import { startClock, tick } from "./clock.js";
+import { openComposer } from "./composer.js";
+import { startKeys } from "./keys.js";
+import { refreshList } from "./list.js";
+import { startLive } from "./live.js";
+import { choiceChanged } from "./notice.js";
+import { call, part } from "./talk.js";
+import { make, say, tell } from "./words.js";
+
+let composer = openComposer(sent);
+
+function sent(outcome, from) {
+  const key = `${from.facts.session}/${from.facts.number}`;
+  if (outcome.became === "on its way") tell(say("onway"));
+  const session = document.getElementById("list")?.dataset.session ?? "";
+  const query = new URLSearchParams({ sent: key, ...(session && { session }) });
+  location.assign(`/?${query}`);
+}
+
+// -- what happens elsewhere -------------------------------------------------------------------
+
+async function changed(changes) {
+  refreshList(changes);
+  const key = document.querySelector("article.message")?.dataset.key;
+  if (!key) {
+    if (document.body.classList.contains("inbox")) openFirst();
+    return;
+  }
+  const touches = changes.some((one) => one.what === "everything"
+    || (one.session === key.split("/")[0] && (one.number === 0 || `${one.session}/${one.number}` === key)));
+  if (touches) refreshStatus(key);
+}
+
+async function refreshStatus(key) {
+  const page = await part(`/m/${key}/status`).catch(() => null);
+  const [old, young] = [document.getElementById("status"), page?.getElementById("status")];
+  if (!old || !young) return;
+  const own = young.querySelector("[data-writer]");
+  if (own && composer && own.dataset.writer === composer.who) own.remove();
+  const open = old.querySelector("details[open]") !== null;
+  const fresh = document.importNode(young, true);
+  if (open) fresh.querySelector("details")?.setAttribute("open", "");
+  old.replaceWith(fresh);
+  tick();
+  if (fresh.dataset.state !== "pending" && composer && !composer.locked && !composer.sending) {
+    composer.lock(fresh.dataset.state === "answered" ? say("late") : null);
+  }
+  listenToHold();
+}
+
+// Nothing was open and something came: show it, as the first visit would have.
+let opening = false;
+async function openFirst() {
+  if (opening || !document.querySelector(".empty")) return;
+  opening = true;
+  const page = await part(location.href).catch(() => null);
+  opening = false;
+  const main = page?.getElementById("main");
+  if (!main?.querySelector("article")) return;
+  document.body.className = page.body.className;
+  document.getElementById("main").replaceWith(document.importNode(main, true));
+  started();
+}
+
+// -- this page --------------------------------------------------------------------------------
+
+function listenToHold() {
+  document.getElementById("hold")?.addEventListener("click", async (event) => {
+    event.preventDefault();
+    const key = document.querySelector("article.message").dataset.key;
+    if (composer) composer.hold = true;
+    await call(`/api/exchanges/${key}/hold`, { hold: true });
+    tell(say("held"));
+    refreshStatus(key);
+  });
+}
+
+function listenToCopies() {
+  for (const text of document.querySelectorAll(".copyable")) {
+    const copy = async () => {
+      await navigator.clipboard?.writeText(text.textContent);
+      tell(say("copied"));
+    };
+    text.after(make("div", {}, make("button", { type: "button", class: "small", on: { click: copy } }, say("copy"))));
+  }
+}
+
+function placeFocus() {
+  if (!composer || composer.locked) return;
+  const wide = matchMedia("(min-width: 56.01rem)").matches;
+  if (document.querySelector(".sent")) {
+    // Not into the box: whoever types on should see first what they answer.
+    document.querySelector("#rows .opened > a")?.focus();
+  } else if (wide || document.body.classList.contains("chosen")) {
+    if (wide) composer.focus();
+  }
+}
+
+function started() {
+  composer ??= openComposer(sent);
+  listenToHold();
+  listenToCopies();
+  const own = document.querySelector("#status [data-writer]");
+  if (own && own.dataset.writer === composer?.who) own.remove();
+  placeFocus();
+}
+
+started();
+startChoices(choiceChanged);
+startKeys(() => composer);
+startClock();
+if (document.getElementById("live")) startLive(changed);

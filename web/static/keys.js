@@ -1,0 +1,87 @@
+// Keys. Letters are told by their place (`event.code`): with a Japanese input method on, `event.key`
+// only says "Process". While something is being composed nothing here acts.
+
+import { chosen } from "./choices.js";
+import { toggleSound } from "./notice.js";
+
+const STILL_SENDING = 500; // keys of a sentence that was just sent must not act on the next page
+const born = Date.now();
+
+export function isComposing(event) {
+  return event.isComposing || event.keyCode === 229;
+}
+
+export function startKeys(composer) {
+  document.addEventListener("keydown", (event) => {
+    if (isComposing(event) || event.defaultPrevented) return;
+    if (event.ctrlKey || event.metaKey) {
+      withControl(event, composer());
+      return;
+    }
+    if (event.altKey || inField(event.target) || document.querySelector("dialog[open]")) return;
+    if (event.key === "?") openKeys();
+    else if (chosen("keys") && Date.now() - born > STILL_SENDING) single(event, composer());
+  });
+  document.getElementById("show-keys")?.addEventListener("click", openKeys);
+}
+
+function withControl(event, composer) {
+  if (!composer) return;
+  if (event.key === "Enter") {
+    event.preventDefault();
+    composer.send({ now: event.shiftKey });
+  } else if (event.code === "KeyS") {
+    event.preventDefault();
+    composer.saveNow();
+  }
+}
+
+function single(event, composer) {
+  const acts = {
+    KeyJ: () => move(1),
+    ArrowDown: () => move(1),
+    KeyK: () => move(-1),
+    ArrowUp: () => move(-1),
+    Slash: () => search(),
+    KeyM: () => toggleSound(),
+    KeyT: () => composer?.toTemplate(),
+    KeyE: () => composer?.nextKind(),
+    KeyF: () => composer?.nextView(),
+    KeyR: () => composer?.reuse(),
+  };
+  const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
+  const act = digit ? () => composer?.insertSaved(Number(digit[1])) : acts[event.code];
+  if (act) {
+    event.preventDefault();
+    act();
+  } else if (event.key === "Enter" && document.activeElement?.closest(".row.opened") && composer) {
+    event.preventDefault();
+    composer.focus();
+  }
+}
+
+function inField(target) {
+  if (!(target instanceof HTMLElement)) return false;
+  // Arrow keys and letters belong to whatever takes them.
+  return target.isContentEditable || target.shadowRoot !== null
+    || target.matches("input:not([type=checkbox]), textarea, select, summary, [role=tab], [type=radio]");
+}
+
+function move(step) {
+  const links = [...document.querySelectorAll("#rows .row > a")];
+  if (!links.length) return;
+  const at = links.indexOf(document.activeElement);
+  const current = at >= 0 ? at : links.findIndex((link) => link.getAttribute("aria-current"));
+  const next = links[Math.min(links.length - 1, Math.max(0, current + step))];
+  next.focus();
+}
+
+function search() {
+  const field = document.getElementById("search");
+  if (field) field.focus();
+  else location.assign("/history#search");
+}
+
+function openKeys() {
+  document.getElementById("keys")?.showModal();
+}

@@ -1,0 +1,94 @@
+// Keep the list up to date without moving anything under the pointer.
+
+import { arrived, showCount } from "./notice.js";
+import { tick } from "./clock.js";
+import { part } from "./talk.js";
+
+let asked = null;
+let again = false;
+const fresh = new Set();
+
+// Ask for the list once, however many changes come while it is on its way.
+export async function refreshList(changes = []) {
+  for (const one of changes) {
+    if (one.what === "arrived") fresh.add(`${one.session}/${one.number}`);
+  }
+  if (asked) {
+    again = true;
+    return asked;
+  }
+  asked = look().finally(() => {
+    asked = null;
+    if (again) {
+      again = false;
+      refreshList();
+    }
+  });
+  return asked;
+}
+
+async function look() {
+  const list = document.getElementById("list");
+  const at = document.querySelector("article.message")?.dataset.key ?? "";
+  const session = list?.dataset.session ?? "";
+  const page = await part(`/list?session=${encodeURIComponent(session)}&at=${encodeURIComponent(at)}`)
+    .catch(() => null);
+  const newer = page?.getElementById("list");
+  if (!newer) return;
+  showCount(Number(newer.dataset.count));
+  announce(newer);
+  if (list) settle(list, newer);
+  tick();
+}
+
+function announce(newer) {
+  for (const key of fresh) {
+    const row = newer.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (row) arrived(key, row.querySelector(".what").textContent.trim().replace(/\s+/g, " "));
+  }
+  fresh.clear();
+}
+
+function settle(list, newer) {
+  const still = list.matches(":hover") || list.contains(document.activeElement);
+  settleRows(list.querySelector("#rows"), newer.querySelector("#rows"), still);
+  if (still) {
+    list.addEventListener("pointerleave", () => refreshList(), { once: true });
+    return;
+  }
+  for (const name of [".sessions", "#recent"]) {
+    const [old, young] = [list.querySelector(name), newer.querySelector(name)];
+    if (old && young) old.replaceWith(document.importNode(young, true));
+    else if (young) list.replaceChildren(...document.importNode(newer, true).childNodes);
+  }
+}
+
+function settleRows(old, young, still) {
+  const rows = new Map([...old.querySelectorAll("[data-key]")].map((row) => [row.dataset.key, row]));
+  const wanted = [...young.children];
+  for (const row of wanted) {
+    const known = rows.get(row.dataset.key);
+    if (!known) continue;
+    rows.delete(row.dataset.key);
+    update(known, row);
+  }
+  for (const row of rows.values()) {
+    // Under the pointer it stays where it is until the pointer has gone.
+    if (still) row.classList.add("gone");
+    else row.remove();
+  }
+  old.querySelector(".none")?.remove();
+  for (const row of wanted) {
+    const there = row.dataset.key && old.querySelector(`[data-key="${CSS.escape(row.dataset.key)}"]`);
+    if (!there) old.append(document.importNode(row, true));
+  }
+}
+
+function update(known, row) {
+  const link = known.querySelector("a");
+  const newer = document.importNode(row.querySelector("a"), true);
+  known.className = row.className;
+  link.replaceChildren(...newer.childNodes); // the link itself stays: it may have the focus
+  if (newer.hasAttribute("aria-current")) link.setAttribute("aria-current", "true");
+  else link.removeAttribute("aria-current");
+}

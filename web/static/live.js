@@ -1,0 +1,109 @@
+// One live stream for all tabs of a browser: a browser opens six connections to a place, no more.
+// The tab that holds the lock has the stream and tells the others; when it closes, the next one
+// gets the lock by itself and goes on from the last change that it heard of.
+
+import { call } from "./talk.js";
+import { say } from "./words.js";
+
+const POLL_EVERY = 3000;
+const TRY_AGAIN_AFTER = 15_000;
+const SILENT_FOR = 45_000; // the desk pings every 15 s: this long without a word is a dead line
+
+let version = Number(document.body.dataset.version);
+let act = () => {};
+let source = null;
+let polling = 0;
+let lastWord = 0;
+let leading = false;
+
+const channel = "BroadcastChannel" in window ? new BroadcastChannel("humanmcp-live") : null;
+
+export function startLive(onChange) {
+  act = onChange;
+  if (channel) {
+    channel.onmessage = ({ data }) => {
+      if (data.changes) heard(data.version, data.changes);
+      else show(data.how);
+    };
+  }
+  show("live");
+  if (navigator.locks) navigator.locks.request("humanmcp-live", lead);
+  else lead();
+}
+
+export function isLeading() {
+  return leading;
+}
+
+function lead() {
+  leading = true;
+  listen();
+  setInterval(() => {
+    if (source && Date.now() - lastWord > SILENT_FOR) listen();
+  }, 5000);
+  return new Promise(() => {}); // hold the lock for the life of the page
+}
+
+function listen() {
+  source?.close();
+  lastWord = Date.now();
+  source = new EventSource(`/api/events?after=${version}`);
+  source.addEventListener("hello", () => {
+    lastWord = Date.now();
+    clearInterval(polling);
+    polling = 0;
+    how("live");
+  });
+  source.addEventListener("change", (event) => {
+    lastWord = Date.now();
+    const record = JSON.parse(event.data);
+    channel?.postMessage(record);
+    heard(record.version, record.changes);
+  });
+  source.addEventListener("bye", () => again(1000));
+  source.onerror = () => {
+    how("waiting");
+    if (source.readyState === EventSource.CLOSED) again(TRY_AGAIN_AFTER);
+    if (!polling) polling = setInterval(poll, POLL_EVERY);
+  };
+}
+
+function again(after) {
+  source.close();
+  how("waiting");
+  if (!polling) polling = setInterval(poll, POLL_EVERY);
+  setTimeout(listen, after);
+}
+
+async function poll() {
+  try {
+    const record = await call(`/api/state?since=${version}`);
+    how("polling");
+    if (record.changes.length) {
+      channel?.postMessage({ version: record.version, changes: record.changes });
+      heard(record.version, record.changes);
+    }
+    if (source.readyState === EventSource.CLOSED) listen();
+  } catch {
+    how("off");
+  }
+}
+
+function heard(newer, changes) {
+  if (newer === version) return;
+  version = newer;
+  act(changes);
+}
+
+function how(state) {
+  channel?.postMessage({ how: state });
+  show(state);
+}
+
+function show(state) {
+  const chip = document.getElementById("live");
+  if (!chip || chip.dataset.how === state) return;
+  chip.hidden = false;
+  chip.dataset.how = state;
+  chip.textContent = say(state);
+}

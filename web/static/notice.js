@@ -1,0 +1,70 @@
+// Tell somebody who looks elsewhere: the title, the icon, a sound, a notification.
+
+import { choose, chosen } from "./choices.js";
+import { isLeading } from "./live.js";
+import { say, tell } from "./words.js";
+
+const QUIET_FOR = 2000;
+let lastSound = 0;
+let context = null;
+
+export function showCount(count) {
+  const badge = document.getElementById("count");
+  if (badge) {
+    badge.hidden = count === 0;
+    badge.textContent = String(count);
+  }
+  const name = document.body.dataset.title;
+  document.title = count ? `(${count}) ${name} · ${say("title")}` : name;
+  document.getElementById("icon")?.setAttribute("href", `/static/icon-${Math.min(count, 10)}.svg`);
+}
+
+export function arrived(key, what) {
+  tell(say("new", { what }));
+  if (!isLeading()) return; // the other tabs of this browser heard it too
+  if (chosen("sound")) sound();
+  if (chosen("notify") && document.hidden && "Notification" in window && Notification.permission === "granted") {
+    const notice = new Notification("humanmcp", { body: what, tag: key });
+    notice.onclick = () => {
+      window.focus();
+      location.assign(`/m/${key}`);
+      notice.close();
+    };
+  }
+}
+
+// Two short tones, made here: nothing is loaded for them.
+function sound() {
+  if (Date.now() - lastSound < QUIET_FOR) return;
+  lastSound = Date.now();
+  context ??= new AudioContext();
+  [660, 880].forEach((pitch, at) => {
+    const tone = context.createOscillator();
+    const loudness = context.createGain();
+    const start = context.currentTime + at * 0.14;
+    tone.frequency.value = pitch;
+    loudness.gain.setValueAtTime(0.0001, start);
+    loudness.gain.exponentialRampToValueAtTime(0.12, start + 0.02);
+    loudness.gain.exponentialRampToValueAtTime(0.0001, start + 0.12);
+    tone.connect(loudness).connect(context.destination);
+    tone.start(start);
+    tone.stop(start + 0.13);
+  });
+}
+
+// Permission is asked for when a person turns it on, never before.
+export async function choiceChanged(name, on) {
+  if (name === "sound" && on) sound();
+  if (name === "notify" && on) {
+    const given = "Notification" in window ? await Notification.requestPermission() : "denied";
+    if (given !== "granted") {
+      choose("notify", false);
+      tell(say("denied"));
+    }
+  }
+}
+
+export function toggleSound() {
+  choose("sound", !chosen("sound"));
+  tell(say(chosen("sound") ? "sound.on" : "sound.off"));
+}

@@ -1,0 +1,40 @@
+// Speak with the desk: JSON calls, and parts of pages that it rendered.
+
+export class Refused extends Error {
+  constructor(status, record) {
+    super(record?.detail ?? String(status));
+    this.status = status;
+    this.record = record;
+  }
+}
+
+export async function call(path, body) {
+  const init = body === undefined ? {} : {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  };
+  const answer = await fetch(path, { ...init, credentials: "same-origin" });
+  if (answer.status === 401) location.assign("/login");
+  const record = await answer.json().catch(() => null);
+  if (!answer.ok) throw new Refused(answer.status, record);
+  return record;
+}
+
+// The browser parses it into a document of its own: no markup is ever made from a string here,
+// and no script in it runs.
+export function part(path) {
+  return new Promise((done, failed) => {
+    const request = new XMLHttpRequest();
+    request.open("GET", path);
+    request.responseType = "document";
+    request.timeout = 10_000;
+    request.onload = () => {
+      if (request.status === 401) location.assign("/login");
+      if (request.status === 200 && request.response) done(request.response);
+      else failed(new Refused(request.status, null));
+    };
+    request.onerror = request.ontimeout = () => failed(new Refused(0, null));
+    request.send();
+  });
+}
