@@ -1,1 +1,1 @@
-"""A transcript as log, Markdown, Mermaid, HTML, a runnable server, a test."""
+"""A recorded session in other forms: to read, to send to somebody, to run, to test with."""

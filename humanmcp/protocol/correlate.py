@@ -127,6 +127,11 @@ class Correlation:
             case Kind.RESULT | Kind.ERROR:
                 return self._hear_answer(way, message)
 
+    def forget(self, asked: Asked) -> None:
+        """Count a request as no longer open: no answer will pass here."""
+        if asked.number in self._open:
+            self._forget(asked)
+
     # -- requests ------------------------------------------------------------------------------
 
     def _hear_request(self, way: Way, message: Message) -> Asked:

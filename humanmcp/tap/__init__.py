@@ -1,1 +1,1 @@
-"""Between a real client and a real server: see, hold, change, answer instead."""
+"""The tap: between a real client and a real server, to see, hold, change and replace."""

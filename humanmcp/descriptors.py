@@ -1,0 +1,73 @@
+"""The standard descriptors as private ones, and waiting for a descriptor to go on.
+
+Knows numbers of open files and nothing of what goes through them. For the processes whose stdin
+and stdout are a wire: nobody else in such a process may read or write there by accident.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+from typing import Final
+
+_FIRST_PRIVATE: Final = 3  # 0, 1 and 2 are everybody's
+
+
+def claim() -> tuple[int, int]:
+    """Take stdin and stdout away from everybody else in this process and its children.
+
+    Returns their private descriptors. From then on descriptor 0 reads nothing and 1 is stderr.
+    """
+    source, sink = private(0, os.O_RDONLY), private(1, os.O_WRONLY)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # the host started us without a stderr
+        os.dup2(nothing, 1)
+    if nothing >= _FIRST_PRIVATE:
+        os.close(nothing)
+    return source, sink
+
+
+def private(descriptor: int, mode: int) -> int:
+    """Duplicate a standard descriptor to one that no child inherits and nobody else knows."""
+    if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
+        import msvcrt  # noqa: PLC0415 - exists there only
+
+        own = os.dup(descriptor)
+        msvcrt.setmode(own, os.O_BINARY)
+        return own
+    import fcntl  # noqa: PLC0415 - Windows has none
+
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE)
+    except OSError:  # closed from the start: then there is nothing to read, or nobody to hear us
+        nothing = os.open(os.devnull, mode)
+        try:
+            return fcntl.fcntl(nothing, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE)
+        finally:
+            os.close(nothing)
+
+
+def ending_signals() -> list[signal.Signals]:
+    """List the signals that end a program in order, as far as this system has them."""
+    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    return [getattr(signal, name) for name in names if hasattr(signal, name)]
+
+
+def leave_signals_to_the_main_thread() -> None:
+    """Block signals in this thread, so that the kernel interrupts the main thread with them."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, ending_signals())
+
+
+def wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | None = None) -> bool:
+    """Wait until a descriptor can go on, or has an error to tell. Says whether it can."""
+    if not hasattr(select, "poll"):  # pragma: no cover - Windows has no non-blocking pipes
+        return True
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN if for_reading else select.POLLOUT)
+    return bool(poll.poll(None if seconds is None else seconds * 1000))

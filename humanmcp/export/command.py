@@ -1,0 +1,88 @@
+"""`humanmcp export`: write what was recorded of a session in another form."""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+from dataclasses import replace
+from datetime import UTC
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from humanmcp import paths
+from humanmcp.export.manner import Manner
+from humanmcp.export.reading import LAST, NoRecordingError, find
+from humanmcp.export.redact import redact_frames
+from humanmcp.locales import language_of, say
+from humanmcp.settings import add_flags
+from humanmcp.terminal import complain, say_raw
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.settings import Settings
+
+FORMATS: Final = (
+    "log",
+    "pretty",
+    "jsonl",
+)
+"""Every format; each is a module of this room with `write(recording, manner) -> text`."""
+
+LOSSLESS: Final = "jsonl"
+"""The format that is never redacted unless asked for: it is the recording itself."""
+
+FAILED: Final = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of `export`."""
+    add_flags(parser, "home", "lang")
+    parser.add_argument(
+        "session", nargs="?", default=LAST, metavar="SESSION", help=say("export", "session")
+    )
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="log",
+        help=say("export", "format", formats=", ".join(FORMATS)),
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help=say("export", "output"))
+    parser.add_argument("--utc", action="store_true", help=say("export", "utc"))
+    parser.add_argument("--server", metavar="COMMAND", default="", help=say("export", "server"))
+    redact = parser.add_mutually_exclusive_group()
+    redact.add_argument(
+        "--redact", dest="redact", action="store_true", default=None, help=say("export", "redact")
+    )
+    redact.add_argument(
+        "--no-redact", dest="redact", action="store_false", help=say("export", "no-redact")
+    )
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Write one session. Returns the exit status."""
+    zone = UTC if arguments.utc else None
+    manner = Manner(language_of(settings.lang), zone, tuple(shlex.split(arguments.server)))
+    try:
+        recording = find(arguments.session, paths.home_folder(settings.home), zone)
+    except NoRecordingError as error:
+        complain(f"humanmcp export: {error}")
+        return FAILED
+    wanted = arguments.redact
+    if wanted or (wanted is None and arguments.format != LOSSLESS):
+        recording = replace(recording, frames=redact_frames(recording.frames))
+    module = importlib.import_module(f"humanmcp.export.{arguments.format}")
+    text: str = module.write(recording, manner)
+    return _deliver(text, arguments.output)
+
+
+def _deliver(text: str, output: str | None) -> int:
+    if not output:
+        say_raw(text.removesuffix("\n"))
+        return 0
+    try:
+        Path(output).expanduser().write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        complain(f"humanmcp export: {output}: {error.strerror or error}")
+        return FAILED
+    return 0

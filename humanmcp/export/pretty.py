@@ -1,0 +1,50 @@
+"""The log with each message laid out over several lines: what the first formatter made of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.moments import log_time
+from humanmcp.protocol import pretty as layout
+from humanmcp.protocol.logline import write_log_line
+from humanmcp.protocol.transcript import Way
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.export.manner import Manner
+    from humanmcp.export.reading import Recording
+    from humanmcp.protocol.transcript import Frame
+
+_FURTHER: Final = "  "
+"""What stands before each further line of a message."""
+
+
+def write(recording: Recording, manner: Manner) -> str:
+    """Write every message laid out, and what is no message as it stands in the log."""
+    return "".join(f"{line}\n" for frame in recording.frames for line in _lines(frame, manner))
+
+
+def _lines(frame: Frame, manner: Manner) -> Iterator[str]:
+    if frame.way is Way.NOTE and not frame.at:  # a line of a text log that was no entry
+        yield frame.note
+        return
+    line = write_log_line(frame, log_time(frame.at, manner.zone))
+    if line is None:
+        return
+    if frame.way is Way.ERR or not _is_json(frame.text):
+        yield line
+        return
+    start = line.index(": ") + 2
+    first, *further = layout.pretty(line[start:]).split("\n")
+    yield line[:start] + first
+    yield from (_FURTHER + each for each in further)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,114 @@
+"""Finds the session that is meant, and reads what was recorded of it.
+
+A session of the inbox by its name (or the beginning of it), the newest one, a transcript file, a
+session's folder, or a text log in the format of the first capture script.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.contract import InboxError, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.moments import from_log_time
+from humanmcp.protocol.logline import LogLine, read_log_line
+from humanmcp.protocol.transcript import Frame, Way, from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import tzinfo
+
+LAST: Final = "last"
+TRANSCRIPT: Final = "transcript.jsonl"
+
+
+class NoRecordingError(Exception):
+    """There is nothing that could be exported."""
+
+    def __init__(self, what: str, why: str) -> None:
+        """Remember what was asked for and why it cannot be had."""
+        super().__init__(what, why)
+        self.what = what
+        self.why = why
+
+    def __str__(self) -> str:
+        """Say what to do."""
+        return f"{self.what}: {self.why}; `humanmcp inbox --all` lists the sessions"
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What was recorded of one session. `facts` are there when the inbox knows it."""
+
+    name: str
+    frames: tuple[Frame, ...]
+    facts: SessionFacts | None = None
+
+
+def find(wanted: str, home: Path, zone: tzinfo | None = None) -> Recording:
+    """Read the recording that is meant. `zone` is that of a text log, None for this machine's.
+
+    Raises:
+        NoRecordingError: there is none.
+    """
+    path = Path(wanted).expanduser()
+    if wanted != LAST and path.exists():
+        return _from_path(path, zone)
+    return _from_inbox(wanted, home)
+
+
+def _from_inbox(wanted: str, home: Path) -> Recording:
+    inbox = FolderInbox(home)
+    sessions = inbox.sessions()
+    named = [facts for facts in sessions if wanted == LAST or facts.name.startswith(wanted)]
+    if not named:
+        raise NoRecordingError(wanted, "there is no such session or file")
+    if wanted != LAST and len(named) > 1:
+        raise NoRecordingError(wanted, f"{len(named)} sessions begin like this")
+    facts = named[0]
+    try:
+        return Recording(facts.name, tuple(inbox.frames(facts.name)), facts)
+    except InboxError as error:
+        raise NoRecordingError(wanted, str(error)) from error
+
+
+def _from_path(path: Path, zone: tzinfo | None) -> Recording:
+    name = path.name if path.is_dir() else path.parent.name
+    if path.is_dir():
+        path /= TRANSCRIPT
+    elif path.name != TRANSCRIPT:
+        name = path.stem
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise NoRecordingError(str(path), error.strerror or str(error)) from error
+    lines = text.split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    frames = tuple(_from_log(lines, zone) if first.startswith("[") else _from_transcript(lines))
+    if not frames:
+        raise NoRecordingError(str(path), "nothing in it is a recorded line")
+    return Recording(name, frames)
+
+
+def _from_transcript(lines: Iterable[str]) -> Iterator[Frame]:
+    """Read the frames; a line that is none (torn by a crash) is passed over."""
+    for line in lines:
+        try:
+            yield from_json(line)
+        except (ValueError, RecursionError):
+            continue
+
+
+def _from_log(lines: Iterable[str], zone: tzinfo | None) -> Iterator[Frame]:
+    seq = 0
+    for line in lines:
+        match read_log_line(line.rstrip("\r")):
+            case LogLine(time, way, text):
+                seq += 1
+                yield Frame(seq, from_log_time(time, zone), way, text.encode())
+            case None:
+                if line.strip():
+                    seq += 1
+                    yield Frame(seq, "", Way.NOTE, b"", note=line.rstrip("\r"))

@@ -1,0 +1,82 @@
+"""Takes obvious secrets out of what leaves the machine: what is named like one, or looks like one.
+
+Works on the text of a line and replaces values only, so the rest stays as it was on the wire. It
+cannot know every secret: who passes a recording on still has to look at it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from humanmcp.protocol.transcript import Frame
+
+REDACTED: Final = "[redacted]"
+
+_NAMES: Final = (
+    r"(?:[A-Za-z0-9_.-]*[_.-])?(?:"
+    r"password|passwd|pwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key"
+    r"|(?:access|refresh|auth|id|bearer|session)[_-]?token|token|client[_-]?secret"
+    r"|authorization|proxy-authorization|cookie|set-cookie|credentials?|session[_-]?id|sid"
+    r")"
+)
+_CAMEL: Final = (
+    r"[a-z][A-Za-z0-9]*(?:Password|Passphrase|Secret|ApiKey|AccessKey|PrivateKey|AccessToken"
+    r"|RefreshToken|AuthToken|IdToken|BearerToken|SessionToken|SessionId|Credentials?)"
+)
+_NAMED: Final = re.compile(
+    rf'("(?:(?i:{_NAMES})|{_CAMEL})"\s*:\s*)'
+    r'("(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)'
+)
+_ESCAPED_NAMED: Final = re.compile(
+    rf'(\\"(?:(?i:{_NAMES})|{_CAMEL})\\"\s*:\s*\\")((?:[^"\\]|\\\\.)*)(\\")'
+)
+"""The same inside a JSON text that is itself a string, as tools like to answer."""
+
+_LOOKS: Final = re.compile(
+    r"\b(?:"
+    r"sk-[A-Za-z0-9_-]{16,}"  # language models
+    r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
+    r"|glpat-[A-Za-z0-9_-]{16,}"
+    r"|xox[abprs]-[A-Za-z0-9-]{10,}"
+    r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
+    r"|AIza[A-Za-z0-9_-]{30,}"
+    r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}"
+    r"|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"
+    r"|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"  # JSON Web Tokens
+    r")"
+)
+# A digit in it tells it from "Basic knowledge".
+_BEARER: Final = re.compile(r"\b((?:Bearer|Basic)\s+)(?=[A-Za-z+/=._~-]*\d)[A-Za-z0-9+/=._~-]{8,}")
+_IN_ADDRESS: Final = re.compile(
+    r"(\b[a-z][a-z0-9+.-]*://[^\s/:@\"\\]+:)[^\s/@\"\\]+(?=@)", re.IGNORECASE
+)
+_KEY_BLOCK: Final = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL
+)
+
+
+def redact(text: str) -> str:
+    """Return the text with every obvious secret replaced."""
+    text = _NAMED.sub(rf'\1"{REDACTED}"', text)
+    text = _ESCAPED_NAMED.sub(rf"\1{REDACTED}\3", text)
+    text = _LOOKS.sub(REDACTED, text)
+    text = _BEARER.sub(rf"\1{REDACTED}", text)
+    text = _IN_ADDRESS.sub(rf"\1{REDACTED}", text)
+    return _KEY_BLOCK.sub(REDACTED, text)
+
+
+def redact_frames(frames: Iterable[Frame]) -> tuple[Frame, ...]:
+    """Return the frames with every obvious secret replaced; what holds none stays the same."""
+    return tuple(_redact_frame(frame) for frame in frames)
+
+
+def _redact_frame(frame: Frame) -> Frame:
+    text, note = redact(frame.text), redact(frame.note)
+    if (text, note) == (frame.text, frame.note):
+        return frame
+    return replace(frame, raw=text.encode("utf-8", "replace"), note=note)

@@ -1,0 +1,35 @@
+"""Moments of the wall clock as text: ISO 8601 in UTC in a transcript, local time in a log.
+
+`zone` is None for the zone of this machine.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+
+
+def stamp(seconds: float) -> str:
+    """Write seconds since 1970 as UTC, ISO 8601 with milliseconds."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def log_time(at: str, zone: tzinfo | None = None) -> str:
+    """Write a stamp as logs do: `2025-04-06 15:09:35.419`. What is no stamp stays as it is."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return at
+    local = moment.astimezone(zone).replace(tzinfo=None)
+    return local.isoformat(sep=" ", timespec="milliseconds")
+
+
+def from_log_time(text: str, zone: tzinfo | None = None) -> str:
+    """Read what `log_time` wrote, as a stamp.
+
+    Raises:
+        ValueError: it is no such time.
+    """
+    moment = datetime.fromisoformat(text)
+    aware = moment.astimezone() if zone is None else moment.replace(tzinfo=zone)
+    return stamp(aware.timestamp())

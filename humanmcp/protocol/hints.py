@@ -1,0 +1,50 @@
+"""What the check says of a message that passed between a real client and a real server.
+
+Both directions, for the person who debugs one of them. Nobody is kept from anything by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.protocol import drafts, revisions
+from humanmcp.protocol.messages import Kind, Malformed
+from humanmcp.protocol.problems import Level, Problem
+from humanmcp.protocol.transcript import Way
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.correlate import Heard
+    from humanmcp.protocol.exchange import Known
+
+
+def hints(heard: Heard | Malformed, known: Known, revision: str) -> tuple[Problem, ...]:
+    """Return what there is to say of a message, the worst first; nothing when all is well."""
+    if isinstance(heard, Malformed):
+        return (Problem(heard.why, Level.ERROR, heard.detail),)
+    found = _found(heard, known, revision or revisions.LATEST_HANDSHAKE)
+    return tuple(sorted(found, key=lambda problem: _ORDER.index(problem.level)))
+
+
+_ORDER = (Level.ERROR, Level.WARNING, Level.HINT, Level.REPAIRED)
+
+
+def _found(heard: Heard, known: Known, revision: str) -> tuple[Problem, ...]:
+    message = heard.message
+    if message.kind in (Kind.RESULT, Kind.ERROR):
+        if heard.asked is None:
+            return (Problem("N30", Level.WARNING, pointer="/id"),)
+        return drafts.review(heard.asked.exchange, message, known)
+    if heard.way is Way.IN:
+        asked = heard.asked if message.kind is Kind.REQUEST else None
+        return drafts.remarks(message, asked.revision if asked else revision, known)
+    return _from_server(message.method, message.kind, revision)
+
+
+def _from_server(method: str, kind: Kind, revision: str) -> tuple[Problem, ...]:
+    """Say whether a server may send this at all."""
+    way = revisions.Way.TO_CLIENT
+    has = revisions.has_request if kind is Kind.REQUEST else revisions.has_notification
+    if has(method, revision, way):
+        return ()
+    detail = (("method", method), ("revision", revision))
+    return (Problem("N31", Level.WARNING, detail, "/method"),)

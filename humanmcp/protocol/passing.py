@@ -1,0 +1,125 @@
+"""What a person does with a message that a tap holds: the one line that goes on, or what is wrong.
+
+The same function runs at a desk while the person types and in the tap, which decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol import drafts, messages
+from humanmcp.protocol.addressing import kind_of
+from humanmcp.protocol.codes import LEVELS
+from humanmcp.protocol.exchange import Exchange, Known
+from humanmcp.protocol.jsontext import read
+from humanmcp.protocol.messages import Kind, Message
+from humanmcp.protocol.oneline import one_line
+from humanmcp.protocol.problems import Level, Problem
+from humanmcp.protocol.verdict import Form, Verdict
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.messages import Batch, Malformed
+    from humanmcp.protocol.transcript import Way
+
+_NOBODY: Final = Known()
+_ANSWERS: Final = frozenset({Kind.RESULT, Kind.ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """A message that is held on its way, and what is needed to judge what a person makes of it.
+
+    `way` is where it came from. Of an answer, `asked` is the request that it answers.
+    """
+
+    line: str
+    way: Way
+    revision: str
+    asked: str = ""
+
+    @property
+    def message(self) -> Message | Batch | Malformed:
+        """The held line, read."""
+        return _read(self.line)
+
+    @property
+    def question(self) -> Exchange | None:
+        """The held request, as an exchange that can be answered; None for anything else."""
+        held = self.message
+        if isinstance(held, Message) and held.kind is Kind.REQUEST:
+            return Exchange(0, held, self.revision)
+        return None
+
+    @property
+    def answered(self) -> Exchange | None:
+        """The exchange that a held answer belongs to; None for anything else."""
+        held, asked = self.message, _read(self.asked)
+        is_answer = isinstance(held, Message) and held.kind in _ANSWERS
+        if is_answer and isinstance(asked, Message) and asked.id is not None:
+            return Exchange(0, asked, self.revision)
+        return None
+
+
+def answers(held: Passing, text: str, form: Form) -> bool:
+    """Say whether a text answers the held request instead of letting it go on."""
+    if held.question is None:
+        return False
+    return form is not Form.MESSAGE or kind_of(text) in _ANSWERS
+
+
+def judge(
+    held: Passing,
+    text: str,
+    form: Form = Form.MESSAGE,
+    known: Known = _NOBODY,
+    *,
+    answer: bool = False,
+) -> Verdict:
+    """Judge what a person makes of a held message, and make the line that goes on.
+
+    `answer` says that the text is meant as the answer to a held request. An untouched text is
+    always sendable, whatever it says: it is not the person's.
+    """
+    question, answered = held.question, held.answered
+    if question is not None and (answer or answers(held, text, form)):
+        return drafts.check(question, text, form, known)
+    if messages.compact(text) == messages.compact(held.line):
+        return Verdict(text, held.line, held.line)
+    if answered is not None:
+        return drafts.check(answered, text, form, known)
+    return _judge_edited(held, text)
+
+
+def _judge_edited(held: Passing, text: str) -> Verdict:
+    """Judge a request, a notification, or a line that was no message, after it was edited."""
+    reading = read(text)
+    forced = one_line(text)
+    if not reading.readable:
+        return Verdict(text, None, forced, reading.problems)
+    line = messages.compact(reading.json)
+    problems = (*reading.problems, *_changes(held, line))
+    blocked = any(problem.blocks for problem in problems)
+    edited = _read(line)
+    kind = edited.kind if isinstance(edited, Message) else None
+    return Verdict(text, None if blocked else line, line, problems, kind)
+
+
+def _changes(held: Passing, line: str) -> tuple[Problem, ...]:
+    """Find what must not change on the way: the kind of the message, and its id."""
+    before, after = held.message, _read(line)
+    if isinstance(after, messages.Malformed):
+        return (Problem(after.why, LEVELS.get(after.why, Level.ERROR), after.detail),)
+    if not isinstance(before, Message) or not isinstance(after, Message):
+        return ()
+    if before.kind is not after.kind:
+        detail = (("was", before.kind.value), ("now", after.kind.value))
+        return (Problem("N32", Level.ERROR, detail),)
+    if before.id is not None and after.id is not None and before.id.key != after.id.key:
+        detail = (("was", before.id.token), ("now", after.id.token))
+        return (Problem("N33", Level.ERROR, detail, "/id"),)
+    return ()
+
+
+def _read(line: str) -> Message | Batch | Malformed:
+    return messages.read(line.encode("utf-8", "surrogatepass"))

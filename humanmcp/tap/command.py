@@ -1,0 +1,193 @@
+"""`humanmcp tap`: stands where a server's command stood in a host's configuration.
+
+Puts the parts together; the work is in `tapping.py`. What cannot be recorded or held passes all
+the same: the host and its server must not suffer from somebody who listens.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final
+
+from humanmcp import paths
+from humanmcp.descriptors import claim
+from humanmcp.inbox.contract import InboxError, Seat, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import language_of, say
+from humanmcp.moments import stamp
+from humanmcp.protocol.book import Book, BookError, parse
+from humanmcp.protocol.transcript import HELD, Way
+from humanmcp.settings import add_flags
+from humanmcp.tap.child import NOT_EXECUTABLE, NOT_FOUND, Child
+from humanmcp.tap.gate import Gate, Held
+from humanmcp.tap.holds import Holds
+from humanmcp.tap.listening import BY_CHECK, Listening
+from humanmcp.tap.patterns import PatternError, parse_all
+from humanmcp.tap.pump import Sink
+from humanmcp.tap.recorder import Output, Recorder
+from humanmcp.tap.tapping import News, Session, Tap
+from humanmcp.tap.textlog import TextLog
+from humanmcp.terminal import complain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.settings import Settings
+    from humanmcp.tap.patterns import Pattern
+
+USAGE_ERROR: Final = 2
+
+SWITCH_EVERY: Final = 0.0005
+"""Seconds after which a thread that forwards gets its turn from one that records."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of `tap`."""
+    add_flags(parser, "home", "title", "book", "lang")
+    parser.add_argument("--log-dir", metavar="DIR", help=say("tap", "log-dir"))
+    parser.add_argument("--quiet", action="store_true", help=say("tap", "quiet"))
+    parser.add_argument(
+        "--hold", action="append", default=[], metavar="PATTERN", help=say("tap", "hold")
+    )
+    parser.add_argument(
+        "--release-after", type=float, default=0.0, metavar="SECONDS", help=say("tap", "release")
+    )
+    parser.add_argument(
+        "server", nargs=argparse.REMAINDER, metavar="COMMAND", help=say("tap", "server")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What the command line asks for, read and found to make sense."""
+
+    command: tuple[str, ...]
+    patterns: tuple[Pattern, ...]
+    book: Book | None
+    release_after: float
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Stand between a client and a server until the server has ended. Returns its status."""
+    language = language_of(settings.lang)
+    try:
+        wanted = _wanted(arguments, settings)
+    except (PatternError, BookError) as error:
+        complain(f"humanmcp tap: {error}")
+        return USAGE_ERROR
+    if not wanted.command:
+        complain(say("tap", "no-command", language))
+        return USAGE_ERROR
+    source, sink = claim()
+    try:
+        child = Child(wanted.command)
+    except OSError as error:
+        complain(say("tap", "cannot-start", language, command=wanted.command[0], why=error))
+        return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+    return _tap(arguments, settings, wanted, child, (source, sink))
+
+
+def _wanted(arguments: argparse.Namespace, settings: Settings) -> _Wanted:
+    words: Sequence[str] = arguments.server
+    command = tuple(words[1:] if words[:1] == ["--"] else words)
+    book = _read_book(Path(settings.book).expanduser()) if settings.book else None
+    return _Wanted(command, parse_all(arguments.hold), book, max(0.0, arguments.release_after))
+
+
+def _read_book(path: Path) -> Book:
+    try:
+        return parse(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BookError(str(path), str(error)) from error
+
+
+def _tap(
+    arguments: argparse.Namespace,
+    settings: Settings,
+    wanted: _Wanted,
+    child: Child,
+    client: tuple[int, int],
+) -> int:
+    sys.setswitchinterval(SWITCH_EVERY)
+    language = language_of(settings.lang)
+    outputs: list[Output] = []
+    recorder = Recorder(outputs)
+    news: SimpleQueue[News] = SimpleQueue()
+
+    def record(held: Held) -> None:
+        recorder.put(held.way, held.raw, number=held.number, note=HELD)
+
+    def remark(raw: bytes, note: str) -> None:
+        recorder.put(Way.NOTE, raw, by=BY_CHECK, note=note)
+
+    gate = Gate(record=record, keep=news.put)
+    source, sink = client
+    sinks = {Way.IN: Sink(child.stdin), Way.OUT: Sink(sink), Way.ERR: Sink(os.dup(2))}
+    session = None
+    try:
+        inbox, facts = _begin(settings, wanted)
+    except (OSError, InboxError, paths.UnsafeFolderError) as error:
+        complain(say("tap", "no-inbox", language, why=error))
+    else:
+        holds = Holds(
+            inbox=inbox,
+            session=facts.name,
+            recorder=recorder,
+            gate=gate,
+            sinks=sinks,
+            release_after=wanted.release_after,
+        )
+        session = Session(inbox, facts.name, holds)
+        outputs.append(Listening(inbox, facts, remark=remark, language=language))
+        gate.hold(wanted.patterns)
+        gate.follow(wanted.book or Book())
+    log = _text_log(arguments, language)
+    outputs += [log] if log else []
+    if not arguments.quiet:
+        complain(say("tap", "hello", language, session=session.name if session else "-"))
+    tap = Tap(
+        child=child,
+        source=source,
+        sinks=sinks,
+        gate=gate,
+        recorder=recorder,
+        news=news,
+        session=session,
+    )
+    status = tap.run()
+    if recorder.lost:
+        complain(say("tap", "lost", language, count=recorder.lost, why=recorder.trouble or "-"))
+    return status
+
+
+def _begin(settings: Settings, wanted: _Wanted) -> tuple[FolderInbox, SessionFacts]:
+    inbox = FolderInbox(paths.make_private(paths.home_folder(settings.home)))
+    title = settings.title or Path(wanted.command[0]).name
+    facts = SessionFacts(
+        name="",
+        started=stamp(time.time()),
+        seat=Seat.TAP,
+        pid=os.getpid(),
+        title=title,
+        probe=True,
+    )
+    facts = replace(facts, name=inbox.begin(facts))
+    inbox.hold(facts.name, tuple(pattern.text for pattern in wanted.patterns))
+    return inbox, facts
+
+
+def _text_log(arguments: argparse.Namespace, language: str) -> TextLog | None:
+    if not arguments.log_dir:
+        return None
+    try:
+        return TextLog(Path(arguments.log_dir).expanduser(), time.time())
+    except OSError as error:
+        complain(say("tap", "no-log", language, why=error))
+        return None

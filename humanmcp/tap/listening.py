@@ -1,0 +1,151 @@
+"""What a tapped session is kept as: its transcript, who speaks there, and what the check says.
+
+Runs in the recorder's thread. The transcript comes first; the check uses the moments in which
+nothing passes, and passes over what it does not get to.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.contract import InboxError
+from humanmcp.locales import problem as sentence
+from humanmcp.protocol import messages
+from humanmcp.protocol.correlate import Correlation
+from humanmcp.protocol.hints import hints
+from humanmcp.protocol.messages import Batch, Malformed, Message
+from humanmcp.protocol.problems import Level
+from humanmcp.protocol.transcript import HELD, Frame, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.inbox.contract import Inbox, SessionFacts
+    from humanmcp.protocol.correlate import Heard
+    from humanmcp.protocol.exchange import Known
+    from humanmcp.protocol.problems import Problem
+
+logger = logging.getLogger(__name__)
+
+BY_CHECK: Final = "check"
+
+LONGEST_HEARD: Final = 1024 * 1024
+"""Bytes of a line that is read while it passes; an export reads every line."""
+
+LONGEST_CHECKED: Final = 128 * 1024
+MOST_UNCHECKED: Final = 500
+_SAID: Final = frozenset({Level.ERROR, Level.WARNING})
+
+
+@dataclass(frozen=True, slots=True)
+class _Unchecked:
+    seq: int
+    heard: Heard | Malformed
+    known: Known
+    revision: str
+
+
+class Listening:
+    """An output of the recorder: keeps a session in the inbox."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        facts: SessionFacts,
+        *,
+        remark: Callable[[bytes, str], object],
+        language: str = "en",
+    ) -> None:
+        """Keep the session `facts.name`. `remark` puts what the check says into the record."""
+        self._inbox = inbox
+        self._facts = facts
+        self._remark = remark
+        self._language = language
+        self._correlation = Correlation()
+        self._unchecked: deque[_Unchecked] = deque(maxlen=MOST_UNCHECKED)
+        self._told: object = None
+
+    def write(self, frame: Frame) -> None:
+        """Put a frame into the transcript, and hear what it says."""
+        self._inbox.record(self._facts.name, frame)
+        if frame.way in (Way.IN, Way.OUT) and len(frame.raw) <= LONGEST_HEARD:
+            self._hear(frame)
+            self._describe()
+
+    def idle(self) -> bool:
+        """Check one message that has passed. Says whether more are waiting."""
+        if self._unchecked:
+            one = self._unchecked.popleft()
+            try:
+                self._check(one)
+            except Exception:  # a check that fails must not end the record
+                logger.exception("line %s could not be checked", one.seq)
+        return bool(self._unchecked)
+
+    def close(self) -> None:
+        """Do nothing: whoever began the session ends it."""
+
+    # -- hearing --------------------------------------------------------------------------------
+
+    def _hear(self, frame: Frame) -> None:
+        if frame.note == HELD or not frame.raw.strip():
+            return  # what becomes of it is heard when it goes on
+        match messages.read(frame.raw):
+            case Message() as message:
+                self._hear_message(frame, message)
+            case Batch() as batch:
+                for item in batch.items:
+                    if isinstance(item, Message):
+                        self._hear_message(frame, item)
+            case Malformed() as malformed:
+                self._facts = replace(self._facts, probe=False)
+                self._check_later(frame, malformed)
+
+    def _hear_message(self, frame: Frame, message: Message) -> None:
+        heard = self._correlation.hear(frame.way, message)
+        if heard.method != "server/discover":
+            self._facts = replace(self._facts, probe=False)
+        self._check_later(frame, heard)
+
+    def _check_later(self, frame: Frame, heard: Heard | Malformed) -> None:
+        if len(frame.raw) <= LONGEST_CHECKED:
+            now = self._correlation
+            self._unchecked.append(_Unchecked(frame.seq, heard, now.known, now.revision))
+
+    def _describe(self) -> None:
+        known = self._correlation.known
+        self._facts = replace(
+            self._facts,
+            client=known.client_name,
+            client_version=known.client_version,
+            revision=self._correlation.revision,
+        )
+        if (self._facts, known) == self._told:
+            return
+        self._told = (self._facts, known)
+        try:
+            self._inbox.describe(self._facts, known)
+        except InboxError as error:
+            logger.warning("the facts of the session cannot be kept: %s", error)
+
+    # -- checking -------------------------------------------------------------------------------
+
+    def _check(self, one: _Unchecked) -> None:
+        for found in hints(one.heard, one.known, one.revision):
+            if found.level in _SAID:
+                self._say(one.seq, found)
+
+    def _say(self, seq: int, found: Problem) -> None:
+        record = {
+            "about": seq,
+            "code": found.code,
+            "level": found.level.value,
+            "pointer": found.pointer,
+            "detail": dict(found.detail),
+        }
+        raw = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+        self._remark(raw, f"{seq}: {found.code} {sentence(found, self._language)}")

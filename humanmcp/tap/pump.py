@@ -1,0 +1,218 @@
+"""Bytes from one descriptor to another, untouched and in order, while somebody listens in.
+
+Knows threads and descriptors, and nothing of what a line says. As long as nothing is to be held
+every piece goes on the moment it was read, also in the middle of a line of 16 MiB. Only while the
+gate is closed does a line wait until it is complete and was looked at.
+
+    source ──▶ gate ──▶ listener (a queue: it never waits) ──▶ sink
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Final, Protocol
+
+from humanmcp.descriptors import leave_signals_to_the_main_thread, wait_until_ready
+from humanmcp.tap.cutter import LONGEST_LINE, Cutter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.protocol.transcript import Way
+    from humanmcp.tap.cutter import Cut
+
+_READ_SIZE: Final = 256 * 1024
+
+
+class Gate(Protocol):
+    """Decides which lines go on."""
+
+    @property
+    def closed(self) -> bool:
+        """Say whether anything is to be held: only then is each line looked at before it goes."""
+
+    def passes(self, way: Way, line: bytes) -> bool:
+        """Say whether a line, with its end, goes on now. If not, the gate has kept it."""
+
+
+class Listener(Protocol):
+    """Hears every line that goes on, and must not wait for anything."""
+
+    def heard(self, way: Way, cut: Cut) -> None:
+        """Take note of a line, just before it goes on."""
+
+
+class Sink:
+    """Where bytes go to. The pump streams into it; others put whole lines between its lines."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Write to `descriptor`, which this object closes."""
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+        self._within_line = False
+        self._inserted: list[bytes] = []
+        self._open = True
+        self.waiting_since = 0.0
+        """Since when (monotonic) a write has waited for the reader; 0 while none does."""
+
+    @property
+    def open(self) -> bool:
+        """Say whether anybody may still read what is written."""
+        return self._open
+
+    def stream(self, chunk: bytes) -> None:
+        """Write the next piece of the stream. When nobody reads any more it is thrown away."""
+        with self._lock:
+            end = chunk.rfind(b"\n") + 1
+            self._within_line = end < len(chunk) if end else self._within_line or bool(chunk)
+            if end and self._inserted:
+                self._write(chunk[:end])
+                self._write(self._take_inserted())
+                chunk = chunk[end:]
+            self._write(chunk)
+
+    def insert(self, line: bytes) -> None:
+        """Write a whole line, with its line feed, as soon as the stream is between two lines."""
+        with self._lock:
+            if self._within_line:
+                self._inserted.append(line)
+            else:
+                self._write(line)
+
+    def close(self) -> None:
+        """End the stream: the reader sees the end of its input. A second time changes nothing."""
+        with self._lock:
+            if self._inserted:
+                self._write(b"\n" + self._take_inserted())
+            self._shut()
+
+    def _take_inserted(self) -> bytes:
+        lines = b"".join(self._inserted)
+        self._inserted.clear()
+        return lines
+
+    def _write(self, content: bytes) -> None:
+        rest = memoryview(content)
+        while rest and self._open:
+            self.waiting_since = time.monotonic()
+            try:
+                rest = rest[os.write(self._descriptor, rest) :]
+            except BlockingIOError:  # the host made its pipe non-blocking, and we share it
+                wait_until_ready(self._descriptor, for_reading=False)
+            except OSError:  # EPIPE, as a rule; whatever it is, nobody gets any more of this
+                self._shut()
+        self.waiting_since = 0.0
+
+    def _shut(self) -> None:
+        if self._open:
+            self._open = False
+            os.close(self._descriptor)
+
+
+class Pump:
+    """Moves one stream, in a thread of its own, until it ends or nobody reads it any more."""
+
+    def __init__(  # noqa: PLR0913 - the parts of one direction
+        self,
+        way: Way,
+        source: int,
+        sink: Sink,
+        *,
+        gate: Gate,
+        listener: Listener,
+        ended: Callable[[Way], object],
+    ) -> None:
+        """Move from `source`, which this object closes, to `sink`. `ended` is called at the end."""
+        self.way = way
+        self.sink = sink
+        self.last_read = time.monotonic()
+        """When the last piece came, or the stream began."""
+        self._source = source
+        self._gate = gate
+        self._listener = listener
+        self._ended = ended
+        self._cutter = Cutter()
+        self._passing = False
+        """Whether the beginning of the line that comes has gone on already."""
+        self._kept_back = bytearray()
+        """The beginning of a line that must be complete before the gate can look at it."""
+        self._thread = threading.Thread(target=self._run, name=f"tap-{way.value}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to move."""
+        self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """Say whether the stream goes on."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        leave_signals_to_the_main_thread()
+        try:
+            going = True
+            while going and (chunk := self._chunk()):
+                self.last_read = time.monotonic()
+                going = self._move(chunk)
+            self._finish()
+        finally:
+            # Whoever writes to us finds out at once that nobody reads on, as without a tap.
+            os.close(self._source)
+            self._ended(self.way)
+
+    def _chunk(self) -> bytes:
+        while True:
+            try:
+                return os.read(self._source, _READ_SIZE)
+            except BlockingIOError:
+                wait_until_ready(self._source, for_reading=True)
+            except OSError:  # a terminal that went away, a reset socket: there is no more
+                return b""
+
+    def _move(self, chunk: bytes) -> bool:
+        """Pass a piece on. False when nobody reads any more."""
+        if self._passing:
+            end = chunk.find(b"\n") + 1 or len(chunk)
+            self._let_through(chunk[:end])
+            chunk = chunk[end:]
+        if self._kept_back or self._gate.closed:
+            self._look_at(chunk)
+        elif chunk:
+            self._let_through(chunk)
+        return self.sink.open
+
+    def _let_through(self, piece: bytes) -> None:
+        """Let a piece of the stream go on, wherever it ends. First it is heard: order matters."""
+        for cut in self._cutter.feed(piece):
+            self._listener.heard(self.way, cut)
+        self._passing = self._cutter.within
+        self.sink.stream(piece)
+
+    def _look_at(self, chunk: bytes) -> None:
+        """Let those lines go on that the gate lets pass; keep back a line that is not complete."""
+        start = 0
+        while end := chunk.find(b"\n", start) + 1:
+            self._kept_back += chunk[start:end]
+            start = end
+            self._ask_gate()
+        self._kept_back += chunk[start:]
+        if len(self._kept_back) > LONGEST_LINE:  # nobody could read it anyway
+            self._let_through(self._take_back())
+
+    def _ask_gate(self) -> None:
+        line = self._take_back()
+        if self._gate.passes(self.way, line):
+            self._let_through(line)
+
+    def _take_back(self) -> bytes:
+        line, self._kept_back = bytes(self._kept_back), bytearray()
+        return line
+
+    def _finish(self) -> None:
+        """Pass on what stands at the end without a line feed: it is a message to many readers."""
+        if self._kept_back:
+            self._ask_gate()
+        for cut in self._cutter.end():
+            self._listener.heard(self.way, cut)

@@ -1,0 +1,165 @@
+"""Writes down what passes, in a thread of its own: whoever forwards only puts it into a queue.
+
+The queue may hold a lot, but not everything: a disk that is slower than the traffic for long makes
+lines be dropped from the record (never from the stream). They are counted, and the record says so.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final, Protocol
+
+from humanmcp.descriptors import leave_signals_to_the_main_thread
+from humanmcp.inbox.contract import InboxError
+from humanmcp.moments import stamp
+from humanmcp.protocol.transcript import Frame, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.tap.cutter import Cut
+
+logger = logging.getLogger(__name__)
+
+MOST_WAITING: Final = 256 * 1024 * 1024
+"""Bytes that wait to be written down; what comes on top of that is dropped from the record."""
+
+BY_TAP: Final = "tap"
+"""Who wrote a frame that nobody decided."""
+
+_OVERHEAD: Final = 500  # bytes that an entry takes besides its line, roughly
+_STATUS: Final = 0.2  # seconds between two looks at what was dropped while nothing passes
+
+
+class Output(Protocol):
+    """One place where frames are written down."""
+
+    def write(self, frame: Frame) -> None:
+        """Write a frame.
+
+        Raises:
+            OSError, InboxError: it could not be written.
+        """
+
+    def idle(self) -> bool:
+        """Use a moment in which nothing waits. Says whether there is more to do."""
+
+    def close(self) -> None:
+        """Finish."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    way: Way
+    raw: bytes
+    at: float
+    number: int
+    by: str
+    note: str
+
+
+class Recorder:
+    """The queue, and the thread that writes down what is in it."""
+
+    def __init__(
+        self,
+        outputs: Sequence[Output],
+        *,
+        now: Callable[[], float] = time.time,
+        most: int = MOST_WAITING,
+    ) -> None:
+        """Write to these outputs, as soon as `start` is called."""
+        self._outputs = outputs
+        self._now = now
+        self._most = most
+        self._entries: SimpleQueue[_Entry | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting = 0
+        self._dropped = 0
+        self._seq = 0
+        self.lost = 0
+        """Lines that are missing from the record, dropped or refused by the disk."""
+        self.trouble = ""
+        """What the disk said last."""
+        self._thread = threading.Thread(target=self._run, name="tap-records", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    # -- the side of those who must not wait ----------------------------------------------------
+
+    def heard(self, way: Way, cut: Cut) -> None:
+        """Take note of a line that passes."""
+        self.put(way, cut.line, note=cut.note)
+
+    def put(self, way: Way, raw: bytes, *, number: int = 0, by: str = "", note: str = "") -> None:
+        """Take note of a line, or of something to be said of one."""
+        with self._lock:
+            if self._waiting + len(raw) > self._most:
+                self._dropped += 1
+                return
+            self._waiting += len(raw) + _OVERHEAD
+        self._entries.put(_Entry(way, raw, self._now(), number, by, note))
+
+    def close(self, within: float) -> bool:
+        """Write down what still waits, for at most `within` seconds. Says whether it was all."""
+        self._entries.put(None)
+        self._thread.join(within)
+        return not self._thread.is_alive() and not self.lost
+
+    # -- the thread -----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        leave_signals_to_the_main_thread()
+        busy = False
+        while True:
+            try:
+                entry = self._entries.get(timeout=0 if busy else _STATUS)
+            except Empty:
+                busy = self._use_the_moment()
+                continue
+            if entry is None:
+                break
+            self._take(entry)
+        self._say_what_is_missing()
+        for output in self._outputs:
+            while output.idle():
+                pass
+            output.close()
+
+    def _use_the_moment(self) -> bool:
+        self._say_what_is_missing()
+        more = [output.idle() for output in self._outputs]  # each one gets its moment
+        return any(more)
+
+    def _take(self, entry: _Entry) -> None:
+        self._say_what_is_missing()
+        with self._lock:
+            self._waiting -= len(entry.raw) + _OVERHEAD
+        self._write(entry)
+
+    def _say_what_is_missing(self) -> None:
+        with self._lock:
+            dropped, self._dropped = self._dropped, 0
+        if dropped:
+            self.lost += dropped
+            note = f"{dropped} lines are missing here: the disk was slower than the traffic"
+            self._write(_Entry(Way.NOTE, b"", self._now(), 0, BY_TAP, note))
+
+    def _write(self, entry: _Entry) -> None:
+        self._seq += 1
+        frame = Frame(
+            self._seq, stamp(entry.at), entry.way, entry.raw, entry.number, entry.by, entry.note
+        )
+        for output in self._outputs:
+            try:
+                output.write(frame)
+            except (OSError, InboxError) as error:
+                self.lost += 1
+                self.trouble = str(error)
+                logger.error("line %s is missing in the record: %s", frame.seq, error)  # noqa: TRY400 - no traceback for a full disk

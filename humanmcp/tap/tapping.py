@@ -1,0 +1,248 @@
+"""One tapped run, from the start of the real server to its end.
+
+The pumps move bytes, the recorder writes, and this loop does all the rest: it is the only one that
+decides, so nothing needs a lock. It ends when the server has ended and all it said was passed on.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from humanmcp.descriptors import ending_signals
+from humanmcp.inbox.contract import InboxError
+from humanmcp.moments import stamp
+from humanmcp.protocol.transcript import Way
+from humanmcp.tap.gate import Cancelled, Held
+from humanmcp.tap.patterns import PatternError, parse_all
+from humanmcp.tap.pump import Pump, Sink
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from humanmcp.inbox.contract import Inbox
+    from humanmcp.tap.child import Child
+    from humanmcp.tap.gate import Gate
+    from humanmcp.tap.holds import Holds
+    from humanmcp.tap.recorder import Recorder
+
+NAP: Final = 0.01
+"""Seconds between two looks at the inbox while something is held."""
+
+LONG_NAP: Final = 0.25
+"""Seconds between two looks while nothing is: a person may say what is to be held."""
+
+QUIET: Final = 0.3
+"""Seconds without a byte after which a pipe that outlived its server counts as somebody else's."""
+
+MERCY: Final = 1.5
+"""Seconds between a signal and the end by force. Hosts wait 2 s before they end us that way."""
+
+RECORDS_WITHIN: Final = 1.0
+"""Seconds that the record may take to be complete once all else has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnded:
+    """A pump has moved its last byte."""
+
+    way: Way
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEnded:
+    """The real server has ended, with this status."""
+
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """We were told to stop, by this signal."""
+
+    signal: int
+
+
+News: TypeAlias = Held | Cancelled | StreamEnded | ChildEnded | Told
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The session in the inbox. There is none when the inbox cannot be used: all passes then."""
+
+    inbox: Inbox
+    name: str
+    holds: Holds
+
+
+class Tap:
+    """The pumps of one run and what happens between them."""
+
+    def __init__(  # noqa: PLR0913 - the parts of a tap, each with its own module
+        self,
+        *,
+        child: Child,
+        source: int,
+        sinks: dict[Way, Sink],
+        gate: Gate,
+        recorder: Recorder,
+        news: SimpleQueue[News],
+        session: Session | None,
+    ) -> None:
+        """Put the parts together. `source` is where the client writes."""
+        self._child = child
+        self._recorder = recorder
+        self._gate = gate
+        self._session = session
+        self._news = news
+        self._sinks = sinks
+        self._pumps = {
+            way: Pump(
+                way, descriptor, sinks[way], gate=gate, listener=recorder, ended=self._stream_ended
+            )
+            for way, descriptor in (
+                (Way.IN, source),
+                (Way.OUT, child.stdout),
+                (Way.ERR, child.stderr),
+            )
+        }
+        self._status: int | None = None
+        self._kill_at: float | None = None
+        self._killed = False
+        self._told_holds: tuple[str, ...] = gate.patterns
+        self._next_look_at_holds = 0.0
+
+    def run(self) -> int:
+        """Work until the real server has ended. Returns its exit status."""
+        before = {number: signal.signal(number, self._told) for number in _heeded()}
+        self._recorder.start()
+        for pump in self._pumps.values():
+            pump.start()
+        self._child.watch(lambda status: self._news.put(ChildEnded(status)))
+        while not self._over():
+            self._take_in(self._wait())
+            self._look()
+        self._finish()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        return self._status or 0
+
+    def _stream_ended(self, way: Way) -> None:
+        self._news.put(StreamEnded(way))
+
+    def _told(self, number: int, _frame: FrameType | None) -> None:
+        self._news.put(Told(number))
+
+    # -- the loop -------------------------------------------------------------------------------
+
+    def _wait(self) -> News | None:
+        soon = self._status is not None or (self._session and len(self._session.holds))
+        try:
+            return self._news.get(timeout=NAP if soon else LONG_NAP)
+        except Empty:
+            return None
+
+    def _take_in(self, news: News | None) -> None:
+        match news:
+            case Held():
+                self._hold(news)
+            case Cancelled():
+                if self._session is not None:
+                    self._session.holds.cancelled(news)
+            case StreamEnded(way):
+                self._side_ended(way)
+            case ChildEnded(status):
+                self._status = status
+            case Told(number):
+                self._child.pass_on(number)
+                self._kill_at = self._kill_at or time.monotonic() + MERCY
+            case None:
+                pass
+
+    def _hold(self, held: Held) -> None:
+        if self._session is None:  # nobody could let it go
+            self._sinks[held.way].insert(held.line)
+        else:
+            self._session.holds.take(held, time.monotonic(), stamp(time.time()))
+
+    def _side_ended(self, way: Way) -> None:
+        """Pass the end of a stream on, after what was held of it."""
+        if self._session is not None:
+            self._session.holds.side_ended(way, stamp(time.time()))
+        self._sinks[way].close()
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if self._out_of_mercy(now) and not self._killed:
+            self._killed = True
+            self._child.kill()
+        if self._session is None:
+            return
+        if len(self._session.holds):
+            self._session.holds.look(now, stamp(time.time()))
+        if now >= self._next_look_at_holds:
+            self._next_look_at_holds = now + LONG_NAP
+            self._look_at_holds(self._session)
+
+    def _look_at_holds(self, session: Session) -> None:
+        """Hold what a person wants held now; tell them what is no longer held (`next`)."""
+        try:
+            wanted = tuple(session.inbox.holds(session.name))
+            if wanted != self._told_holds:
+                self._gate.hold(parse_all(wanted))
+            elif self._gate.patterns != wanted:
+                session.inbox.hold(session.name, self._gate.patterns)
+        except (InboxError, PatternError) as error:
+            self._recorder.put(Way.NOTE, b"", by="tap", note=str(error))
+        self._told_holds = tuple(self._gate.patterns)
+
+    # -- the end --------------------------------------------------------------------------------
+
+    def _over(self) -> bool:
+        """Say whether the server has ended and nothing that it said is still on its way."""
+        if self._status is None:
+            return False
+        return not any(self._still_says_something(way) for way in (Way.OUT, Way.ERR))
+
+    def _still_says_something(self, way: Way) -> bool:
+        """Tell a pipe with something in it from one that a grandchild merely holds open."""
+        pump = self._pumps[way]
+        if not pump.running:
+            return False
+        now = time.monotonic()
+        if self._out_of_mercy(now):
+            return False  # told to stop, and whoever should read does not
+        return bool(pump.sink.waiting_since) or now - pump.last_read < QUIET
+
+    def _out_of_mercy(self, now: float) -> bool:
+        return self._kill_at is not None and now >= self._kill_at
+
+    def _finish(self) -> None:
+        while (news := self._next_news()) is not None:  # what ended while we looked
+            self._take_in(news)
+        for way in (Way.OUT, Way.ERR, Way.IN):
+            self._side_ended(way)
+        self._recorder.close(RECORDS_WITHIN)
+        if self._session is not None:
+            try:
+                self._session.inbox.end(self._session.name)
+            except InboxError as error:
+                self._recorder.trouble = str(error)
+
+    def _next_news(self) -> News | None:
+        try:
+            return self._news.get_nowait()
+        except Empty:
+            return None
+
+
+def _heeded() -> list[signal.Signals]:
+    """List the signals that are passed on; a hangup stays ignored where it was (`nohup`)."""
+    return [
+        number
+        for number in ending_signals()
+        if not (number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN)
+    ]

@@ -1,0 +1,154 @@
+"""A running `humanmcp tap` with a test in the client's place, and another one at the inbox."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final, Self
+
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.exchange import State
+from tests.serving import bare_environment
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from humanmcp.inbox.contract import Item, Key, Reply
+    from humanmcp.protocol.transcript import Frame, Way
+
+SERVERS: Final = Path(__file__).parent / "servers"
+COMMAND: Final = (sys.executable, "-m", "humanmcp", "tap", "--quiet")
+
+
+def server(name: str, *arguments: str) -> tuple[str, ...]:
+    """Return the command of one of the servers beside this file."""
+    return (sys.executable, str(SERVERS / f"{name}.py"), *arguments)
+
+
+def python(code: str) -> tuple[str, ...]:
+    """Return the command of a server of a few lines."""
+    return (sys.executable, "-c", code)
+
+
+class Tapped:
+    """One tap around one server. `home` is the inbox folder."""
+
+    def __init__(self, home: Path, command: tuple[str, ...], *flags: str) -> None:
+        """Start it."""
+        self.home = home
+        self._lines: SimpleQueue[bytes] = SimpleQueue()
+        self.process = subprocess.Popen(
+            [*COMMAND, "--home", str(home), *flags, *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=bare_environment(home.parent),
+            cwd=home.parent,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        """Use it as a context: it is gone afterwards, whatever happened."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Kill it if it still lives, and close every pipe."""
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+
+    # -- the client's side ----------------------------------------------------------------------
+
+    def say(self, line: bytes) -> None:
+        """Write bytes to the server, through the tap."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+
+    def hear(self) -> bytes:
+        """Return the next line that reaches the client, with its end."""
+        try:
+            return self._lines.get(timeout=PATIENCE)
+        except Empty:
+            raise AssertionError("no line reached the client") from None
+
+    def hears_nothing_yet(self) -> bool:
+        """Say whether nothing has reached the client that was not heard."""
+        return self._lines.empty()
+
+    def close(self) -> tuple[int, bytes, bytes]:
+        """Close the client's end. Returns the status, what still came, and what stderr has."""
+        assert self.process.stdin is not None
+        assert self.process.stderr is not None
+        self.process.stdin.close()
+        return self.ended()
+
+    def ended(self) -> tuple[int, bytes, bytes]:
+        """Wait for its end. Returns the status, what still came, and what stderr has."""
+        assert self.process.stderr is not None
+        errors = self.process.stderr.read()
+        status = self.process.wait(timeout=PATIENCE)
+        self._reader.join()
+        rest = b""
+        while not self._lines.empty():
+            rest += self._lines.get()
+        return status, rest, errors
+
+    # -- the person's side ----------------------------------------------------------------------
+
+    @property
+    def inbox(self) -> FolderInbox:
+        """The inbox, as any desk opens it."""
+        return FolderInbox(self.home)
+
+    @property
+    def session(self) -> str:
+        """The name of its session, also of one that nobody is shown yet."""
+        found = until(lambda: sorted(self.home.glob("sessions/*/session.json")), "a session")
+        return found[0].parent.name
+
+    def frames(self) -> list[Frame]:
+        """Return what is recorded so far."""
+        return list(self.inbox.frames(self.session))
+
+    def recorded(self, way: Way) -> list[bytes]:
+        """Return the lines of one way."""
+        return [frame.raw for frame in self.frames() if frame.way is way]
+
+    def held(self, count: int = 1) -> list[Item]:
+        """Wait until so many messages are held, and return them."""
+        inbox = self.inbox
+        return until(
+            lambda: found if len(found := list(inbox.items(self.session))) >= count else None,
+            f"{count} held messages",
+        )
+
+    def send(self, key: Key, reply: Reply) -> None:
+        """Decide about a held message as a desk does."""
+        self.inbox.send(key, reply)
+
+    def settled(self, key: Key) -> Item:
+        """Wait until a held message is held no more."""
+        inbox = self.inbox
+        return until(
+            lambda: item if (item := inbox.item(key)).state is not State.PENDING else None,
+            f"{key} settled",
+        )

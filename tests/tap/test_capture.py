@@ -1,0 +1,269 @@
+"""What passes through a tap is untouched, in order, complete, and recorded (rows C1 to C10)."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from humanmcp.inbox.contract import Life, Seat
+from humanmcp.protocol.transcript import Way
+from tests.person import Person
+from tests.tap.tapped import COMMAND, Tapped, python, server
+from tests.waiting import PATIENCE, until
+
+SEED: Final = Path(__file__).parents[1] / "export" / "seed" / "demo-app.log"
+ENTRY: Final = re.compile(
+    rb"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\] (IN|OUT): (\{.*\})$", re.MULTILINE
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return an inbox folder that does not exist yet."""
+    return tmp_path / "home"
+
+
+def entries(log: bytes) -> list[tuple[bytes, bytes]]:
+    """Return the direction and the JSON of each line of a log."""
+    return ENTRY.findall(log)
+
+
+def test_the_seeds_session_is_logged_byte_for_byte(home: Path, tmp_path: Path) -> None:
+    """C1, C2: the article's arguments before a server's command; its log has the seed's JSON."""
+    seed = entries(SEED.read_bytes())
+    logs = tmp_path / "logs"
+    with Tapped(home, server("scripted", str(SEED)), "--log-dir", str(logs)) as tapped:
+        heard = b""
+        for way, text in seed:
+            if way == b"IN":
+                tapped.say(text + b"\n")
+            else:
+                heard += tapped.hear()
+        status, rest, errors = tapped.close()
+    assert (status, rest, errors) == (0, b"", b"")
+    assert heard == b"".join(text + b"\n" for way, text in seed if way == b"OUT")
+    (log,) = logs.iterdir()
+    assert len(log.read_bytes().splitlines()) == 9
+    assert sorted(entries(log.read_bytes())) == sorted(seed)
+    for wanted in (b"IN", b"OUT"):  # in order, each way
+        assert [e for e in entries(log.read_bytes()) if e[0] == wanted] == [
+            e for e in seed if e[0] == wanted
+        ]
+
+
+def test_stderr_is_recorded_and_goes_to_stderr(home: Path, tmp_path: Path) -> None:
+    """C3: an ERR line; never on stdout."""
+    code = "import sys; sys.stderr.write('careful\\n'); sys.stdin.read()"
+    with Tapped(home, python(code), "--log-dir", str(tmp_path / "logs")) as tapped:
+        status, rest, errors = tapped.close()
+        assert tapped.recorded(Way.ERR) == [b"careful"]
+    assert (status, rest, errors) == (0, b"", b"careful\n")
+    (log,) = (tmp_path / "logs").iterdir()
+    assert re.fullmatch(rb"\[.*\] ERR: careful\n", log.read_bytes())
+
+
+@pytest.mark.parametrize("size", [70_000, 1 << 20, 16 << 20], ids=["70 KB", "1 MiB", "16 MiB"])
+def test_a_long_line_passes_whole_and_so_does_the_next_one(home: Path, size: int) -> None:
+    """C5, T1, T2: no 64 KiB limit in either direction, whole in the record as well."""
+    long = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"x" * size + b'"}}\n'
+    short = b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n'
+    with Tapped(home, server("echo")) as tapped:
+        tapped.say(long)
+        assert tapped.hear() == long
+        tapped.say(short)
+        assert tapped.hear() == short
+        assert tapped.close()[0] == 0
+        for way in (Way.IN, Way.OUT):
+            assert tapped.recorded(way) == [long[:-1], short[:-1]]
+
+
+def test_a_long_line_passes_a_closed_gate(home: Path) -> None:
+    """C5: also while every line is looked at before it goes on."""
+    long = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"x" * (4 << 20) + b'"}}\n'
+    with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
+        tapped.say(long)
+        assert tapped.hear() == long
+        assert tapped.close()[0] == 0
+
+
+def test_the_status_is_the_servers_also_while_the_client_stays(home: Path) -> None:
+    """C6: exits 3 within 2 s, with stdin open."""
+    with Tapped(home, python("raise SystemExit(3)")) as tapped:
+        assert tapped.process.wait(timeout=2) == 3
+
+
+def test_the_end_of_a_long_output_is_not_lost(home: Path) -> None:
+    """T5: a thousand lines and an exit; all arrive, with the status."""
+    code = "print('\\n'.join(str(n) for n in range(1000))); raise SystemExit(7)"
+    with Tapped(home, python(code)) as tapped:
+        status, rest, _errors = tapped.ended()
+        assert tapped.recorded(Way.OUT) == [str(n).encode() for n in range(1000)]
+    assert status == 7
+    assert rest == b"".join(b"%d\n" % n for n in range(1000))
+
+
+def test_the_last_line_needs_no_line_feed_and_the_end_is_passed_on(home: Path) -> None:
+    """T4: the server sees the unfinished line and the end of its input; so does the client."""
+    with Tapped(home, python("import sys; sys.stdout.write(sys.stdin.read())")) as tapped:
+        tapped.say(b"no end")
+        status, rest, _errors = tapped.close()
+        assert [frame.note for frame in tapped.frames()] == ["no line feed at its end"] * 2
+    assert (status, rest) == (0, b"no end")
+
+
+def test_every_byte_passes_as_it_was(home: Path) -> None:
+    """T19: carriage returns, blank lines, bytes that are no UTF-8, a batch, prose."""
+    odd = b'{"a":1}\r\n\n  \n\xff\xfe\x00\n[{"jsonrpc":"2.0"}]\nhello\n\xe2\x80\xa8{}\n'
+    with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
+        tapped.say(odd)
+        status, rest, _errors = tapped.close()
+        assert b"".join(raw + b"\n" for raw in tapped.recorded(Way.IN)) == odd
+    assert (status, rest) == (0, odd)
+
+
+def test_the_client_sees_the_end_when_the_server_closes_its_output(home: Path) -> None:
+    """The server lives on and still hears what is said."""
+    code = (
+        "import os, sys; os.write(1, b'{}\\n'); os.close(1); sys.exit(len(sys.stdin.buffer.read()))"
+    )
+    with Tapped(home, python(code)) as tapped:
+        assert tapped.hear() == b"{}\n"
+        until(lambda: not tapped._reader.is_alive(), "the end of the server's output")
+        tapped.say(b"four")
+        assert tapped.close()[0] == 4
+
+
+def test_a_server_that_nobody_hears_is_told_so(home: Path) -> None:
+    """The client closes its end of the server's output: the server's next write fails, as ever."""
+    code = """
+import os
+try:
+    while True:
+        os.write(1, b"{}\\n")
+except BrokenPipeError:
+    os._exit(5)
+"""
+    command = [*COMMAND, "--home", str(home), *python(code)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"{}\n"
+        process.stdout.close()
+        assert process.wait(timeout=PATIENCE) == 5
+
+
+def test_two_runs_in_one_second_have_two_logs(home: Path, tmp_path: Path) -> None:
+    """C10, T7: the name of a log is its own, also within a second."""
+    logs = tmp_path / "logs"
+    for _ in range(3):
+        with Tapped(home, python("pass"), "--log-dir", str(logs)) as tapped:
+            tapped.close()
+    assert len(list(logs.iterdir())) == 3
+    assert len(list((home / "sessions").iterdir())) == 3
+
+
+def test_a_tap_around_humanmcp_itself_logs_the_weather_session(home: Path, tmp_path: Path) -> None:
+    """C7: H2 to H8, answered by a script in the person's place, in the seed's format."""
+    inner, logs = tmp_path / "inner", tmp_path / "logs"
+    serve = (sys.executable, "-m", "humanmcp", "serve", "--home", str(inner), "--by-hand")
+    client = '"capabilities":{},"clientInfo":{"name":"test","version":"1"}'
+    params = f'"params":{{"protocolVersion":"2024-11-05",{client}}}'
+    asked = [
+        f'{{"jsonrpc":"2.0","id":1,"method":"initialize",{params}}}',
+        '{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}',
+    ]
+    for number, location in ((3, "東京"), (4, "大阪"), (5, "北海道")):
+        call = f'"params":{{"name":"get-japan-forecast","arguments":{{"location":"{location}"}}}}'
+        asked.append(f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call",{call}}}')
+    answers = []
+    with Tapped(home, serve, "--log-dir", str(logs)) as tapped, Person(inner):
+        for line in asked:
+            tapped.say(line.encode() + b"\n")
+            answers.append(json.loads(tapped.hear()))
+        assert tapped.close()[0] == 0
+    assert answers[2]["result"]["content"] == [{"type": "text", "text": "sunny"}]
+    assert answers[3]["error"]["message"] == "遠い。自分で調べて"
+    (log,) = logs.iterdir()
+    found = entries(log.read_bytes())
+    assert [text.decode() for way, text in found if way == b"IN"] == asked
+    assert [json.loads(text) for way, text in found if way == b"OUT"] == answers
+
+
+def test_a_tapped_session_stands_in_the_inbox_beside_the_others(home: Path) -> None:
+    """Every desk shows it: seat, client, revision, title, and closed when it is over."""
+    seed = entries(SEED.read_bytes())
+    with Tapped(home, server("scripted", str(SEED)), "--title", "the demo") as tapped:
+        for way, text in seed:
+            if way == b"IN":
+                tapped.say(text + b"\n")
+            else:
+                tapped.hear()
+        inbox = tapped.inbox
+        facts = until(lambda: next(iter(inbox.sessions()), None), "a visible session")
+        assert (facts.seat, facts.life, facts.title) == (Seat.TAP, Life.OPEN, "the demo")
+        facts = until(
+            lambda: one if (one := inbox.sessions()[0]).revision else None, "its revision"
+        )
+        assert (facts.client, facts.client_version) == ("claude-ai", "0.1.0")
+        assert facts.revision == "2024-11-05"
+        until(lambda: inbox.known(facts.name).tools, "the server's tools")
+        assert set(inbox.known(facts.name).tools or {}) == {"calc_add", "exec_shell_command"}
+        assert tapped.close()[0] == 0
+        assert inbox.sessions()[0].life is Life.CLOSED
+
+
+def test_a_probe_is_no_session(home: Path) -> None:
+    """A process that only ever hears server/discover is not shown."""
+    with Tapped(home, server("echo")) as tapped:
+        tapped.say(b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}\n')
+        tapped.hear()
+        assert tapped.close()[0] == 0
+        assert list(tapped.inbox.sessions()) == []
+
+
+def test_what_cannot_be_recorded_passes_all_the_same(home: Path) -> None:
+    """An inbox that cannot be used is said once; the client and the server do not notice."""
+    home.mkdir(mode=0o700)
+    (home / "sessions").write_text("no folder")
+    with Tapped(home, server("echo", "4"), "--hold", "in") as tapped:
+        tapped.say(b"{}\n")
+        assert tapped.hear() == b"{}\n"
+        status, _rest, errors = tapped.close()
+    assert status == 4
+    assert b"nothing is recorded" in errors
+
+
+def test_a_command_that_is_not_there_is_said(home: Path) -> None:
+    """As a shell says it: status 127, one line, no traceback."""
+    with Tapped(home, ("no-such-command-anywhere",)) as tapped:
+        status, rest, errors = tapped.ended()
+    assert (status, rest) == (127, b"")
+    assert errors.count(b"\n") == 1
+    assert b"no-such-command-anywhere" in errors
+
+
+def test_no_command_is_a_usage_error() -> None:
+    """The message says how to write it."""
+    ran = subprocess.run(
+        [*COMMAND, "--"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert b"humanmcp tap -- COMMAND" in ran.stderr
+
+
+@pytest.mark.parametrize("dashes", [(), ("--",)])
+def test_the_servers_own_flags_reach_the_server(home: Path, dashes: tuple[str, ...]) -> None:
+    """With `--` before the command or without: everything after it belongs to the server."""
+    code = "import sys, json; print(json.dumps(sys.argv[1:]))"
+    with Tapped(home, (*dashes, *python(code), "--quiet", "--", "--home", "x")) as tapped:
+        _status, rest, _errors = tapped.ended()
+    assert json.loads(rest) == ["--quiet", "--", "--home", "x"]
