@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import threading
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.atomic import LARGEST, fdatasync, keeping, open_private
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _log = logging.getLogger(__name__)
+_APART: Final = 65536
+"""Bytes between two places that a reader remembers: read in a fraction of a millisecond."""
 _SEQ: Final = re.compile(rb'\{"seq":([0-9]{1,18})[,}]')
 
 
@@ -97,14 +100,15 @@ class TranscriptWriter:
 
 
 class TranscriptReader:
-    """Reads a transcript, and remembers where it stopped: the next look starts there."""
+    """Reads a transcript, and remembers places in it: no look starts at the beginning again."""
 
-    __slots__ = ("_path", "_stopped")
+    __slots__ = ("_lock", "_marks", "_path")
 
     def __init__(self, path: Path) -> None:
         """Read the transcript at `path`, which may not exist yet."""
         self._path = path
-        self._stopped = (0, 0)  # the last frame that was read, and the offset after it
+        self._lock = threading.Lock()
+        self._marks = [(0, 0)]  # the highest number before an offset, and the offset; growing
 
     def frames(self, after: int) -> Iterator[Frame]:
         """Yield the frames whose `seq` is greater than `after`, as far as they are written."""
@@ -114,19 +118,33 @@ class TranscriptReader:
             _log.warning("%s: cannot be read: %s", self._path, error)
             return
         with os.fdopen(descriptor, "rb") as stream:
-            seq, offset = self._stopped
-            if after < seq or os.fstat(descriptor).st_size < offset:
-                offset = 0
+            highest, offset = self._mark_before(after, os.fstat(descriptor).st_size)
             stream.seek(offset)
             while (line := stream.readline(LARGEST)).endswith(b"\n"):
                 offset += len(line)
                 found = _SEQ.match(line)
-                if found is not None and int(found[1]) <= after:
-                    continue
-                frame = self._read(line)
-                if frame is not None and frame.seq > after:
-                    yield frame
-                    self._stopped = (frame.seq, offset)
+                seq = int(found[1]) if found is not None else 0
+                if found is None or seq > after:
+                    frame = self._read(line)
+                    if frame is not None and frame.seq > after:
+                        seq = frame.seq
+                        yield frame
+                highest = max(highest, seq)
+                self._mark(highest, offset)
+
+    def _mark_before(self, after: int, size: int) -> tuple[int, int]:
+        """Return the last place that has no greater number before it."""
+        with self._lock:
+            if self._marks[-1][1] > size:  # another file has this name now
+                self._marks = [(0, 0)]
+            return self._marks[max(0, bisect_right(self._marks, (after, size)) - 1)]
+
+    def _mark(self, highest: int, offset: int) -> None:
+        if offset - self._marks[-1][1] < _APART:
+            return
+        with self._lock:
+            if offset - self._marks[-1][1] >= _APART and highest >= self._marks[-1][0]:
+                self._marks.append((highest, offset))
 
     def _read(self, line: bytes) -> Frame | None:
         try:

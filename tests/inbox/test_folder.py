@@ -11,13 +11,14 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from humanmcp.inbox import layout
+from humanmcp.inbox import layout, transcripts
 from humanmcp.inbox.contract import (
     Answer,
     Draft,
@@ -31,12 +32,12 @@ from humanmcp.inbox.contract import (
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.paths import UnsafeFolderError
 from humanmcp.protocol.exchange import State
+from humanmcp.protocol.verdict import Form
 from tests.inbox.contract import AT, HINT, InboxContract, frame_of, item_of
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from humanmcp.inbox.contract import Inbox
 
@@ -419,6 +420,52 @@ def test_a_torn_last_line_of_a_transcript_is_passed_over(
         stream.write(b'{"seq":3,"at":"x","way":"in","raw":"{}"}\n')
     assert [frame.seq for frame in desk.frames(key.session)] == [1, 3]
     assert [frame.seq for frame in desk.frames(key.session, 1)] == [3]
+
+
+def test_reading_on_in_a_long_transcript_does_not_start_at_the_beginning(
+    stub: FolderInbox, desk: FolderInbox, key: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Design 9: a history of 100,000 messages; also when pages stand at different places."""
+    seqs = list(range(1, 4001))
+    for seq in seqs:
+        stub.record(key.session, frame_of(seq, b"x" * 100))
+    assert [frame.seq for frame in desk.frames(key.session)] == seqs
+    looked: list[bytes] = []
+    pattern = transcripts._SEQ
+
+    class Counting:
+        """Counts the lines that are looked at."""
+
+        def match(self, line: bytes) -> object:
+            """Look at one."""
+            looked.append(line)
+            return pattern.match(line)
+
+    monkeypatch.setattr(transcripts, "_SEQ", Counting())
+    for after in (3990, 2000, 4000, 3000):
+        looked.clear()
+        assert [frame.seq for frame in desk.frames(key.session, after)] == seqs[after:]
+        assert len(looked) < 4000 - after + 1000
+    stub.record(key.session, frame_of(4001))
+    assert [frame.seq for frame in desk.frames(key.session, 4000)] == [4001]
+
+
+@POSIX
+def test_the_line_of_shell_in_the_manual_answers(
+    store: FolderStore, stub: FolderInbox, desk: FolderInbox
+) -> None:
+    """docs/reference/folder.md: a person needs no program of ours to send a reply."""
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "folder.md").read_text("utf-8")
+    script = page.split("```sh\n")[1].split("```")[0]
+    session = stub.begin(SessionFacts("", AT))
+    for number in (1, 2, 3):
+        stub.deliver(item_of(session, number))
+    lines = script.splitlines()
+    lines[0] = f"cd {store.home}/sessions/{session}"
+    for code in (0, 1):  # the second one comes too late
+        assert subprocess.run(["sh", "-ec", "\n".join(lines)], check=False).returncode == code
+    assert stub.take(session) == [(Key(session, 3), Reply("sunny", Form.TEXT))]
+    assert desk.item(Key(session, 3)).reply == Reply("sunny", Form.TEXT)
 
 
 # -- file systems and clocks of all sorts -----------------------------------------------------
