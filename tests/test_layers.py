@@ -46,7 +46,7 @@ CELLAR: Final = {
 CELLAR_KEYS: Final = {
     "protocol": ("__init__",),
     "inbox": ("__init__", "paths"),
-    "stub": ("__init__", "locales", "paths", "settings"),
+    "stub": ("__init__", "descriptors", "locales", "paths", "settings"),
 }
 """What these rooms may use of the cellar; every other room may use all of it."""
 

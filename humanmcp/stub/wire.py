@@ -17,14 +17,14 @@ client did not want to read.
 from __future__ import annotations
 
 import os
-import select
 import signal
-import sys
 import threading
 import time
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+from humanmcp import descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +44,6 @@ _READ_SIZE: Final = 256 * 1024
 _WRITE_SIZE: Final = 64 * 1024
 _FIRST: Final = 1024
 _PATIENCE: Final = 1.0  # seconds between two looks at a loop that is far behind
-_FIRST_PRIVATE: Final = 3  # 0, 1 and 2 are everybody's
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +152,7 @@ class Wire:
 
         From then on descriptor 0 reads nothing and descriptor 1 is stderr.
         """
-        source, sink = _private(0, os.O_RDONLY), _private(1, os.O_WRONLY)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        os.dup2(nothing, 0)
-        try:
-            os.dup2(2, 1)
-        except OSError:  # the host started us without a stderr
-            os.dup2(nothing, 1)
-        if nothing >= _FIRST_PRIVATE:
-            os.close(nothing)
+        source, sink = descriptors.claim()
         return cls(source, sink, longest=longest)
 
     # -- the loop's side ----------------------------------------------------------------------
@@ -260,7 +251,7 @@ class Wire:
             try:
                 return os.read(self._source, _READ_SIZE)
             except BlockingIOError:  # the host made its pipe non-blocking, and we share it
-                _wait_until_ready(self._source, for_reading=True)
+                descriptors.wait_until_ready(self._source, for_reading=True)
             except OSError:  # a terminal that went away, a reset socket: there is no more
                 return b""
 
@@ -279,7 +270,7 @@ class Wire:
             try:
                 written = os.write(self._sink, rest[:_WRITE_SIZE])
             except BlockingIOError:
-                _wait_until_ready(self._sink, for_reading=False)
+                descriptors.wait_until_ready(self._sink, for_reading=False)
                 continue
             except OSError:  # EPIPE, as a rule; whatever it is, this client gets no more lines
                 self._broken = True
@@ -288,40 +279,6 @@ class Wire:
             self._written_bytes += written
             rest = rest[written:]
         self._writing_since = None
-
-
-def _private(descriptor: int, mode: int) -> int:
-    """Duplicate a standard descriptor to one that no child inherits and nobody else knows."""
-    if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
-        import msvcrt  # noqa: PLC0415 - exists there only
-
-        private = os.dup(descriptor)
-        msvcrt.setmode(private, os.O_BINARY)
-        return private
-    import fcntl  # noqa: PLC0415 - Windows has none
-
-    try:
-        return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE)
-    except OSError:  # closed from the start: then there is nothing to read, or nobody to hear us
-        nothing = os.open(os.devnull, mode)
-        try:
-            return fcntl.fcntl(nothing, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE)
-        finally:
-            os.close(nothing)
-
-
-def _ends_a_server() -> list[signal.Signals]:
-    names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
-    return [getattr(signal, name) for name in names if hasattr(signal, name)]
-
-
-def _wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | None = None) -> bool:
-    """Wait until a descriptor can go on, or has an error to tell. Says whether it can."""
-    if not hasattr(select, "poll"):  # pragma: no cover - Windows has no non-blocking pipes
-        return True
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN if for_reading else select.POLLOUT)
-    return bool(poll.poll(None if seconds is None else seconds * 1000))
 
 
 class Stop:
@@ -339,7 +296,7 @@ class Stop:
         """Begin to listen. Only the main thread may."""
         self._wake = wake
         self._before: dict[int, _Reaction] = {}
-        for number in _ends_a_server():
+        for number in descriptors.ending_signals():
             if number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN:
                 continue
             self._before[number] = signal.signal(number, _leave_it_to_the_pipe)
@@ -413,7 +370,7 @@ class Stderr:
         try:
             # Not O_NONBLOCK: it would change the terminal or pipe for everybody who shares it. A
             # pipe that is ready takes PIPE_BUF bytes (4,096, at least 512) without waiting.
-            if not _wait_until_ready(self._descriptor, for_reading=False, seconds=0):
+            if not descriptors.wait_until_ready(self._descriptor, for_reading=False, seconds=0):
                 return False
             written = os.write(self._descriptor, line)
         except (OSError, ValueError):  # full, closed, or -1
