@@ -1,8 +1,8 @@
-"""Write the pages of docs/reference that are made from the code: `make docs`.
+"""Write what the manual has from the code: two pages of docs/reference, and what others quote.
 
-A command, a flag, a setting or a conversation that is not on its page does not exist for a user;
-so the pages come from the same tables as the program, and tests/test_docs.py fails when one of
-them is stale.
+A command, a flag or a setting that is not on its page does not exist for a user; so the pages come
+from the same tables as the program. A page quotes a conversation in a block after the comment
+`quote: FILE`. `make docs` writes all of it anew; tests/test_docs.py fails when something is stale.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 import importlib
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parent.parent
 CONVERSATIONS: Final = ROOT / "tests" / "conversations"
+QUOTE: Final = re.compile(
+    r"(^<!-- quote: (\S+) -->\n```[^\n]*\n)(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+"""A block that quotes a file: (all before the block, the file, the block)."""
 NOTICE: Final = "<!-- Made from the code by `make docs`: edit that instead. -->"
 
 
@@ -32,7 +37,7 @@ def pages() -> Mapping[Path, str]:
     return {
         folder / "commands.md": _page(_commands()),
         folder / "settings.md": _page(_settings()),
-        folder / "conversations.md": _page(_conversations()),
+        **dict(_quoting()),
     }
 
 
@@ -117,28 +122,26 @@ def _default(value: Any) -> str:  # noqa: ANN401 - a setting is text, a number o
 # -- conversations ----------------------------------------------------------------------------
 
 
-def _conversations() -> Iterator[str]:
-    yield "# Conversations"
-    yield ""
-    yield "What is said on the wire, line by line. The tests play each of these files against the"
-    yield "session alone and against a running `humanmcp serve`, byte for byte."
-    yield ""
-    yield "| line | means |"
-    yield "| --- | --- |"
-    yield "| `> ` | a line from the client |"
-    yield "| `@ ` | what the person does; lines that start with two spaces belong to it |"
-    yield "| `< ` | a line to the client |"
-    yield "| `! ` | the [problems](problems.md) that the person is shown |"
-    yield "| `# ` | an explanation |"
-    for file in sorted(CONVERSATIONS.glob("*.txt")):
-        text = file.read_text(encoding="utf-8").rstrip("\n")
-        yield ""
-        yield f"## {text.partition(chr(10))[0].removeprefix('# ').rstrip('.')}"
-        yield ""
-        yield f"<!-- quote: {file.relative_to(ROOT).as_posix()} -->"
-        yield "```text"
-        yield text
-        yield "```"
+def _quoting() -> Iterator[tuple[Path, str]]:
+    """Bring the conversations that pages quote up to date: a block that is none becomes whole."""
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        if QUOTE.search(text):
+            yield page, QUOTE.sub(_quoted, text)
+
+
+def _quoted(found: re.Match[str]) -> str:
+    opening, name, block = found.groups()
+    whole = (ROOT / name).read_text(encoding="utf-8")
+    return f"{opening}{block if is_part(block, whole) else whole}```"
+
+
+def is_part(block: str, whole: str) -> bool:
+    """Say whether a block is a run of whole lines of a file."""
+    return f"\n{block}" in f"\n{whole}"
+
+
+# -- text -------------------------------------------------------------------------------------
 
 
 def _sentence(text: str) -> str:
