@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.desk.login import write_private
 from humanmcp.inbox.lock import is_held
-from humanmcp.paths import home_folder, make_private
+from humanmcp.paths import UnsafeFolderError, home_folder, make_private
+from humanmcp.terminal import complain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -202,3 +203,17 @@ def _wait_for(folder: Path) -> DeskFacts:
     if facts is None:
         raise NoDeskError(folder / LOG_NAME)
     return facts
+
+
+def main(home: str) -> int:
+    """Be `python -m humanmcp.desk.launch HOME`, which `humanmcp serve --open` starts."""
+    try:
+        complain(find_or_start(home, open_browser=True))
+    except (OSError, UnsafeFolderError) as error:
+        complain(f"humanmcp: {error}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             return CANNOT_START
         _announce(stderr, stub, language)
         if arguments.open:
-            _open_desk(home, stderr)
+            _open_desk(home)
         return stub.run()
 
 
@@ -110,16 +111,19 @@ def _announce(stderr: Stderr, stub: Stub, language: str) -> None:
         stderr.say(files.note + "\n")
 
 
-def _open_desk(home: Path, stderr: Stderr) -> None:
-    """Find or start the page; a page that cannot be started does not keep the server from work."""
-    from humanmcp.desk.launch import find_or_start  # noqa: PLC0415 - heavy, and seldom wanted
+def _open_desk(home: Path) -> None:
+    """Let the page be found or started, and opened, while the server already works.
 
-    try:
-        address = find_or_start(home, open_browser=True)
-    except OSError as error:
-        stderr.say(f"humanmcp: {error}\n")
-    else:
-        stderr.say(f"{address}\n")
+    In a process of its own: the desk is a neighbour, its start may take seconds, and some hosts
+    wait 1.5 s for the first answer. What it has to say goes to stderr.
+    """
+    import subprocess  # noqa: PLC0415 - seldom wanted, and a part of every start otherwise
+
+    subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
+        [sys.executable, "-m", "humanmcp.desk.launch", str(home)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
 
 
 def _log_to(file: Path) -> None:
