@@ -139,7 +139,8 @@ def _icon(count: int) -> str:
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64">'
         '<rect width="64" height="64" rx="15" fill="#1f2937"/>'
         '<path d="M24 14c-7 0-7 3-7 9 0 5-1 8-6 9 5 1 6 4 6 9 0 6 0 9 7 9'
-        'M40 14c7 0 7 3 7 9 0 5 1 8 6 9-5 1-6 4-6 9 0 6 0 9-7 9" fill="none" stroke="#f9fafb" stroke-width="4.5" '
+        'M40 14c7 0 7 3 7 9 0 5 1 8 6 9-5 1-6 4-6 9 0 6 0 9-7 9" '
+        'fill="none" stroke="#f9fafb" stroke-width="4.5" '
         'stroke-linecap="round"/><circle cx="32" cy="32" r="5" fill="#f9fafb"/>'
         f"{badge}</svg>"
     )

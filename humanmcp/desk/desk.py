@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastapi import Request
-
-from humanmcp.desk.board import Board
-from humanmcp.desk.guard import Address
-from humanmcp.desk.live import Live
-from humanmcp.desk.login import Door
-from humanmcp.desk.prepared import Shelf
-
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fastapi import Request
+
+    from humanmcp.desk.board import Board
+    from humanmcp.desk.guard import Address
+    from humanmcp.desk.live import Live
+    from humanmcp.desk.login import Door
+    from humanmcp.desk.prepared import Shelf
     from humanmcp.inbox.contract import Inbox
 
 

@@ -124,7 +124,9 @@ def form_of(item: Item, known: Known, tool: str) -> AnswerForm | None:
     """Return the form of an answer, None when there is nothing to fill in."""
     if item.method == "tools/call":
         schema = _output_schema(known, tool)
-        return None if schema is None else AnswerForm("/result/structuredContent", schema, True)
+        return (
+            None if schema is None else AnswerForm("/result/structuredContent", schema, mirror=True)
+        )
     found = _BY_METHOD.get(item.method)
     return None if found is None else AnswerForm("/result", found)
 

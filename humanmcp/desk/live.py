@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 PING_EVERY: Final = 15.0
-"""Seconds between comments that keep the connection open: a reader takes 45 s of silence for death."""
+"""Seconds between comments that keep the connection open; 45 s of silence count as a dead line."""
 
 SEND_WITHIN: Final = 10.0
 """Seconds that a reader may leave its end unread; then it is dropped and may come back."""
@@ -115,7 +115,7 @@ class EventStream(Response):
         self._visit = visit
         self._after = live.board.version if after < 0 else after
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Write until the reader goes, the visit ends, or the desk does."""
         await send(
             {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}

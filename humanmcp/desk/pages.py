@@ -168,12 +168,12 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         "card": explain(item.method, item.revision, language),
         "steps": picture.draw(history.conversation(desk.board, key.session), key.number),
         "answers": saved,
-        "island": api.script_json(_island(desk, item, draft, start, language)),
+        "island": api.script_json(_island(desk, item, draft, start)),
         **_standing(desk, item, language),
     }
 
 
-def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -> dict[str, Any]:
+def _island(desk: Desk, item: Item, draft: Draft, start: Draft) -> dict[str, Any]:
     """Gather what the composer's script starts from."""
     name = view.params_of(item.line).get("name")
     tool = name if isinstance(name, str) else ""
@@ -297,7 +297,7 @@ async def prefer(request: Request) -> Response:
 
 
 def _is_ours(path: str) -> bool:
-    """Say whether a path leads to this desk: `//evil` and `/\\evil` lead elsewhere."""
+    r"""Say whether a path leads to this desk: `//evil` and `/\evil` lead elsewhere."""
     return path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
 
 

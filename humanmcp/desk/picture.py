@@ -25,7 +25,7 @@ _LONGEST: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """One message of the picture, at its height. `tail` and `head` are where the arrow begins and ends."""
+    """One message of the picture, at its height; the arrow goes from `tail` to `head`."""
 
     y: int
     tail: int

@@ -1,4 +1,4 @@
-"""How the page speaks: which language, how a problem is worded, and the sentences for its scripts."""
+"""How the page speaks: which language, how a problem is worded, what its scripts say."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ export function openEditor(place, area, onChange, onMove) {
       const label = area.getAttribute("aria-label");
       editor.become(new CodeEditor(place, { text: area.value, label, onChange, onMove }));
       area.hidden = true;
+      place.classList.add("coded");
     }).catch(() => {}); // the text area does the same work
   }
   return editor;
