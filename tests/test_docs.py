@@ -271,7 +271,9 @@ def test_every_conversation_is_quoted_in_the_manual() -> None:
     assert files - quoted == set()
 
 
-FORBIDDEN: Final = re.compile(r"(?<![\w.])/(?:work|root)/|registry\.npmjs|pypi\.org|pythonhosted")
+FORBIDDEN: Final = re.compile(
+    r"(?<![\w.])/(?:work/(?:main|shared)|root)\b|registry\.npmjs|pypi\.org|pythonhosted"
+)
 
 
 def test_nothing_names_the_machine_it_was_written_on() -> None:
