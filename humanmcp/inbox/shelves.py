@@ -30,8 +30,8 @@ _log = logging.getLogger(__name__)
 _Value = TypeVar("_Value")
 
 _ITEMS: Final = 4096
-_LONGEST_REMEMBERED: Final = 65536
-"""Characters of a request: longer ones are read again each time, they would fill the memory."""
+_LONGEST_REMEMBERED: Final = 8192
+"""Bytes of an exchange: longer ones are read again each time, they would fill the memory."""
 
 
 class Remembered:
@@ -135,7 +135,7 @@ class ItemShelf:
         if known is not None and known[:2] == (state, files):
             return known[2]
         item = _read_item(key, state, path, files)
-        if item is not None and len(item.line) <= _LONGEST_REMEMBERED:
+        if item is not None and sum(file.size for file in files.values()) <= _LONGEST_REMEMBERED:
             self._remember(key, state, files, item)
         return item
 
