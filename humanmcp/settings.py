@@ -97,7 +97,7 @@ def _read(file: str) -> Mapping[str, Any]:
     try:
         with open(file, "rb") as stream:  # noqa: PTH123 - a plain path string is at hand
             return tomllib.load(stream)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except tomllib.TOMLDecodeError as error:
         raise SettingError("home", str(error), file) from error

@@ -1,0 +1,406 @@
+"""`humanmcp config HOST`: print, write, remove."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.setup import config
+from humanmcp.setup.hosts import HOSTS, Format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TRAILING_COMMA = """{
+  "mcpServers": {
+    "demo-app": {
+      "command": "C:/mcptest/.venv/Scripts/mcp.exe",
+      "args": [
+        "run",
+        "C:/mcptest/server.py"
+      ]
+    },
+  }
+}
+"""
+"""Seed 002's first configuration: the comma on line 9, the bracket on line 10."""
+
+
+class Ran(NamedTuple):
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Ran]:
+    """Run `humanmcp config` in a home and a project of its own."""
+    for name in list(os.environ):
+        if name.startswith("HUMANMCP_") or name in ("LANG", "LC_ALL", "APPDATA"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    def command(*words: str) -> Ran:
+        capsys.readouterr()
+        status = main(["config", *words])
+        out, err = capsys.readouterr()
+        return Ran(status, out, err)
+
+    return command
+
+
+def write(path: Path, text: str) -> Path:
+    """Write a file, byte for byte."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+    return path
+
+
+def backups(path: Path) -> list[Path]:
+    """List the backups of a file."""
+    return sorted(path.parent.glob(path.name + ".humanmcp-*.bak"))
+
+
+def decoded(text: str, form: Format) -> Any:  # noqa: ANN401 - any decoded value
+    """Read a configuration."""
+    return tomllib.loads(text) if form is Format.TOML else json.loads(text)
+
+
+# -- printing ---------------------------------------------------------------------------------
+
+
+def test_the_snippet_alone_goes_to_stdout(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """It can be piped; where it goes and how the host waits is said on stderr."""
+    ran = run("claude-desktop")
+    (made,) = json.loads(ran.out)["mcpServers"].values()
+    assert Path(made["command"]).is_absolute()
+    assert made["args"][-1] == "serve"
+    assert "claude_desktop_config.json" in ran.err
+    assert "4 minutes" in ran.err
+
+
+def test_the_printed_command_starts_the_server(run: Callable[..., Ran]) -> None:
+    """H25: absolute, so a host without a PATH and with any working folder finds it."""
+    made = json.loads(run("cursor").out)["mcpServers"]["humanmcp"]
+    assert os.access(made["command"], os.X_OK)
+
+
+def test_settings_become_arguments_with_absolute_paths(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hosts strip the environment and start servers anywhere."""
+    write(tmp_path / "book.toml", "")
+    monkeypatch.setenv("HUMANMCP_HOME", "inbox")
+    monkeypatch.setenv("LANG", "ja_JP.UTF-8")
+    ran = run("vscode", "--files", "texts", "--book", "book.toml", "--title", "天気", "--by-hand")
+    args = json.loads(ran.out)["servers"]["humanmcp"]["args"]
+    given = dict(zip(args[1:-1:2], args[2:-1:2], strict=True))
+    assert given == {
+        "--home": str(tmp_path / "inbox"),
+        "--files": str(tmp_path / "texts"),
+        "--book": str(tmp_path / "book.toml"),
+        "--title": "天気",
+        "--lang": "ja",
+    }
+    assert args[-1] == "--by-hand"
+
+
+def test_a_book_that_is_not_there_is_named(run: Callable[..., Ran]) -> None:
+    """Before the host starts a server that cannot start."""
+    ran = run("vscode", "--book", "nowhere.toml")
+    assert ran.status == 1
+    assert "nowhere.toml" in ran.err
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+def test_every_host_is_printed_in_words_and_for_machines(
+    run: Callable[..., Ran],
+    host: Any,  # noqa: ANN401 - a host
+) -> None:
+    """The same snippet both ways."""
+    shown, made = run(host.name), json.loads(run(host.name, "--json").out)
+    assert shown.status == 0
+    assert made["snippet"] == shown.out
+    assert made["host"] == host.name
+    if host.format is not Format.YAML:
+        assert decoded(shown.out, host.format)
+
+
+def test_an_unknown_host_lists_the_known_ones(
+    run: Callable[..., Ran], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The usage error of the command line."""
+    with pytest.raises(SystemExit) as ended:
+        run("emacs")
+    assert ended.value.code == 2
+    assert "claude-desktop" in capsys.readouterr().err
+
+
+# -- writing ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "host", [host for host in HOSTS if host.format is not Format.YAML], ids=lambda host: host.name
+)
+def test_writing_makes_the_file_and_removing_unmakes_it(
+    run: Callable[..., Ran],
+    host: Any,  # noqa: ANN401 - a host
+) -> None:
+    """A file that was not there is not there afterwards; in between it says what was printed."""
+    path = Path(json.loads(run(host.name, "--json").out)["path"])
+    assert not path.exists()
+    snippet = run(host.name).out
+    assert run(host.name, "--write").status == 0
+    assert decoded(path.read_text("utf-8"), host.format) == decoded(snippet, host.format)
+    if os.name != "nt":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert run(host.name, "--remove").status == 0
+    assert not path.exists()
+
+
+def test_other_servers_the_order_and_the_indentation_stay(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """Only our lines are new; the old file is kept byte for byte beside it."""
+    old = '{\n    "theme": "dark",\n    "mcpServers": {\n        "b": {"command": "x"}\n    }\n}\n'
+    path = write(tmp_path / ".cursor" / "mcp.json", old)
+    path.chmod(0o640)
+    ran = run("cursor", "--write")
+    new = path.read_text("utf-8")
+    assert [line for line in old.splitlines() if line not in new] == []
+    assert list(json.loads(new)) == ["theme", "mcpServers"]
+    assert '        "humanmcp": {' in new
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    (kept,) = backups(path)
+    assert kept.read_text("utf-8") == old
+    assert str(kept) in ran.err
+
+
+def test_writing_twice_changes_nothing(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """No second backup either."""
+    path = write(tmp_path / ".cursor" / "mcp.json", "{}")
+    run("cursor", "--write")
+    once = path.read_bytes()
+    ran = run("cursor", "--write")
+    assert ran.status == 0
+    assert path.read_bytes() == once
+    assert len(backups(path)) == 1
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        "{}",
+        '{"a": 1}',
+        '{\r\n\t"mcpServers": {\r\n\t\t"b": {}\r\n\t}\r\n}',
+        '\ufeff{\n  "mcpServers": {}\n}\n',
+        "",
+        "  \n",
+    ],
+)
+def test_removing_undoes_writing_byte_for_byte(
+    run: Callable[..., Ran], tmp_path: Path, old: str
+) -> None:
+    """Whatever the file was like before."""
+    path = write(tmp_path / ".cursor" / "mcp.json", old)
+    assert run("cursor", "--write").status == 0
+    assert path.read_bytes() != old.encode()
+    assert run("cursor", "--remove").status == 0
+    assert not path.exists() if not old else path.read_bytes() == old.encode()
+
+
+def test_removing_keeps_what_was_changed_since(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """An entry that was added after ours stays."""
+    path = write(tmp_path / ".cursor" / "mcp.json", '{"mcpServers": {}}')
+    run("cursor", "--write")
+    value = json.loads(path.read_text("utf-8"))
+    value["mcpServers"]["later"] = {"command": "x"}
+    write(path, json.dumps(value, indent=2))
+    run("cursor", "--remove")
+    assert json.loads(path.read_text("utf-8")) == {"mcpServers": {"later": {"command": "x"}}}
+
+
+def test_an_older_entry_of_ours_is_replaced(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """With the settings that are given now; what is printed says that it differs."""
+    path = write(
+        tmp_path / ".cursor" / "mcp.json",
+        '{"mcpServers": {"humanmcp": {"command": "uvx", "args": ["humanmcp"]}}}',
+    )
+    assert "different" in run("cursor").err
+    run("cursor", "--write", "--lang", "ja")
+    args = json.loads(path.read_text("utf-8"))["mcpServers"]["humanmcp"]["args"]
+    assert args[-2:] == ["--lang", "ja"]
+    assert "このとおりの項目" in run("cursor", "--lang", "ja").err
+
+
+@pytest.mark.parametrize("theirs", ['{"url": "https://x.example"}', '{"command": "npx"}'])
+def test_an_entry_of_somebody_else_is_never_replaced(
+    run: Callable[..., Ran], tmp_path: Path, theirs: str
+) -> None:
+    """W10: the name is taken; another one works."""
+    old = f'{{"mcpServers": {{"humanmcp": {theirs}}}}}'
+    path = write(tmp_path / ".cursor" / "mcp.json", old)
+    ran = run("cursor", "--write")
+    assert ran.status == 1
+    assert "--name" in ran.err
+    assert path.read_text("utf-8") == old
+    assert run("cursor", "--write", "--name", "human").status == 0
+
+
+def test_remote_entries_are_pointed_out(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """W10: a `url` only entry is not started by the host, and there is nothing to answer."""
+    write(tmp_path / ".cursor" / "mcp.json", '{"mcpServers": {"github": {"url": "https://x"}}}')
+    assert "github is a remote entry" in run("cursor").err
+
+
+def test_the_seed_s_trailing_comma_is_named_with_its_line(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """C9: line 10, after "demo-app"; the file stays, the snippet is there to paste."""
+    path = write(tmp_path / "config.json", TRAILING_COMMA)
+    for words in ((), ("--write",), ("--remove",)):
+        ran = run("claude-desktop", "--path", str(path), *words)
+        assert ran.status == 1
+        assert "line 10" in ran.err
+        assert 'comma after "demo-app" (line 9, column 6)' in ran.err
+    assert "mcpServers" in run("claude-desktop", "--path", str(path), "--write").out
+    assert path.read_text("utf-8") == TRAILING_COMMA
+    assert backups(path) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{\n  // note\n  "a": 1\n}', "line 2, column 3: a comment"),
+        ('{"a": [1,]}', "line 1"),
+        ('{"a": 1', "line 1"),
+        ("[]", "object"),
+        ('{"mcpServers": []}', '"mcpServers"'),
+        ("hello", "line 1, column 1"),
+        ("\xff", "not JSON"),
+    ],
+)
+def test_a_file_that_is_not_understood_is_left_alone(
+    run: Callable[..., Ran], tmp_path: Path, text: str, words: str
+) -> None:
+    """Named line, column and cause; not a byte is changed."""
+    path = write(tmp_path / ".cursor" / "mcp.json", text)
+    ran = run("cursor", "--write")
+    assert ran.status == 1
+    assert words in ran.err
+    assert path.read_bytes() == text.encode()
+    assert backups(path) == []
+
+
+def test_comments_are_kept_where_the_host_allows_them(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """VS Code, Zed and some others read JSON with comments: not one is lost."""
+    old = '{\n  // servers\n  "servers": {\n    "a": {"command": "x"}, // mine\n  },\n}\n'
+    path = write(tmp_path / ".vscode" / "mcp.json", old)
+    assert run("vscode", "--write").status == 0
+    new = path.read_text("utf-8")
+    assert "  // servers\n" in new
+    assert '"a": {"command": "x"}, // mine\n' in new
+    assert run("vscode", "--remove").status == 0
+    assert path.read_text("utf-8") == old
+
+
+def test_a_link_is_followed_and_stays_a_link(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """Settings that are kept in another place stay kept there."""
+    real = write(tmp_path / "dotfiles" / "mcp.json", "{}")
+    link = tmp_path / ".cursor" / "mcp.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    assert run("cursor", "--write").status == 0
+    assert link.is_symlink()
+    assert "humanmcp" in real.read_text("utf-8")
+
+
+def test_a_file_that_cannot_be_written_stays_whole(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk in the middle: the old text, no scrap, a sentence."""
+    path = write(tmp_path / ".cursor" / "mcp.json", "{}")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    ran = run("cursor", "--write")
+    assert ran.status == 1
+    assert "No space left" in ran.err
+    assert path.read_text("utf-8") == "{}"
+    assert [one.name for one in path.parent.iterdir() if not one.name.endswith(".bak")] == [
+        "mcp.json"
+    ]
+
+
+def test_a_table_written_in_another_way_is_left_alone(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """TOML can say the same in ways that cannot be edited by lines: then nothing is."""
+    text = 'mcp_servers = { humanmcp = { command = "uvx", args = ["humanmcp"] } }\n'
+    path = write(tmp_path / ".codex" / "config.toml", text)
+    ran = run("codex", "--write")
+    assert ran.status == 1
+    assert path.read_text("utf-8") == text
+
+
+def test_yaml_is_printed_and_never_changed(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """The snippet and a link; --write says so."""
+    assert "goose://extension?" in run("goose").err
+    for act in ("--write", "--remove"):
+        assert run("goose", act).status == 1
+    assert not (tmp_path / ".config" / "goose").exists()
+
+
+def test_removing_what_is_not_there_is_no_mistake(run: Callable[..., Ran]) -> None:
+    """Nothing is made, and it says so."""
+    ran = run("cursor", "--remove")
+    assert ran.status == 0
+    assert "Nothing to remove" in ran.err
+
+
+def test_json_tells_what_was_done(run: Callable[..., Ran], tmp_path: Path) -> None:
+    """For the programs that install programs."""
+    write(tmp_path / ".cursor" / "mcp.json", "{}")
+    done = json.loads(run("cursor", "--write", "--json").out)
+    assert done["changed"] is True
+    assert Path(done["backup"]).exists()
+    again = json.loads(run("cursor", "--write", "--json").out)
+    assert (again["changed"], again["backup"]) == (False, None)
+
+
+def test_without_the_console_script_python_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`python -m humanmcp` with the whole path of this Python."""
+    python = write(tmp_path / "bin" / "python", "")
+    monkeypatch.setattr("sys.executable", str(python))
+    made = config.command_for({}, [])
+    assert (made.command, made.args) == (str(python), ("-m", "humanmcp", "serve"))
+
+
+def test_out_of_uv_s_cache_uvx_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What stands in the cache is gone when it is cleaned; `uvx` finds it again."""
+    uvx = write(tmp_path / "tools" / "uvx", "")
+    uvx.chmod(0o755)
+    monkeypatch.setenv("PATH", str(uvx.parent))
+    python = tmp_path / "cache" / "uv" / "archive-v0" / "abc" / "bin" / "python"
+    monkeypatch.setattr("sys.executable", str(python))
+    made = config.command_for({"lang": "ja"}, ["--auto"])
+    assert (made.command, made.args) == (str(uvx), ("humanmcp", "serve", "--lang", "ja", "--auto"))

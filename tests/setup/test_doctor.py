@@ -1,0 +1,317 @@
+"""`humanmcp doctor`: what is wrong with an installation, in plain words."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.inbox.lock import LifeLock
+from humanmcp.locales import LANGUAGES, say
+from humanmcp.settings import Settings
+from humanmcp.setup import checks, doctor, trial
+from humanmcp.setup.checks import Finding, Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+BANNER: Final = """
+import json, sys
+print("Hello!", flush=True)
+for line in sys.stdin:
+    answer = {"jsonrpc": "2.0", "id": json.loads(line)["id"], "result": {}}
+    print(json.dumps(answer), flush=True)
+"""
+"""A server that greets people on stdout, as many do."""
+
+
+def codes(found: Iterable[Finding]) -> dict[str, Level]:
+    """Return what was found, by code; each finding must have its sentence in every language."""
+    kept = list(found)
+    for finding in kept:
+        for language in LANGUAGES:
+            assert say("doctor", finding.code, language, **dict(finding.fillings))
+    return {finding.code: finding.level for finding in kept}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Make a private inbox folder."""
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def settings(home: Path, book: str = "", files: str = "") -> Settings:
+    """Make settings for a folder."""
+    return Settings(home=str(home), book=book, files=files)
+
+
+# -- one check each ---------------------------------------------------------------------------
+
+
+def test_an_old_python_is_a_problem() -> None:
+    """3.11 is the oldest that works."""
+    assert codes(checks.check_python((3, 10, 2)))["python old"] is Level.PROBLEM
+    assert codes(checks.check_python())["python"] is Level.OK
+
+
+def test_missing_parts_of_the_page_are_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server and the terminal work without them."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    assert codes(checks.check_python())["parts missing"] is Level.WARNING
+
+
+def test_a_private_folder_is_well(home: Path) -> None:
+    """0700, ours, writable; and nothing is left in it."""
+    assert codes(checks.check_home(settings(home))) == {"home": Level.OK}
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no mode bits")
+@pytest.mark.parametrize(
+    ("mode", "code", "level"),
+    [
+        (0o777, "home open", Level.PROBLEM),
+        (0o770, "home open", Level.PROBLEM),
+        (0o755, "home readable", Level.WARNING),
+    ],
+)
+def test_a_folder_that_others_may_enter_is_told(
+    home: Path, mode: int, code: str, level: Level
+) -> None:
+    """D3: with the chmod line that mends it."""
+    home.chmod(mode)
+    (finding,) = [one for one in checks.check_home(settings(home)) if one.code == code]
+    assert finding.level is level
+    assert "chmod 700" in say("doctor", code, "en", **dict(finding.fillings))
+
+
+def test_a_folder_that_is_something_else_is_a_problem(home: Path, tmp_path: Path) -> None:
+    """D2: a file, a link."""
+    file = tmp_path / "file"
+    file.touch()
+    link = tmp_path / "link"
+    link.symlink_to(home)
+    for one in (file, link):
+        assert codes(checks.check_home(settings(one)))["home no folder"] is Level.PROBLEM
+
+
+def test_a_folder_that_is_not_there_yet_is_well(tmp_path: Path) -> None:
+    """It is made when it is needed; looking makes nothing."""
+    wanted = tmp_path / "a" / "b"
+    assert codes(checks.check_home(settings(wanted))) == {"home new": Level.OK}
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody may write above it."""
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert "home impossible" in codes(checks.check_home(settings(tmp_path / "new")))
+
+
+def test_a_folder_that_cannot_be_written_is_a_problem(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk, a read-only one."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    assert codes(checks.check_home(settings(home)))["unwritable"] is Level.PROBLEM
+
+
+def test_little_space_is_a_problem(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session keeps every line."""
+    monkeypatch.setattr("humanmcp.setup.checks.LEAST_SPACE", 1 << 60)
+    assert codes(checks.check_disk(settings(home)))["disk full"] is Level.PROBLEM
+
+
+def test_a_network_drive_is_a_warning(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Failure 14: changes may be noticed late there."""
+    mounts = tmp_path / "mounts"
+    point = str(home).replace(" ", "\\040")
+    mounts.write_text(f"/dev/a / ext4 rw 0 0\nserver:/x {point} nfs4 rw 0 0\nodd\n", "utf-8")
+    assert checks.kind_of_disk(home, mounts) == "nfs4"
+    assert checks.kind_of_disk(home / "in", mounts) == "nfs4"
+    assert checks.kind_of_disk(tmp_path, mounts) == "ext4"
+    assert checks.kind_of_disk(home, tmp_path / "none") == ""
+    monkeypatch.setattr("humanmcp.setup.checks.kind_of_disk", lambda _: "nfs4")
+    assert codes(checks.check_disk(settings(home)))["disk remote"] is Level.WARNING
+
+
+@pytest.mark.parametrize(
+    ("instances", "watches", "code"),
+    [("128", "65536", "watching ok"), ("4", "65536", "watching"), ("128", "100", "watching")],
+)
+def test_few_watches_are_a_warning(tmp_path: Path, instances: str, watches: str, code: str) -> None:
+    """Failure 15: the page falls back to looking now and then."""
+    (tmp_path / "max_user_instances").write_text(instances + "\n")
+    (tmp_path / "max_user_watches").write_text(watches + "\n")
+    assert list(codes(checks.check_watching(tmp_path))) == [code]
+
+
+def test_without_inotify_there_is_nothing_to_say(tmp_path: Path) -> None:
+    """Other systems have no such limit."""
+    assert codes(checks.check_watching(tmp_path)) == {}
+
+
+def test_the_answer_book_is_read(home: Path, tmp_path: Path) -> None:
+    """A good one, a bad one, one that is not there, none at all."""
+    book = tmp_path / "book.toml"
+    wanted = settings(home, book=str(book))
+    assert codes(checks.check_book(wanted))["book missing"] is Level.PROBLEM
+    book.write_text('[server]\nname = "weather"\n', "utf-8")
+    assert codes(checks.check_book(wanted)) == {"book": Level.OK}
+    for bad in ("[server", "[nonsense]\n"):
+        book.write_text(bad, "utf-8")
+        assert codes(checks.check_book(wanted))["book bad"] is Level.PROBLEM
+    assert codes(checks.check_book(settings(home))) == {"book none": Level.OK}
+
+
+def test_the_folder_of_the_text_files_is_looked_at(home: Path, tmp_path: Path) -> None:
+    """Only where one is set."""
+    texts = tmp_path / "texts"
+    wanted = settings(home, files=str(texts))
+    assert codes(checks.check_files(settings(home))) == {}
+    assert codes(checks.check_files(wanted)) == {"files new": Level.OK}
+    texts.mkdir()
+    assert codes(checks.check_files(wanted)) == {"files": Level.OK}
+    texts.rmdir()
+    texts.touch()
+    assert codes(checks.check_files(wanted)) == {"files no folder": Level.PROBLEM}
+
+
+def test_the_lock_says_whether_the_page_runs(home: Path) -> None:
+    """Failure 20: never a process number, never a file that was left behind."""
+    assert codes(checks.check_desk(settings(home))) == {"desk none": Level.OK}
+    (home / "desk.json").write_text("{}")
+    assert codes(checks.check_desk(settings(home))) == {"desk stale": Level.OK}
+    lock = LifeLock.take(home / "desk.lock")
+    try:
+        assert codes(checks.check_desk(settings(home))) == {"desk": Level.OK}
+    finally:
+        lock.release()
+
+
+def test_hosts_that_start_humanmcp_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether what they start is there and has a whole path; a broken file is named, not fatal."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert codes(checks.check_hosts({}, "en")) == {"host none": Level.WARNING}
+    script = tmp_path / "bin" / "humanmcp"
+    script.parent.mkdir()
+    script.touch(mode=0o755)
+    entries: dict[str, Any] = {
+        "one": {"command": str(script)},
+        "two": {"command": "humanmcp"},
+        "three": {"command": str(tmp_path / "gone" / "humanmcp")},
+        "github": {"url": "https://x.example"},
+        "other": {"command": "npx", "args": ["x"]},
+    }
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": entries}))
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {},}')
+    assert codes(checks.check_hosts({}, "en")) == {
+        "host": Level.OK,
+        "host relative": Level.WARNING,
+        "host missing": Level.PROBLEM,
+        "host remote": Level.OK,
+        "host bad": Level.WARNING,
+    }
+    notes = [one.note for one in checks.check_hosts({}, "en") if one.note]
+    assert "line 1, column 18" in notes[0]
+
+
+def test_the_editor_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """VISUAL, EDITOR, what is installed, nothing."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("VISUAL", "EDITOR"):
+        monkeypatch.delenv(name, raising=False)
+    assert codes(doctor.check_editor()) == {"editor none": Level.WARNING}
+    (tmp_path / "nano").touch(mode=0o755)
+    assert codes(doctor.check_editor()) == {"editor default": Level.OK}
+    monkeypatch.setenv("EDITOR", "nano -w")
+    assert codes(doctor.check_editor()) == {"editor": Level.OK}
+    monkeypatch.setenv("VISUAL", "code --wait")
+    assert codes(doctor.check_editor()) == {"editor missing": Level.WARNING}
+
+
+# -- the trial --------------------------------------------------------------------------------
+
+
+def test_the_server_is_started_and_listened_to() -> None:
+    """It answers, writes messages only, and ends when its host closes the connection."""
+    seen = trial.run()
+    assert seen.first_answer is not None
+    assert seen.stray == []
+    assert seen.status == 0
+    assert len(seen.stderr.encode()) <= doctor.MOST_STDERR
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        ("import sys; sys.exit('broken installation')", "server silent"),
+        (BANNER, "stdout dirty"),
+    ],
+)
+def test_a_server_that_does_not_behave_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, code: str
+) -> None:
+    """T21: a banner on stdout, or no start at all; its own words are quoted."""
+    fake = tmp_path / "python"
+    fake.write_text(f"#!{sys.executable}\n{program}\n", "utf-8")
+    fake.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(fake))
+    found = list(doctor.check_server())
+    assert codes(found)[code] is Level.PROBLEM
+    text = str(dict(found[0].fillings))
+    assert "broken installation" in text or "Hello!" in text
+
+
+def test_a_python_that_is_not_there_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A moved virtual environment."""
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    assert codes(doctor.check_server()) == {"server silent": Level.PROBLEM}
+
+
+# -- the command ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_whole_check_ends_with_one_sentence(
+    home: Path, language: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a good folder nothing is a problem, whatever this machine is like."""
+    assert main(["doctor", "--home", str(home), "--lang", language]) == 0
+    out = capsys.readouterr().out
+    assert "✓" in out
+    assert "✗" not in out
+
+
+def test_a_problem_makes_the_exit_status_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For scripts, also as JSON."""
+    file = tmp_path / "file"
+    file.touch()
+    assert main(["doctor", "--home", str(file), "--json", "--lang", "en"]) == 1
+    made = json.loads(capsys.readouterr().out)
+    assert made["ok"] is False
+    assert {"code", "level", "message"} == set(made["findings"][0])
+    assert any(one["level"] == "problem" for one in made["findings"])
