@@ -74,6 +74,7 @@ class Holds:
         self._sinks = sinks
         self._release_after = release_after
         self._waiting: dict[int, _Waiting] = {}
+        self._delivered: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -85,12 +86,17 @@ class Holds:
         passing = Passing(_text(held.raw), held.way, held.revision, _asked(held))
         after = held.rule[1].after if held.rule else self._release_after or None
         due = None if after is None else now + after
-        self._waiting[held.number] = _Waiting(held, passing, due)
+        waiting = self._waiting[held.number] = _Waiting(held, passing, due)
+        if after == 0:  # nobody needs to see it wait: it stands in the transcript
+            self._come_due(waiting, at)
+            return
         try:
             self._inbox.deliver(self._item(held, passing, at))
         except InboxError as error:
             logger.error("a held message cannot be kept, so it goes on: %s", error)  # noqa: TRY400 - the sentence says it
             self._let_go(held, BY_TAP, at)
+        else:
+            self._delivered.add(held.number)
 
     def _item(self, held: Held, passing: Passing, at: str) -> Item:
         heard = held.heard
@@ -217,6 +223,9 @@ class Holds:
     def _close(
         self, number: int, state: State, answer: Answer | None = None, reason: str = ""
     ) -> None:
+        if number not in self._delivered:
+            return
+        self._delivered.discard(number)
         try:
             self._inbox.close(Key(self._session, number), state, answer, reason)
         except InboxError as error:

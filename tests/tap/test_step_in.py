@@ -1,0 +1,298 @@
+"""A person between a client and a server: hold, let go, edit, drop, answer instead."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.inbox.contract import Action, Purpose, Reply
+from humanmcp.protocol.exchange import State
+from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.verdict import Form
+from tests.tap.tapped import Tapped, server
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from humanmcp.inbox.contract import Item
+
+CALL: Final = (
+    b'{ "jsonrpc":"2.0", "id":7, "method":"tools/call",'
+    b' "params":{"name":"dice","arguments":{"sides":6.0}}}\r\n'
+)
+LIST: Final = b'{"jsonrpc":"2.0","id":8,"method":"tools/list"}\n'
+ANSWER: Final = '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"4"}]}}'
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return an inbox folder that does not exist yet."""
+    return tmp_path / "home"
+
+
+def notes(tapped: Tapped) -> list[tuple[Way, int, str, str]]:
+    """Return what is remarkable in the record: way, number, by, note."""
+    return [
+        (frame.way, frame.number, frame.by, frame.note)
+        for frame in tapped.frames()
+        if frame.note and frame.by != "check"
+    ]
+
+
+def hold_call(tapped: Tapped) -> Item:
+    """Send a call and something after it; return the held call once the other has passed."""
+    tapped.say(CALL + LIST)
+    assert tapped.hear() == LIST  # what is not held is not held up
+    (item,) = tapped.held()
+    return item
+
+
+def test_a_held_message_waits_in_the_inbox_and_holds_up_nothing_else(home: Path) -> None:
+    """The item says what it is, where it came from, and that it may be let go."""
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        item = hold_call(tapped)
+        assert (item.purpose, item.way, item.method, item.id) == (
+            Purpose.PASS,
+            Way.IN,
+            "tools/call",
+            "7",
+        )
+        assert item.line.encode() == CALL.removesuffix(b"\r\n")
+        assert tapped.hears_nothing_yet()
+
+
+def test_what_is_let_go_is_the_original_byte_for_byte(home: Path) -> None:
+    """An untouched text, also laid out over several lines, is not the person's: 6.0 stays 6.0."""
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        item = hold_call(tapped)
+        assert item.draft is not None
+        assert "\n" in item.draft.text
+        tapped.send(item.key, Reply(item.draft.text, by="desk"))
+        assert tapped.hear() == CALL
+        assert tapped.settled(item.key).state is State.ANSWERED
+        assert tapped.close()[0] == 0
+        assert notes(tapped) == [
+            (Way.IN, 1, "", "held"),
+            (Way.NOTE, 1, "desk", "let go"),
+        ]
+
+
+def test_an_edited_message_goes_on_and_is_marked(home: Path) -> None:
+    """The original is kept beside the change, so it can be had back."""
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        item = hold_call(tapped)
+        tapped.send(item.key, Reply(item.line.replace("6.0", "20"), by="desk"))
+        changed = tapped.hear()
+        assert json.loads(changed)["params"]["arguments"] == {"sides": 20}
+        settled = tapped.settled(item.key)
+        assert settled.line == item.line
+        assert settled.answer is not None
+        assert settled.answer.line.encode() == changed[:-1]
+        assert tapped.close()[0] == 0
+        assert notes(tapped) == [(Way.IN, 1, "", "held"), (Way.IN, 1, "desk", "changed")]
+
+
+def test_a_dropped_message_never_arrives(home: Path) -> None:
+    """The server hears what comes after it, and not it."""
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        item = hold_call(tapped)
+        tapped.send(item.key, Reply("", action=Action.DROP, by="desk"))
+        settled = tapped.settled(item.key)
+        assert (settled.state, settled.reason) == (State.CANCELLED, "dropped")
+        status, rest, _errors = tapped.close()
+        assert (status, rest) == (0, b"")
+        assert notes(tapped)[-1] == (Way.NOTE, 1, "desk", "dropped")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(ANSWER, action=Action.ANSWER, by="desk"),
+        Reply(ANSWER, by="desk"),
+        Reply('{"content":[{"type":"text","text":"4"}]}', Form.RESULT, by="desk"),
+        Reply("4", Form.TEXT, by="desk"),
+    ],
+    ids=["action", "a response", "a result", "text"],
+)
+def test_a_person_answers_instead_of_the_server(home: Path, reply: Reply) -> None:
+    """The answer reaches the client; the server never sees the request (it would send it back)."""
+    with Tapped(home, server("echo"), "--hold", "tool:dice") as tapped:
+        item = hold_call(tapped)
+        tapped.send(item.key, reply)
+        answer = json.loads(tapped.hear())
+        assert answer["id"] == 7
+        assert answer["result"]["content"] == [{"type": "text", "text": "4"}]
+        status, rest, _errors = tapped.close()
+        assert (status, rest) == (0, b"")
+        assert notes(tapped)[-1] == (Way.OUT, 1, "desk", "answered instead")
+
+
+def test_a_wrong_answer_comes_back_with_its_problems(home: Path) -> None:
+    """The check decides here as it does in the stub; the text is kept, the call still waits."""
+    wrong = ANSWER.replace('"id":7', '"id":99')
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        item = hold_call(tapped)
+        tapped.send(item.key, Reply(wrong, by="desk"))
+        inbox = tapped.inbox
+        back = until(
+            lambda: one if (one := inbox.item(item.key)).problems else None, "the problems"
+        )
+        assert back.state is State.PENDING
+        assert back.draft is not None
+        assert back.draft.text == wrong
+        tapped.send(item.key, Reply(wrong, anyway=True, by="desk"))
+        assert json.loads(tapped.hear())["id"] == 99
+        settled = tapped.settled(item.key)
+        assert settled.answer is not None
+        assert settled.answer.deliberate
+
+
+def test_an_edit_must_not_lose_the_id(home: Path) -> None:
+    """With another id the answer would belong to nothing: refused, unless it is meant."""
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        item = hold_call(tapped)
+        tapped.send(item.key, Reply(item.line.replace(": 7", ":7").replace('"id":7', '"id":8')))
+        inbox = tapped.inbox
+        back = until(
+            lambda: one if (one := inbox.item(item.key)).problems else None, "the problems"
+        )
+        assert [problem.code for problem in back.problems] == ["N33"]
+
+
+def test_an_answer_can_be_held_and_changed(home: Path) -> None:
+    """out:METHOD holds the server's answer; the item says which request it belongs to."""
+    request = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"dice"}}\n'
+    answer = b'{"jsonrpc":"2.0","id":0,"result":{"content":[{"type":"text","text":"1"}]}}\n'
+    script = home.parent / "script.log"
+    script.write_bytes(b"[t] IN: " + request + b"[t] OUT: " + answer)
+    with Tapped(home, server("scripted", str(script)), "--hold", "out:tool:dice") as tapped:
+        tapped.say(request)
+        (item,) = tapped.held()
+        assert (item.way, item.method, item.id) == (Way.OUT, "tools/call", "0")
+        assert item.asked.encode() == request[:-1]
+        tapped.send(item.key, Reply(item.line.replace('"1"', '"6"'), by="desk"))
+        assert json.loads(tapped.hear())["result"]["content"][0]["text"] == "6"
+        assert tapped.close()[0] == 0
+        assert notes(tapped)[-1] == (Way.OUT, 1, "desk", "changed")
+
+
+def test_next_holds_one_message_and_no_more(home: Path) -> None:
+    """And whoever looks sees that nothing is to be held any more."""
+    with Tapped(home, server("echo"), "--hold", "next") as tapped:
+        tapped.say(CALL + LIST)
+        assert tapped.hear() == LIST
+        (item,) = tapped.held()
+        inbox = tapped.inbox
+        until(lambda: not inbox.holds(item.key.session), "nothing more to hold")
+
+
+def test_a_person_says_while_it_runs_what_is_to_be_held(home: Path) -> None:
+    """What a desk writes is in force within a moment."""
+    with Tapped(home, server("echo")) as tapped:
+        tapped.say(LIST)
+        assert tapped.hear() == LIST
+        inbox, name = tapped.inbox, tapped.session
+        inbox.hold(name, ["tools/list"])
+
+        def is_held() -> bool:
+            tapped.say(LIST)
+            if not inbox.items(name):
+                return False
+            inbox.hold(name, [])
+            return True
+
+        until(is_held, "a held message")
+
+
+def test_all_go_after_a_time(home: Path) -> None:
+    """--release-after: nobody has to be there."""
+    with Tapped(home, server("echo"), "--hold", "in", "--release-after", "0.2") as tapped:
+        tapped.say(CALL)
+        assert tapped.hear() == CALL
+        assert tapped.close()[0] == 0
+        assert notes(tapped)[-1] == (Way.NOTE, 1, "tap", "let go")
+
+
+def test_a_cancelled_request_is_held_no_more(home: Path) -> None:
+    """The client gave up: the item says so, and the server never sees the request."""
+    cancel = (
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled",'
+        b'"params":{"requestId":7,"reason":"too slow"}}\n'
+    )
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        item = hold_call(tapped)
+        tapped.say(cancel)
+        assert tapped.hear() == cancel
+        settled = tapped.settled(item.key)
+        assert (settled.state, settled.reason) == (State.CANCELLED, "too slow")
+
+
+def test_nothing_held_keeps_the_end_back(home: Path) -> None:
+    """C6 and T3 with a person at it: the client leaves, the server hears of it at once."""
+    with Tapped(home, server("echo", "3"), "--hold", "in:tools/call") as tapped:
+        item = hold_call(tapped)
+        assert tapped.close()[0] == 3
+        assert tapped.inbox.item(item.key).state is State.ABANDONED
+
+
+def test_the_servers_last_words_are_let_go_when_it_ends(home: Path) -> None:
+    """T5: what is held of its output still reaches the client."""
+    last = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}\n'
+    script = home.parent / "script.log"
+    script.write_bytes(b"[t] OUT: " + last)
+    with Tapped(home, server("scripted", str(script)), "--hold", "out") as tapped:
+        tapped.held()
+        assert tapped.close()[1] == last
+
+
+BOOK: Final = """
+[[rules]]
+tool = "dice"
+where = { sides = 6 }
+text = "always four"
+times = 1
+
+[[rules]]
+tool = "dice"
+where = { sides = 2 }
+do = "forward"
+
+[[rules]]
+tool = "dice"
+do = "hold"
+"""
+
+
+def test_the_answer_book_answers_forwards_and_holds(home: Path) -> None:
+    """By rule, per tool and argument; what matches nothing is forwarded."""
+    book = home.parent / "book.toml"
+    book.write_text(BOOK, encoding="utf-8")
+
+    def call(number: int, sides: int) -> bytes:
+        params = f'{{"name":"dice","arguments":{{"sides":{sides}}}}}'
+        return (
+            f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{params}}}\n'.encode()
+        )
+
+    with Tapped(home, server("echo"), "--book", str(book)) as tapped:
+        tapped.say(call(1, 6))
+        answer = json.loads(tapped.hear())
+        assert answer["result"]["content"] == [{"type": "text", "text": "always four"}]
+        tapped.say(call(2, 2) + LIST)
+        assert (tapped.hear(), tapped.hear()) == (call(2, 2), LIST)
+        tapped.say(call(3, 6))  # the first rule answers once
+        (item,) = tapped.held()
+        assert item.id == "3"
+        assert tapped.close()[0] == 0
+        assert (Way.OUT, 1, "book: rule 1", "answered instead") in notes(tapped)
+
+
+def test_a_pattern_that_says_nothing_is_a_usage_error(home: Path) -> None:
+    """The message says what can be written; the server is not started."""
+    with Tapped(home, server("echo"), "--hold", "tool:") as tapped:
+        status, _rest, errors = tapped.ended()
+    assert status == 2
+    assert b"tool:NAME" in errors
