@@ -53,8 +53,19 @@ def explained(
         yield from _excerpt(problem, text, colour, shift)
     if problem.fix:
         yield ("    ", Painted("= ", "dim"), fix_in_words(problem.fix, text, language))
+    because = _why(problem, language)
+    if because:
+        yield ("    ", Painted(f"= {because}", "dim"))
     if problem.page:
         yield ("    ", Painted(f"= {problem.page}", "dim"))
+
+
+def _why(problem: Problem, language: str) -> str:
+    """Return what there is to learn from a problem, "" when nothing was written down."""
+    try:
+        return say("why", problem.code, language)
+    except UnknownSentenceError:
+        return ""
 
 
 def place_of(problem: Problem, language: str, *, name: str = "", shift: int = 0) -> str:

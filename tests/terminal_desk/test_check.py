@@ -65,7 +65,8 @@ def test_a_mistake_is_shown_with_its_place_a_caret_a_fix_and_the_page(check: Any
     )
     assert lines[at + 2].rstrip() == "    |" + " " * 30 + "^" * 14
     assert '"inputSchema" instead of "input_schema"' in lines[at + 3]
-    assert "specification/2025-11-25/server/tools" in lines[at + 4]
+    assert lines[at + 4].startswith("    = ")
+    assert "specification/2025-11-25/server/tools" in lines[at + 5]
     assert ran.status == 1
 
 
