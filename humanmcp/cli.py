@@ -32,6 +32,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "demo": "humanmcp.demo",
     "client": "humanmcp.host.commands.client",
     "tap": "humanmcp.tap.command",
+    "hold": "humanmcp.tap.holding",
+    "release": "humanmcp.tap.release",
     "export": "humanmcp.export.command",
 }
 """Every command and the module that is it. Their one-line help: `locales/`, room `command`."""

@@ -19,7 +19,8 @@ from humanmcp.protocol.correlate import Correlation
 from humanmcp.protocol.hints import hints
 from humanmcp.protocol.messages import Batch, Malformed, Message
 from humanmcp.protocol.problems import Level
-from humanmcp.protocol.transcript import HELD, Frame, Way
+from humanmcp.protocol.transcript import Frame, Way
+from humanmcp.protocol.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,6 +66,7 @@ class Listening:
         self._facts = facts
         self._remark = remark
         self._language = language
+        self._view = View(Way.IN)
         self._correlation = Correlation()
         self._unchecked: deque[_Unchecked] = deque(maxlen=MOST_UNCHECKED)
         self._told: object = None
@@ -72,9 +74,10 @@ class Listening:
     def write(self, frame: Frame) -> None:
         """Put a frame into the transcript, and hear what it says."""
         self._inbox.record(self._facts.name, frame)
-        if frame.way in (Way.IN, Way.OUT) and len(frame.raw) <= LONGEST_HEARD:
-            self._hear(frame)
-            self._describe()
+        for seen in self._view.feed(frame):
+            if len(seen.raw) <= LONGEST_HEARD:
+                self._hear(seen)
+                self._describe()
 
     def idle(self) -> bool:
         """Check one message that has passed. Says whether more are waiting."""
@@ -92,8 +95,8 @@ class Listening:
     # -- hearing --------------------------------------------------------------------------------
 
     def _hear(self, frame: Frame) -> None:
-        if frame.note == HELD or not frame.raw.strip():
-            return  # what becomes of it is heard when it goes on
+        if not frame.raw.strip():
+            return
         match messages.read(frame.raw):
             case Message() as message:
                 self._hear_message(frame, message)

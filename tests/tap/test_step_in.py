@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -12,7 +14,7 @@ from humanmcp.protocol.exchange import State
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 from tests.tap.tapped import Tapped, server
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -296,3 +298,48 @@ def test_a_pattern_that_says_nothing_is_a_usage_error(home: Path) -> None:
         status, _rest, errors = tapped.ended()
     assert status == 2
     assert b"tool:NAME" in errors
+
+
+def command(tapped: Tapped, *words: str) -> tuple[int, str]:
+    """Run a command of humanmcp against the same inbox. Returns its status and what it said."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "humanmcp", *words, "--home", str(tapped.home), "--lang", "en"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def test_everything_held_is_let_go_with_one_command(home: Path) -> None:
+    """`humanmcp release`: in the order in which it came."""
+    with Tapped(home, server("echo"), "--hold", "in") as tapped:
+        tapped.say(CALL + LIST)
+        tapped.held(2)
+        assert command(tapped, "release") == (0, "2 let go\n")
+        assert {tapped.hear(), tapped.hear()} == {CALL, LIST}
+        assert command(tapped, "release") == (1, "0 let go\n")
+
+
+def test_one_held_message_is_dropped_with_a_command(home: Path) -> None:
+    """`humanmcp release NUMBER --drop`; the other one stays held."""
+    with Tapped(home, server("echo"), "--hold", "in") as tapped:
+        tapped.say(CALL + LIST)
+        first, second = tapped.held(2)
+        assert command(tapped, "release", str(first.key.number), "--drop") == (0, "1 dropped\n")
+        assert tapped.settled(first.key).state is State.CANCELLED
+        assert tapped.inbox.item(second.key).state is State.PENDING
+
+
+def test_what_is_to_be_held_is_said_and_seen_with_a_command(home: Path) -> None:
+    """`humanmcp hold`: patterns that say nothing are refused."""
+    with Tapped(home, server("echo")) as tapped:
+        tapped.say(LIST)
+        tapped.hear()
+        until(lambda: list(tapped.inbox.sessions()), "a visible session")
+        status, said = command(tapped, "hold", "in:tools/call", "next")
+        assert status == 0
+        assert "holds: in:tools/call, next (0 waiting)" in said
+        assert "nothing" in command(tapped, "hold", "--nothing")[1]
+        assert command(tapped, "hold", "tool:")[0] == 1

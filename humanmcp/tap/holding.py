@@ -1,0 +1,47 @@
+"""`humanmcp hold`: say while a tap runs what it is to hold from now on, or see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp import paths
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import language_of, say
+from humanmcp.settings import add_flags
+from humanmcp.tap.patterns import PatternError, parse_all
+from humanmcp.tap.which import NoTapError, held, one_tap
+from humanmcp.terminal import complain
+from humanmcp.terminal import say as show
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.settings import Settings
+
+FAILED: Final = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of `hold`."""
+    add_flags(parser, "home", "lang")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help=say("hold", "patterns"))
+    parser.add_argument("--session", default="", metavar="NAME", help=say("hold", "session"))
+    parser.add_argument("--nothing", action="store_true", help=say("hold", "nothing"))
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Change or show what a tap is to hold. Returns the exit status."""
+    language = language_of(settings.lang)
+    inbox = FolderInbox(paths.home_folder(settings.home))
+    try:
+        parse_all(arguments.patterns)
+        name = one_tap(inbox, arguments.session)
+    except (PatternError, NoTapError) as error:
+        complain(f"humanmcp hold: {error}")
+        return FAILED
+    if arguments.patterns or arguments.nothing:
+        inbox.hold(name, () if arguments.nothing else arguments.patterns)
+    wanted = ", ".join(inbox.holds(name)) or say("hold", "none", language)
+    count = sum(1 for _ in held(inbox, (name,)))
+    show(say("hold", "state", language, session=name, patterns=wanted, count=count))
+    return 0

@@ -1,0 +1,70 @@
+"""`humanmcp release`: let held messages go as they came, all of them or some; or drop them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from humanmcp import paths
+from humanmcp.inbox.contract import Action, Reply, TakenError
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import language_of, say
+from humanmcp.moments import stamp
+from humanmcp.settings import add_flags
+from humanmcp.tap.which import NoTapError, held, one_tap, taps
+from humanmcp.terminal import complain
+from humanmcp.terminal import say as show
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from humanmcp.inbox.contract import Inbox, Item
+    from humanmcp.settings import Settings
+
+BY: Final = "terminal"
+NOTHING: Final = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of `release`."""
+    add_flags(parser, "home", "lang")
+    parser.add_argument(
+        "numbers", nargs="*", type=int, metavar="NUMBER", help=say("release", "numbers")
+    )
+    parser.add_argument("--session", default="", metavar="NAME", help=say("release", "session"))
+    parser.add_argument("--drop", action="store_true", help=say("release", "drop"))
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Let go, or drop, what is meant. Returns the exit status."""
+    language = language_of(settings.lang)
+    inbox = FolderInbox(paths.home_folder(settings.home))
+    try:
+        found = _meant(inbox, arguments.numbers, arguments.session)
+    except NoTapError as error:
+        complain(f"humanmcp release: {error}")
+        return NOTHING
+    done = sum(_settle(inbox, item, drop=arguments.drop) for item in found)
+    show(say("release", "dropped" if arguments.drop else "gone", language, count=done))
+    return 0 if done else NOTHING
+
+
+def _meant(inbox: Inbox, numbers: Sequence[int], session: str) -> list[Item]:
+    """Find what is meant: numbers are those of one tap, no number means everything."""
+    sessions = (one_tap(inbox, session),) if numbers else taps(inbox, session)
+    if not sessions:
+        raise NoTapError(session, taps(inbox))
+    found = held(inbox, sessions)
+    return [item for item in found if not numbers or item.key.number in numbers]
+
+
+def _settle(inbox: Inbox, item: Item, *, drop: bool) -> bool:
+    action = Action.DROP if drop else Action.PASS
+    reply = Reply(item.line, action=action, by=BY, at=stamp(time.time()))
+    try:
+        inbox.send(item.key, reply)
+    except TakenError as error:
+        complain(f"humanmcp release: {error}")
+        return False
+    return True

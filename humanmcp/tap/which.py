@@ -1,0 +1,57 @@
+"""Which taps and which held messages a command is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.inbox.contract import Life, Purpose, Seat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from humanmcp.inbox.contract import Inbox, Item
+
+
+class NoTapError(LookupError):
+    """No running tap is meant, or more than one."""
+
+    def __init__(self, wanted: str, names: Sequence[str]) -> None:
+        """Remember what was asked for, and which taps run."""
+        super().__init__(wanted, names)
+        self.wanted = wanted
+        self.names = tuple(names)
+
+    def __str__(self) -> str:
+        """Say what to do."""
+        if not self.names:
+            return "no tap is running; start one with `humanmcp tap -- COMMAND`"
+        return f"say which one with --session: {', '.join(self.names)}"
+
+
+def taps(inbox: Inbox, wanted: str = "") -> tuple[str, ...]:
+    """Return the names of the running taps whose name begins like this, newest first."""
+    return tuple(
+        facts.name
+        for facts in inbox.sessions()
+        if facts.seat is Seat.TAP and facts.life is Life.OPEN and facts.name.startswith(wanted)
+    )
+
+
+def one_tap(inbox: Inbox, wanted: str = "") -> str:
+    """Return the one tap that is meant.
+
+    Raises:
+        NoTapError: none is, or several are.
+    """
+    found = taps(inbox, wanted)
+    if len(found) != 1:
+        raise NoTapError(wanted, found or taps(inbox))
+    return found[0]
+
+
+def held(inbox: Inbox, sessions: Sequence[str]) -> Iterator[Item]:
+    """Yield what is held in these sessions, oldest first, session by session."""
+    for session in sessions:
+        for item in inbox.items(session):
+            if item.purpose is Purpose.PASS:
+                yield item
