@@ -142,6 +142,21 @@ def tool_text(exchange: Exchange, text: str, *, is_error: bool = False) -> JsonO
     return result
 
 
+MODEL: Final = "a person"
+"""What a person in the model's seat is called in `CreateMessageResult.model`."""
+
+PLAIN_TEXT: Final = frozenset({"tools/call", "sampling/createMessage"})
+"""The requests that plain text can answer: as what a tool says, and as what a model says."""
+
+
+def plain_result(exchange: Exchange, text: str, *, is_error: bool = False) -> JsonObject:
+    """Make the result that plain text stands for."""
+    if exchange.method != "sampling/createMessage":
+        return tool_text(exchange, text, is_error=is_error)
+    content = {"type": "text", "text": text}
+    return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "endTurn"}
+
+
 # -- which of the possible results it is -------------------------------------------------------
 
 

@@ -1,0 +1,146 @@
+"""The person at the host: a chat in the terminal, and the say in every tool call."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse
+from humanmcp.host.models import ModelError
+from humanmcp.host.runner import Call, Instead, Refuse, TurnLimitError
+from humanmcp.locales import say
+from humanmcp.terminal import Painted, complain
+from humanmcp.terminal import say as show
+
+if TYPE_CHECKING:
+    from humanmcp.host.conversation import Turn
+    from humanmcp.host.runner import Choice, Runner
+    from humanmcp.host.servers import Place, Servers
+    from humanmcp.host.typing_in import Typist
+
+ROOM: Final = "host"
+PROMPT: Final = "> "
+STARTED: Final = "MCP Client Started!"
+_LONGEST: Final = 2000
+
+
+class AtHost:
+    """Sees the loop in the terminal. Asks before each call, unless it may call all."""
+
+    def __init__(self, typist: Typist, language: str, *, call_all: bool = False) -> None:
+        """Ask through this typist."""
+        self.typist = typist
+        self.language = language
+        self.call_all = call_all
+        self._line = ""
+
+    def heard(self, piece: str) -> None:
+        """Show what the model says, line by line as it comes."""
+        *lines, self._line = (self._line + piece).split("\n")
+        for line in lines:
+            show(line)
+
+    def turn_ended(self, turn: Turn) -> None:  # noqa: ARG002 - Watcher
+        """Show the rest of the last line."""
+        if self._line:
+            show(self._line)
+        self._line = ""
+
+    def permit(self, use: ToolUse, place: Place) -> Choice:
+        """Ask: call it, answer in its place, or refuse. At the end of input it is refused."""
+        if self.call_all:
+            return Call()
+        with self.typist.turn():
+            given = json.dumps(use.input, ensure_ascii=False)
+            show(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
+            show("  ", given)
+            choice = (self.typist.ask(self._say("ask permission")) or "r").strip().lower()
+            if choice.startswith("c"):
+                return Call()
+            if choice.startswith("a"):
+                return Instead(self.typist.ask(self._say("ask instead")) or "")
+            return Refuse()
+
+    def calling(self, use: ToolUse, place: Place) -> None:
+        """Show the call as seed 001's host does."""
+        given = json.dumps(use.input, ensure_ascii=False)
+        show(Painted(f"[Calling tool {place.tool} with args {given}]", "cyan"))
+
+    def returned(self, use: ToolUse, result: ToolResult) -> None:  # noqa: ARG002 - Watcher
+        """Show what the model will read."""
+        text = result.text if len(result.text) <= _LONGEST else result.text[:_LONGEST] + " …"
+        complain(Painted(f"  -> {text}", "yellow" if result.is_error else "dim"))
+
+    def waiting(self, seconds: float) -> None:
+        """Say that the service has no room."""
+        complain(Painted(self._say("overloaded", seconds=f"{seconds:g}"), "yellow"))
+
+    def _say(self, code: str, **fillings: object) -> str:
+        return say(ROOM, code, self.language, **fillings)
+
+
+class Chat:
+    """The loop of the person: a line to the model, or a command with a slash."""
+
+    def __init__(self, runner: Runner, typist: Typist, language: str) -> None:
+        """Sit down."""
+        self.runner = runner
+        self.typist = typist
+        self.language = language
+
+    def run(self) -> None:
+        """Talk until `exit`, `/quit` or the end of input."""
+        show(STARTED)
+        self._servers(self.runner.servers)
+        while (typed := self.typist.ask(PROMPT)) is not None:
+            if typed.strip() in ("exit", "/quit", "/exit"):
+                return
+            if typed.strip():
+                self._do(typed.strip())
+            self.typist.let_others_finish()
+
+    def _do(self, typed: str) -> None:
+        match typed:
+            case "/tools":
+                for tool in self.runner.servers.offered():
+                    show("  ", Painted(tool.name, "bold"), f"  {tool.description}")
+            case "/servers":
+                self._servers(self.runner.servers)
+            case "/history":
+                self._history()
+            case _ if typed.startswith("/"):
+                show(say(ROOM, "help", self.language))
+            case _:
+                self._run(typed)
+
+    def _run(self, prompt: str) -> None:
+        try:
+            self.runner.run(prompt)
+        except (ModelError, TurnLimitError) as error:
+            show(Painted(str(error), "red"))
+        except KeyboardInterrupt:
+            show(Painted(say(ROOM, "interrupted", self.language), "yellow"))
+
+    def _servers(self, servers: Servers) -> None:
+        for server in servers.all:
+            if server.entry.url:
+                state = say(ROOM, "is remote", self.language, url=server.entry.url)
+            elif server.entry.disabled:
+                state = say(ROOM, "is disabled", self.language)
+            elif server.trouble:
+                state = server.trouble
+            else:
+                state = say(ROOM, "has tools", self.language, count=len(server.tools))
+            show("  ", Painted(server.name, "bold"), f"  {state}")
+
+    def _history(self) -> None:
+        for turn in self.runner.history:
+            for block in turn.blocks:
+                match block:
+                    case Text(text):
+                        who, said = turn.role.value, text
+                    case ToolUse(_, name, given):
+                        who, said = turn.role.value, f"{name} {json.dumps(given)}"
+                    case ToolResult(_, text, is_error):
+                        who, said = "tool_result", f"(error) {text}" if is_error else text
+                show(Painted(f"{who}: ", "dim" if turn.role is Role.SYSTEM else "bold"), said)

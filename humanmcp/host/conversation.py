@@ -1,0 +1,151 @@
+"""What a host and a model say to each other: turns, made of text, tool calls and their results.
+
+The written form is the one that LLM services use (`tool_use`, `tool_result`, `input_schema`); on
+the wire of MCP nothing of it appears.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Role(enum.Enum):
+    """Who speaks."""
+
+    SYSTEM = "system"
+    USER = "user"
+    """The person at the host; tool results are handed to the model in their name."""
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Something said."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """The model asks for a tool, by the name that it was offered under."""
+
+    id: str
+    name: str
+    input: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What became of one tool call, as the model reads it."""
+
+    id: str
+    text: str
+    is_error: bool = False
+
+
+Block: TypeAlias = Text | ToolUse | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of the conversation."""
+
+    role: Role
+    blocks: tuple[Block, ...]
+
+    @property
+    def text(self) -> str:
+        """What is said in it, without the calls."""
+        return "\n".join(block.text for block in self.blocks if isinstance(block, Text))
+
+    @property
+    def calls(self) -> tuple[ToolUse, ...]:
+        """The tools that are asked for in it."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolUse))
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool as the model sees it: `server__tool`."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+class TurnError(ValueError):
+    """Something written is no turn."""
+
+    def __init__(self, why: str) -> None:
+        """Remember why."""
+        super().__init__(why)
+        self.why = why
+
+
+def written(turn: Turn) -> dict[str, Any]:
+    """Write a turn as JSON."""
+    return {"role": turn.role.value, "content": [_written(block) for block in turn.blocks]}
+
+
+def _written(block: Block) -> dict[str, Any]:
+    match block:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case ToolUse(call, name, given):
+            return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
+        case ToolResult(call, text, is_error):
+            wrong = {"is_error": True} if is_error else {}
+            return {"type": "tool_result", "tool_use_id": call, "content": text, **wrong}
+        case impossible:
+            assert_never(impossible)
+
+
+def tool_written(tool: OfferedTool) -> dict[str, Any]:
+    """Write an offered tool as JSON. `input_schema` is the LLM services' name for it."""
+    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
+
+
+def blocks_of(content: Any, number: int = 1) -> tuple[Block, ...]:  # noqa: ANN401 - any JSON value
+    """Read the blocks of a model's turn: text, a block, or a list of blocks.
+
+    Both spellings of a result's members are read: the LLM services' and that of MCP's sampling.
+    A call without an id gets one that holds `number`.
+
+    Raises:
+        TurnError: it is none of these.
+    """
+    if isinstance(content, str):
+        return (Text(content),)
+    parts = content if isinstance(content, list) else [content]
+    return tuple(_block(part, f"call-{number}-{at}") for at, part in enumerate(parts, 1))
+
+
+def _block(part: Any, own_id: str) -> Block:  # noqa: ANN401 - any JSON value
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return Text(text)
+        case {"type": "tool_use", "name": str(name)}:
+            given = part.get("input", {})
+            if not isinstance(given, dict):
+                raise TurnError(f'the "input" of {name} must be an object')
+            call = part.get("id")
+            return ToolUse(call if isinstance(call, str) and call else own_id, name, given)
+        case {"type": str(kind)}:
+            raise TurnError(f'a model says text or asks for a tool ("tool_use"), no "{kind}"')
+        case _:
+            raise TurnError('a block must be an object with a "type"')
+
+
+def roles(history: Sequence[Turn]) -> list[str]:
+    """List who spoke, in order; a user's turn that holds results is called tool_result."""
+    return [
+        "tool_result"
+        if any(isinstance(block, ToolResult) for block in turn.blocks)
+        else turn.role.value
+        for turn in history
+    ]

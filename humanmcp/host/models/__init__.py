@@ -1,0 +1,49 @@
+"""Who can sit in the model's seat: a person, a script, or a language model.
+
+Each is a `Model`: it is shown the conversation and the offered tools, and takes one turn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.host.conversation import OfferedTool, Turn
+
+
+class Model(Protocol):
+    """Whoever decides in a host."""
+
+    def turn(
+        self,
+        history: Sequence[Turn],
+        tools: Sequence[OfferedTool],
+        heard: Callable[[str], None],
+    ) -> Turn:
+        """Take one turn. `heard` is given the text piece by piece, as it comes.
+
+        Raises:
+            ModelError: there is no turn.
+        """
+
+    def close(self) -> None:
+        """Leave the seat."""
+
+
+class ModelError(Exception):
+    """The model did not take its turn."""
+
+    def __init__(self, why: str) -> None:
+        """Remember why, in words without any key."""
+        super().__init__(why)
+        self.why = why
+
+    def __str__(self) -> str:
+        """Say why."""
+        return self.why
+
+
+class OverloadedError(ModelError):
+    """The service has no room at the moment: it is worth trying again."""

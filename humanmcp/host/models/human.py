@@ -1,0 +1,157 @@
+"""A person in the model's seat: each turn is an item of the inbox, answered at any desk.
+
+MCP has a word for asking a client's model something: `sampling/createMessage`. So a turn is put to
+the person as exactly that request, in the shape of 2025-11-25, which knows tools: the conversation
+in `messages`, the offered tools in `tools`, the system's words in `systemPrompt`. The person
+answers with a `CreateMessageResult` whose content is text, or one or more `tool_use` blocks; plain
+text (`humanmcp answer N --text "…"`) becomes a text block. The ordinary check, drafts and pages
+work on it, because it is an ordinary request: seen from the person, the host is the peer.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, assert_never
+
+from humanmcp.host.conversation import (
+    Role,
+    Text,
+    ToolResult,
+    ToolUse,
+    Turn,
+    TurnError,
+    blocks_of,
+)
+from humanmcp.host.models import ModelError
+from humanmcp.protocol import messages, revisions
+from humanmcp.protocol.events import RequestArrived, Sent
+from humanmcp.protocol.exchange import Known
+from humanmcp.protocol.messages import Message
+from humanmcp.protocol.session import Role as Seat
+from humanmcp.protocol.session import Session
+from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.verdict import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.host.conversation import Block, OfferedTool
+    from humanmcp.protocol.events import Outcome
+
+METHOD: Final = "sampling/createMessage"
+REVISION: Final = revisions.R2025_11
+MAX_TOKENS: Final = 4096
+"""A person writes as much as they like; the shape wants a number."""
+
+HOST: Final = "humanmcp host"
+
+
+class HumanModel:
+    """A person who is shown the conversation and the tools, and answers in the model's place."""
+
+    def __init__(self, desk: AtInbox) -> None:
+        """Sit down at this session of the inbox."""
+        self.desk = desk
+        self.turns = 0
+        self.session = Session(Seat.CLIENT)
+        self.session.negotiated = REVISION
+        self.session.known = Known(
+            client_name=HOST,
+            client_capabilities={"sampling": {"tools": {}}},
+            initialized=True,
+        )
+
+    def turn(
+        self,
+        history: Sequence[Turn],
+        tools: Sequence[OfferedTool],
+        heard: Callable[[str], None],
+    ) -> Turn:
+        """Put the turn into the inbox and wait for the person, however long it takes."""
+        self.turns += 1
+        line = json.dumps(request(self.turns, history, tools), ensure_ascii=False)
+        self.desk.record(Way.IN, line.encode("utf-8", "surrogatepass"))
+        (event,) = self.session.receive(line.encode("utf-8", "surrogatepass"))
+        if not isinstance(event, RequestArrived):  # we made it, so it is one
+            raise ModelError("the conversation cannot be put into the inbox")
+        exchange = event.exchange
+        found: list[Sent] = []
+
+        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+            outcome = self.session.reply(exchange.number, text, form, anyway=anyway)
+            if isinstance(outcome, Sent):
+                self.desk.record(Way.OUT, outcome.own.encode(), by="person")
+                found.append(outcome)
+            return outcome
+
+        try:
+            self.desk.answer(exchange, self.session.known, judge)
+        except BaseException:
+            self.desk.withdraw(exchange, "the host was interrupted")
+            raise
+        if not found:
+            raise ModelError("the person left the model's seat without an answer")
+        turn = said(found[0].own, self.turns)
+        heard(turn.text)
+        return turn
+
+    def close(self) -> None:
+        """Leave the seat: the session ends."""
+        self.desk.end()
+
+
+def request(number: int, history: Sequence[Turn], tools: Sequence[OfferedTool]) -> dict[str, Any]:
+    """Make the request that shows a person the conversation."""
+    system = "\n".join(turn.text for turn in history if turn.role is Role.SYSTEM)
+    params: dict[str, Any] = {
+        "messages": [_message(turn) for turn in history if turn.role is not Role.SYSTEM],
+        **({"systemPrompt": system} if system else {}),
+        "maxTokens": MAX_TOKENS,
+    }
+    if tools:
+        params["tools"] = [
+            {
+                "name": tool.name,
+                **({"description": tool.description} if tool.description else {}),
+                "inputSchema": dict(tool.schema),
+            }
+            for tool in tools
+        ]
+    return {"jsonrpc": "2.0", "id": number, "method": METHOD, "params": params}
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    blocks = [_block(block) for block in turn.blocks]
+    return {"role": turn.role.value, "content": blocks[0] if len(blocks) == 1 else blocks}
+
+
+def _block(block: Block) -> dict[str, Any]:
+    match block:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case ToolUse(call, name, given):
+            return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
+        case ToolResult(call, text, is_error):
+            wrong = {"isError": True} if is_error else {}
+            content = [{"type": "text", "text": text}]
+            return {"type": "tool_result", "toolUseId": call, "content": content, **wrong}
+        case impossible:
+            assert_never(impossible)
+
+
+def said(line: str, number: int = 1) -> Turn:
+    """Read the person's answer as a turn.
+
+    Raises:
+        ModelError: the person answered with an error, or with something that is no turn.
+    """
+    message = messages.read(line.encode("utf-8", "surrogatepass"))
+    body = message.body if isinstance(message, Message) else {}
+    if isinstance(body.get("error"), dict):
+        raise ModelError(str(body["error"].get("message", "")))
+    result = body.get("result")
+    try:
+        return Turn(Role.ASSISTANT, blocks_of((result or {}).get("content"), number))
+    except (TurnError, AttributeError) as error:
+        raise ModelError(f"this is no turn of a model: {error}") from error

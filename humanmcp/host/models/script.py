@@ -1,0 +1,119 @@
+"""A recorded model: its turns stand in a file, one JSON object a line.
+
+A line is `{"text": "…"}`, `{"content": […]}` with blocks as LLM services write them, or
+`{"error": "overloaded_error"}` to play a service that has no room. `Recorder` writes such a file.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from humanmcp.host.conversation import Role, Turn, TurnError, blocks_of, written
+from humanmcp.host.models import ModelError, OverloadedError
+from humanmcp.locales.stop import StopError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from humanmcp.host.conversation import OfferedTool
+    from humanmcp.host.models import Model
+
+OVERLOADED: str = "overloaded_error"
+
+
+class ScriptError(StopError):
+    """A recorded model cannot be read."""
+
+    room = "host"
+
+
+class ScriptModel:
+    """Plays the turns of a file, in order. `asked` is what it was shown each time."""
+
+    def __init__(self, turns: Sequence[dict[str, Any]]) -> None:
+        """Play these."""
+        self.turns = list(turns)
+        self.asked: list[tuple[tuple[Turn, ...], tuple[OfferedTool, ...]]] = []
+
+    @classmethod
+    def read(cls, path: Path) -> ScriptModel:
+        """Read the turns from a file.
+
+        Raises:
+            ScriptError: it cannot be read, or a line is no turn.
+        """
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ScriptError("unreadable model", path=path, why=error) from error
+        turns = []
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            try:
+                turns.append(_object(line))
+            except ValueError as error:
+                raise ScriptError("no turn", path=path, line=number, why=error) from error
+        return cls(turns)
+
+    def turn(
+        self,
+        history: Sequence[Turn],
+        tools: Sequence[OfferedTool],
+        heard: Callable[[str], None],
+    ) -> Turn:
+        """Take the next turn of the file."""
+        self.asked.append((tuple(history), tuple(tools)))
+        if len(self.asked) > len(self.turns):
+            raise ModelError("the script of the model has no more turns")
+        said = self.turns[len(self.asked) - 1]
+        if "error" in said:
+            why = str(said["error"])
+            raise (OverloadedError if OVERLOADED in why else ModelError)(why)
+        try:
+            blocks = blocks_of(said.get("content", said.get("text")), len(self.asked))
+        except TurnError as error:
+            raise ModelError(error.why) from error
+        turn = Turn(Role.ASSISTANT, blocks)
+        heard(turn.text)
+        return turn
+
+    def close(self) -> None:
+        """Do nothing: a file needs no end."""
+
+
+def _object(line: str) -> dict[str, Any]:
+    found = json.loads(line)
+    if not isinstance(found, dict) or not {"text", "content", "error"} & set(found):
+        message = 'a turn is {"text": "…"}, {"content": […]} or {"error": "…"}'
+        raise ValueError(message)
+    return found
+
+
+class Recorder:
+    """Sits behind another model and writes its turns down, for `script:FILE` to play again."""
+
+    def __init__(self, model: Model, path: Path) -> None:
+        """Write into this file, from its beginning."""
+        self.model = model
+        self.path = path
+        path.write_text("", encoding="utf-8")
+
+    def turn(
+        self,
+        history: Sequence[Turn],
+        tools: Sequence[OfferedTool],
+        heard: Callable[[str], None],
+    ) -> Turn:
+        """Take the other's turn, and keep it."""
+        turn = self.model.turn(history, tools, heard)
+        line = json.dumps({"content": written(turn)["content"]}, ensure_ascii=False)
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(line + "\n")
+        return turn
+
+    def close(self) -> None:
+        """Let the other leave."""
+        self.model.close()

@@ -1,0 +1,195 @@
+"""The loop of a host: the person says something, the model asks for tools, and at last answers.
+
+Every tool call gets exactly one result, whatever happens: refused, failed, unknown, interrupted, or
+one too many. A history with a call that has no result is refused by every LLM service from then on.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, assert_never
+
+from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse, Turn
+from humanmcp.host.models import ModelError
+from humanmcp.host.retry import with_retries
+from humanmcp.host.servers import NoToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.host.models import Model
+    from humanmcp.host.servers import Called, Place, Servers
+
+REFUSED: Final = "The user refused this tool call."
+INTERRUPTED: Final = "The user interrupted this tool call."
+
+
+# -- what the person at the host may do with a call ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call the tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """Do not call it; tell the model this, as if the tool had said so."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Do not call it, and tell the model so."""
+
+
+Choice: TypeAlias = Call | Instead | Refuse
+"""Seed 004's three options: call and return the value, return data as if called, or ignore."""
+
+
+class Watcher(Protocol):
+    """Sees what happens in the loop, and is asked before each call."""
+
+    def heard(self, piece: str) -> None:
+        """Hear a piece of what the model says."""
+
+    def turn_ended(self, turn: Turn) -> None:
+        """See a whole turn of the model."""
+
+    def permit(self, use: ToolUse, place: Place) -> Choice:
+        """Decide about a call."""
+
+    def calling(self, use: ToolUse, place: Place) -> None:
+        """See that a tool is called."""
+
+    def returned(self, use: ToolUse, result: ToolResult) -> None:
+        """See what the model will read."""
+
+    def waiting(self, seconds: float) -> None:
+        """See that the service has no room, and for how long it is waited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far a model may go after one prompt."""
+
+    turns: int = 20
+    calls: int = 10
+    """In one turn."""
+
+
+class TurnLimitError(Exception):
+    """The model asks for tools again and again."""
+
+    def __init__(self, turns: int) -> None:
+        """Remember the limit."""
+        super().__init__(turns)
+        self.turns = turns
+
+    def __str__(self) -> str:
+        """Say so."""
+        return f"stopped after {self.turns} turns: the model only ever asked for tools"
+
+
+class Runner:
+    """One conversation between a person, a model and their servers."""
+
+    def __init__(  # noqa: PLR0913 - the parts of a host, each with its own module
+        self,
+        model: Model,
+        servers: Servers,
+        watcher: Watcher,
+        *,
+        system: str = "",
+        limits: Limits | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Begin the history with the system's words, when there are any."""
+        self.model = model
+        self.servers = servers
+        self.watcher = watcher
+        self.limits = limits or Limits()
+        self.sleep = sleep
+        self.history: list[Turn] = [Turn(Role.SYSTEM, (Text(system),))] if system else []
+
+    def run(self, prompt: str) -> str:
+        """Say something to the model and return its last words.
+
+        Raises:
+            ModelError: it took no turn. The history is as it was before that turn.
+            TurnLimitError: it asks for tools without end.
+            KeyboardInterrupt: the person had enough; no call is left without a result.
+        """
+        before = len(self.history)
+        self.history.append(Turn(Role.USER, (Text(prompt),)))
+        for _ in range(self.limits.turns):
+            try:
+                turn = self._turn()
+            except (ModelError, KeyboardInterrupt):
+                if len(self.history) == before + 1:
+                    self.history.pop()  # nobody heard it: the next prompt stands in its place
+                raise
+            self.history.append(turn)
+            self.watcher.turn_ended(turn)
+            if not turn.calls:
+                return turn.text
+            self._answer(turn.calls)
+        raise TurnLimitError(self.limits.turns)
+
+    def _turn(self) -> Turn:
+        tools = self.servers.offered()
+        turn = with_retries(
+            lambda: self.model.turn(tuple(self.history), tools, self.watcher.heard),
+            self.sleep,
+            told=self.watcher.waiting,
+        )
+        return self._with_own_ids(turn)
+
+    def _with_own_ids(self, turn: Turn) -> Turn:
+        """Give a call another id when one before it has the same: a result names its call by it."""
+        seen = {call.id for each in self.history for call in each.calls}
+        blocks = []
+        for block in turn.blocks:
+            own = block
+            if isinstance(own, ToolUse):
+                while own.id in seen:
+                    own = replace(own, id=own.id + "'")
+                seen.add(own.id)
+            blocks.append(own)
+        return replace(turn, blocks=tuple(blocks))
+
+    def _answer(self, calls: tuple[ToolUse, ...]) -> None:
+        """Give every call its result, in one turn of the user."""
+        results: list[ToolResult] = []
+        try:
+            for number, use in enumerate(calls):
+                results.append(self._result(use, number))
+                self.watcher.returned(use, results[-1])
+        finally:
+            results += [
+                ToolResult(use.id, INTERRUPTED, is_error=True) for use in calls[len(results) :]
+            ]
+            self.history.append(Turn(Role.USER, tuple(results)))
+
+    def _result(self, use: ToolUse, number: int) -> ToolResult:
+        if number >= self.limits.calls:
+            why = f"not called: at most {self.limits.calls} tools can be called in one turn"
+            return ToolResult(use.id, f"Error calling tool {use.name}: {why}", is_error=True)
+        try:
+            place = self.servers.place(use.name)
+        except NoToolError as error:
+            return ToolResult(use.id, str(error), is_error=True)
+        choice = self.watcher.permit(use, place)
+        match choice:
+            case Call():
+                self.watcher.calling(use, place)
+                called: Called = self.servers.call(place, use.input)
+                return ToolResult(use.id, called.text, called.is_error)
+            case Instead(text):
+                return ToolResult(use.id, text)
+            case Refuse():
+                return ToolResult(use.id, REFUSED, is_error=True)
+            case impossible:
+                assert_never(impossible)

@@ -1,0 +1,295 @@
+"""The servers of a host: started together, offered to the model as `server__tool`, ended together.
+
+A server that does not start, or dies, costs its tools and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.host.child import ChildTransport, StartError
+from humanmcp.host.client import Client, NoAnswerError, Onlooker, Opening, OpeningError
+from humanmcp.host.conversation import OfferedTool
+from humanmcp.host.transport import EndedError
+from humanmcp.protocol.events import NoticeArrived
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from humanmcp.host.client import Identity, Respondent
+    from humanmcp.host.config import Entry
+    from humanmcp.protocol.events import Event
+
+BETWEEN: Final = "__"
+LONGEST_NAME: Final = 64
+"""What LLM services allow for a tool's name; other characters than these they refuse."""
+_FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_-]")
+_TROUBLE: Final = (StartError, OpeningError, NoAnswerError, EndedError)
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a tool call came to, as text for the model."""
+
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an offered name leads: a server, and the name its tool has there."""
+
+    server: str
+    tool: str
+
+
+class NoToolError(LookupError):
+    """A name leads nowhere."""
+
+    def __init__(self, name: str, why: str) -> None:
+        """Remember the name and what is wrong with it."""
+        super().__init__(name, why)
+        self.name = name
+        self.why = why
+
+    def __str__(self) -> str:
+        """Say so, for the model to read."""
+        return f"Error calling tool {self.name}: {self.why}"
+
+
+class _Ear(Onlooker):
+    """Hears when a server's tools change; passes everything on."""
+
+    def __init__(self, server: Server, inner: Onlooker) -> None:
+        self.server = server
+        self.inner = inner
+
+    def line_sent(self, line: str) -> None:
+        self.inner.line_sent(line)
+
+    def line_arrived(self, line: bytes) -> None:
+        self.inner.line_arrived(line)
+
+    def said_aside(self, line: bytes) -> None:
+        self.inner.said_aside(line)
+
+    def happened(self, event: Event) -> None:
+        if isinstance(event, NoticeArrived):
+            changed = event.message.method == "notifications/tools/list_changed"
+            self.server.stale = self.server.stale or changed
+        self.inner.happened(event)
+
+    def server_ended(self, why: str) -> None:
+        self.server.trouble = why
+        self.inner.server_ended(why)
+
+
+class Server:
+    """One entry of the configuration, with its client when it runs."""
+
+    def __init__(self, entry: Entry) -> None:
+        """Begin unstarted."""
+        self.entry = entry
+        self.client: Client | None = None
+        self.tools: tuple[Mapping[str, Any], ...] = ()
+        self.trouble = ""
+        """Why it cannot be used; "" when it can."""
+        self.stale = False
+
+    @property
+    def name(self) -> str:
+        """Its name in the configuration."""
+        return self.entry.name
+
+    def list_tools(self) -> None:
+        """Ask for its tools, page by page."""
+        if self.client is None or "tools" not in self.client.offered:
+            return
+        self.stale = False
+        found: list[Mapping[str, Any]] = []
+        params: dict[str, Any] | None = None
+        seen: set[str] = set()
+        while True:
+            result = self.client.call("tools/list", params).result or {}
+            tools = result.get("tools")
+            found += [
+                tool
+                for tool in (tools if isinstance(tools, list) else [])
+                if isinstance(tool, dict) and isinstance(tool.get("name"), str)
+            ]
+            cursor = result.get("nextCursor")
+            if not isinstance(cursor, str) or cursor in seen:
+                break
+            seen.add(cursor)
+            params = {"cursor": cursor}
+        self.tools = tuple(found)
+
+
+class Servers:
+    """All servers of one host."""
+
+    def __init__(  # noqa: PLR0913 - all but the first two have defaults
+        self,
+        entries: Sequence[Entry],
+        respondent: Respondent,
+        *,
+        identity: Identity | None = None,
+        onlooker: Callable[[str], Onlooker] = lambda _name: Onlooker(),
+        opening: Opening = Opening.PROBE,
+        patience: float = 60.0,
+    ) -> None:
+        """Prepare. `onlooker` makes the one that sees a server's lines, from its name."""
+        self.all = tuple(Server(entry) for entry in entries)
+        self.respondent = respondent
+        self.identity = identity
+        self.onlooker = onlooker
+        self.opening = opening
+        self.patience = patience
+        self._places: dict[str, Place] = {}
+        self._closed = False
+        self._lock = threading.Lock()
+
+    # -- starting and ending -------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start every server that can be started, all at once; `trouble` says which did not."""
+        wanted = [server for server in self.all if server.entry.can_start]
+        with ThreadPoolExecutor(max(1, len(wanted))) as pool:
+            list(pool.map(self._start, wanted))
+
+    def _start(self, server: Server) -> None:
+        command = server.entry.command
+        if command is None:
+            return
+        try:
+            transport = ChildTransport(command)
+        except StartError as error:
+            server.trouble = str(error)
+            return
+        with self._lock:
+            if self._closed:
+                transport.close()
+                return
+            server.client = Client(
+                transport,
+                self.respondent,
+                identity=self.identity,
+                onlooker=_Ear(server, self.onlooker(server.name)),
+                patience=self.patience,
+            )
+        try:
+            server.client.open(self.opening)
+            server.list_tools()
+        except _TROUBLE as error:
+            server.trouble = str(error)
+            server.client.close()
+
+    def close(self) -> None:
+        """End every server, all at once: each has its own patience."""
+        with self._lock:
+            self._closed = True
+        clients = [server.client for server in self.all if server.client is not None]
+        with ThreadPoolExecutor(max(1, len(clients))) as pool:
+            list(pool.map(Client.close, clients))
+
+    # -- tools ---------------------------------------------------------------------------------
+
+    def offered(self) -> tuple[OfferedTool, ...]:
+        """List the tools for the model, by names that lead back. Asks again what has changed."""
+        places: dict[str, Place] = {}
+        found = []
+        for server in self.all:
+            if server.trouble:
+                continue
+            if server.stale:
+                try:
+                    server.list_tools()
+                except _TROUBLE as error:
+                    server.trouble = str(error)
+                    continue
+            for tool in server.tools:
+                name = offered_name(server.name, tool["name"], places)
+                places[name] = Place(server.name, tool["name"])
+                schema = tool.get("inputSchema")
+                found.append(
+                    OfferedTool(
+                        name,
+                        str(tool.get("description") or tool.get("title") or ""),
+                        schema if isinstance(schema, dict) else {"type": "object"},
+                    )
+                )
+        self._places = places
+        return tuple(found)
+
+    def place(self, name: str) -> Place:
+        """Return where a name leads: an offered one, or any `server__tool` of a known server.
+
+        Raises:
+            NoToolError: it has no `__`, or its server is not there.
+        """
+        if name in self._places:
+            return self._places[name]
+        server, between, tool = name.partition(BETWEEN)
+        if not between:
+            raise NoToolError(name, "tool names have the form server__tool")
+        if server not in {one.name for one in self.all}:
+            raise NoToolError(name, f"there is no server {server}")
+        return Place(server, tool)
+
+    def call(self, place: Place, given: Mapping[str, Any]) -> Called:
+        """Call a tool on its server, and on that one only. Errors become text for the model."""
+        server = next(one for one in self.all if one.name == place.server)
+        if server.client is None or server.trouble:
+            why = server.trouble or "the server does not run"
+            return Called(f"Error calling tool {place.tool}: {why}", is_error=True)
+        params = {"name": place.tool, "arguments": dict(given)}
+        try:
+            response = server.client.call("tools/call", params)
+        except _TROUBLE as error:
+            return Called(f"Error calling tool {place.tool}: {error}", is_error=True)
+        if response.error is not None:
+            code, why = response.error
+            return Called(f"Error calling tool {place.tool}: {code}: {why}", is_error=True)
+        result = response.result or {}
+        return Called(text_of(result), is_error=result.get("isError") is True)
+
+
+def offered_name(server: str, tool: str, taken: Mapping[str, Place]) -> str:
+    """Return `server__tool` in characters that LLM services allow, and as no other is called."""
+    plain = _FORBIDDEN.sub("_", f"{server}{BETWEEN}{tool}")
+    if len(plain) <= LONGEST_NAME and plain not in taken:
+        return plain
+    mark = hashlib.sha256(f"{server}{BETWEEN}{tool}".encode()).hexdigest()[:8]
+    return f"{plain[: LONGEST_NAME - 9]}_{mark}"
+
+
+def text_of(result: Mapping[str, Any]) -> str:
+    """Return what a model reads of a tool's result: its text items, joined with one space."""
+    content = result.get("content")
+    parts = [_item(item) for item in content] if isinstance(content, list) else []
+    if not any(parts) and "structuredContent" in result:
+        return json.dumps(result["structuredContent"], ensure_ascii=False)
+    return " ".join(part for part in parts if part).strip()
+
+
+def _item(item: Any) -> str:  # noqa: ANN401 - any JSON value
+    match item:
+        case {"type": "text", "text": str(text)}:
+            return text.strip()
+        case {"type": "image" | "audio" as kind, "mimeType": str(mime)}:
+            return f"[{kind}: {mime}]"
+        case {"type": "resource", "resource": {"text": str(text)}}:
+            return text.strip()
+        case {"type": "resource", "resource": {"uri": str(uri)}} | {
+            "type": "resource_link",
+            "uri": str(uri),
+        }:
+            return f"[resource: {uri}]"
+        case _:
+            return ""
