@@ -56,10 +56,10 @@ def ratio(what: str, ours: Sequence[float], theirs: Sequence[float], bound: floa
 def table(figures: Sequence[Figure]) -> str:
     """Lay the figures out as one Markdown table."""
     rows = [("what", "measured", "bound", ""), *(figure.row for figure in figures)]
-    widths = [max(len(row[at]) for row in rows) for at in range(4)]
+    widths = [max(3, *(len(row[at]) for row in rows)) for at in range(4)]
     lines = [
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
         for row in rows
     ]
-    lines.insert(1, "| " + " | ".join("-" * max(width, 3) for width in widths) + " |")
+    lines.insert(1, "| " + " | ".join("-" * width for width in widths) + " |")
     return "\n".join(lines)
