@@ -23,6 +23,10 @@ _COLOURS: Final = {
 }
 
 
+_LEFT: Final[set[int]] = set()
+"""Descriptors whose reader went away: what is written there goes nowhere from then on."""
+
+
 class Painted(NamedTuple):
     """A part of a line with its colour: dim, bold, red, green, yellow or cyan."""
 
@@ -48,6 +52,11 @@ def say_json(value: Any) -> None:  # noqa: ANN401 - any JSON value
 def say_raw(text: str) -> None:
     """Write text as it is: for what goes into a file or a pipe and must not be changed."""
     _raw(sys.stdout, text)  # noqa: TID251 - this module is the door
+
+
+def is_read() -> bool:
+    """Say whether somebody still reads stdout, as far as the last write told."""
+    return sys.stdout.fileno() not in _LEFT  # noqa: TID251 - this module is the door
 
 
 def is_terminal() -> bool:
@@ -76,3 +85,4 @@ def _raw(stream: TextIO, text: str) -> None:
     except BrokenPipeError:
         # Nobody reads on. Point the descriptor elsewhere, so that the flush at exit is silent too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        _LEFT.add(stream.fileno())

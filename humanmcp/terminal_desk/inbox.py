@@ -13,7 +13,7 @@ from humanmcp.protocol import messages
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.visible import one_line
 from humanmcp.settings import add_flags
-from humanmcp.terminal import Painted, complain, is_terminal, say_json, say_raw
+from humanmcp.terminal import Painted, complain, is_read, is_terminal, say_json, say_raw
 from humanmcp.terminal import say as show
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.choose import Seated, label, open_inbox, seats
@@ -215,7 +215,7 @@ def _watch(inbox: Inbox, arguments: argparse.Namespace, language: str) -> int:
     redraw = is_terminal() and not arguments.json
     before: dict[Key, Row] = {}
     try:
-        while True:
+        while is_read():  # until `head`, say, has seen enough
             found = rows(inbox, everything=arguments.all)
             if redraw:
                 say_raw(_CLEAR + say(ROOM, "watching", language))
@@ -224,7 +224,8 @@ def _watch(inbox: Inbox, arguments: argparse.Namespace, language: str) -> int:
                 before = _report_changes(inbox, before, found, arguments, language)
             time.sleep(_LOOK_EVERY)
     except KeyboardInterrupt:
-        return 0
+        pass  # the usual way to end it
+    return 0
 
 
 def _report_changes(

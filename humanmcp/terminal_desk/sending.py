@@ -9,10 +9,10 @@ from __future__ import annotations
 import enum
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Draft, Inbox, Item, Key, Life, Reply
+from humanmcp.moments import stamp
 from humanmcp.protocol.exchange import Exchange, State
 from humanmcp.protocol.messages import Kind, Message, read
 
@@ -75,7 +75,7 @@ def send(inbox: Inbox, key: Key, given: Text, *, anyway: bool) -> Result:
     Raises:
         TakenError: somebody was first. The text was kept.
     """
-    inbox.send(key, Reply(given.text, given.form, anyway=anyway, by=BY, at=_now()))
+    inbox.send(key, Reply(given.text, given.form, anyway=anyway, by=BY, at=stamp(time.time())))
     return wait(inbox, key)
 
 
@@ -97,7 +97,9 @@ def wait(inbox: Inbox, key: Key, longest: float = LONGEST_WAIT) -> Result:
 
 def keep(inbox: Inbox, key: Key, given: Text, *, touched: bool, hold: bool) -> None:
     """Save what the person wrote as the draft. `hold` stops the countdown of the answer book."""
-    inbox.save(key, Draft(given.text, given.form, touched=touched, hold=hold, by=BY, at=_now()))
+    inbox.save(
+        key, Draft(given.text, given.form, touched=touched, hold=hold, by=BY, at=stamp(time.time()))
+    )
 
 
 def _outcome(item: Item) -> Outcome:
@@ -108,7 +110,3 @@ def _outcome(item: Item) -> Outcome:
             return Outcome.SENT if item.answer and item.answer.by == BY else Outcome.TOO_LATE
         case State.CANCELLED | State.ABANDONED:
             return Outcome.TOO_LATE
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -163,6 +163,26 @@ def test_watching_into_a_pipe_appends_a_line_for_each_change(room: Room) -> None
     assert (process.returncode, errors) == (0, b"")
 
 
+def test_watching_ends_when_nobody_reads_any_more(room: Room) -> None:
+    """`humanmcp inbox --watch | head -1` does not stay behind."""
+    session = room.session()
+    words = [*COMMAND, "--home", str(room.home)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    try:
+        room.ask(session, 1)
+        process.stdout.readline()
+        process.stdout.close()
+        room.ask(session, 2)
+        assert process.wait(PATIENCE) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        process.stderr.close()
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_watching_as_json_gives_an_object_a_change(room: Room) -> None:
     """The state says what happened."""
     key = room.ask(room.session(), 1)
