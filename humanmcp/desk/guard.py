@@ -223,18 +223,19 @@ class Guard:
         await self._pass(scope, receive, _with_headers(send, scope))
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = False
+        body = _Body(receive)
 
         async def sending(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
+            # Frameworks turn what goes wrong while they read a body into an answer of their own.
+            if body.refusal is None:
+                await send(message)
 
         try:
-            await self._app(scope, _bounded(receive), sending)
-        except _BodyError as error:
-            if not started:
-                await self._refuse(error.refusal, scope, send)
+            await self._app(scope, body.receive, sending)
+        except _BodyError:
+            _log.debug("a body was refused")
+        if body.refusal is not None:
+            await self._refuse(body.refusal, scope, send)
 
     def _who(self, scope: Scope) -> Refusal | None:
         """Recognise the visitor: by the token of scripts, or by the cookie of a browser."""
@@ -284,26 +285,29 @@ def cookie_of(scope: Scope, name: str) -> str:
     return ""
 
 
-def _bounded(receive: Receive) -> Receive:
+class _Body:
     """Count the bytes of a body and the seconds between them; headers may lie about both."""
-    taken = 0
 
-    async def receiving() -> Message:
-        nonlocal taken
-        if taken < 0:
-            return await receive()  # the body is whole: what comes now is the disconnect
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._taken = 0
+        self._whole = False
+        self.refusal: Refusal | None = None
+
+    async def receive(self) -> Message:
+        if self._whole:
+            return await self._receive()  # what comes after the body is the disconnect
         try:
-            message = await asyncio.wait_for(receive(), SLOWEST_BODY)
+            message = await asyncio.wait_for(self._receive(), SLOWEST_BODY)
         except TimeoutError:
+            self.refusal = TOO_SLOW
             raise _BodyError(TOO_SLOW) from None
-        taken += len(message.get("body", b""))
-        if taken > LARGEST_BODY:
+        self._taken += len(message.get("body", b""))
+        if self._taken > LARGEST_BODY:
+            self.refusal = TOO_LARGE
             raise _BodyError(TOO_LARGE)
-        if not message.get("more_body", False):
-            taken = -1
+        self._whole = not message.get("more_body", False)
         return message
-
-    return receiving
 
 
 def _with_headers(send: Send, scope: Scope) -> Send:

@@ -1,0 +1,26 @@
+"""What the tests of the desk share: one running desk for those that change nothing in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.desk.desking import Desking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def desking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desking]:
+    """One desk for the tests of a module."""
+    with Desking(tmp_path_factory.mktemp("desk") / "home") as desk:
+        yield desk
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An inbox folder that does not exist yet."""
+    return tmp_path / "home"

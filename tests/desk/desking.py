@@ -1,0 +1,162 @@
+"""A running `humanmcp desk`, and the ways a test speaks with it: as a script, as a browser, raw."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+
+from humanmcp.desk import launch
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+COMMAND: Final = (sys.executable, "-m", "humanmcp", "desk")
+JSON: Final = {"Content-Type": "application/json"}
+
+
+class Answer(NamedTuple):
+    """What the desk answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode("utf-8", "replace")
+
+    def json(self) -> Any:  # noqa: ANN401 - any JSON value
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+class Desking:
+    """One desk over an inbox folder, in a process of its own."""
+
+    def __init__(self, home: Path, *flags: str, port: int = 0) -> None:
+        """Start it and wait until it listens."""
+        self.home = home
+        home.mkdir(mode=0o700, exist_ok=True)
+        self.out = home.parent / f"{home.name}.desk.out"
+        self.err = home.parent / f"{home.name}.desk.err"
+        environment = {key: value for key, value in os.environ.items() if key != "LANG"}
+        with self.out.open("wb") as out, self.err.open("ab") as err:
+            self.process = subprocess.Popen(
+                [*COMMAND, "--home", str(home), "--port", str(port), *flags],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=environment,
+            )
+        until(self._is_up, f"the desk of {home} listens")
+        found = launch.find(home)
+        assert found is not None
+        self.facts = found
+        self.port = int(found.address.rstrip("/").rpartition(":")[2])
+
+    def _is_up(self) -> bool:
+        assert self.process.poll() is None, self.err.read_text(encoding="utf-8")
+        return len(self.out.read_text(encoding="utf-8").splitlines()) >= 3
+
+    def __enter__(self) -> Self:
+        """Use it as a context: it is gone afterwards, whatever happened."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop it."""
+        self.stop()
+
+    def stop(self) -> int:
+        """End it the way a person does, and return its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        return self.process.wait(timeout=PATIENCE)
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        self.process.kill()
+        self.process.wait()
+
+    # -- speaking with it -----------------------------------------------------------------------
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send one request with exactly these headers (and a Host) and return the answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, body=body, headers=dict(headers or {}))
+            response = connection.getresponse()
+            names = {key.lower(): value for key, value in response.getheaders()}
+            return Answer(response.status, names, response.read())
+        finally:
+            connection.close()
+
+    @property
+    def bearer(self) -> dict[str, str]:
+        """The header by which the desk knows a script."""
+        return {"Authorization": f"Bearer {self.facts.token}"}
+
+    def get(self, path: str) -> Any:  # noqa: ANN401 - any JSON value
+        """Return what the interface says, as a script asks it."""
+        answer = self.ask("GET", path, headers=self.bearer)
+        assert answer.status == 200, (path, answer.status, answer.text)
+        return answer.json()
+
+    def post(self, path: str, record: Any) -> Answer:  # noqa: ANN401 - any JSON value
+        """Act through the interface, as a script."""
+        return self.ask(
+            "POST", path, body=json.dumps(record).encode(), headers={**self.bearer, **JSON}
+        )
+
+    def page(self, path: str) -> str:
+        """Return a page."""
+        answer = self.ask("GET", path, headers=self.bearer)
+        assert answer.status == 200, (path, answer.status, answer.text)
+        return answer.text
+
+    def key(self) -> str:
+        """Return a fresh one-time key."""
+        answer = self.post("/api/login-key", {})
+        return str(answer.json()["key"])
+
+    def cookie(self) -> dict[str, str]:
+        """Log in as a browser does, and return the header with its cookie."""
+        own = f"http://127.0.0.1:{self.port}"
+        answer = self.ask(
+            "POST",
+            "/api/login",
+            body=json.dumps({"key": self.key()}).encode(),
+            headers={**JSON, "Origin": own, "Sec-Fetch-Site": "same-origin"},
+        )
+        assert answer.status == 200, answer.text
+        return {"Cookie": answer.headers["set-cookie"].split(";")[0]}
+
+    def raw(self, request: bytes) -> bytes:
+        """Send bytes as they are and return all that comes back until the desk hangs up."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
+            connection.sendall(request)
+            parts = []
+            while part := connection.recv(65536):
+                parts.append(part)
+        return b"".join(parts)
