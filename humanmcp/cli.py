@@ -31,6 +31,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "doctor": "humanmcp.setup.doctor",
     "demo": "humanmcp.demo",
     "client": "humanmcp.host.commands.client",
+    "host": "humanmcp.host.commands.host",
     "tap": "humanmcp.tap.command",
     "hold": "humanmcp.tap.holding",
     "release": "humanmcp.tap.release",

@@ -32,11 +32,15 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The model asks for a tool, by the name that it was offered under."""
+    """The model asks for a tool, by the name that it was offered under.
+
+    `broken` are the arguments as the model wrote them, where they are no JSON object.
+    """
 
     id: str
     name: str
     input: Mapping[str, Any] = field(default_factory=dict)
+    broken: str = ""
 
 
 @dataclass(frozen=True, slots=True)

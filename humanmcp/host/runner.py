@@ -176,7 +176,9 @@ class Runner:
     def _result(self, use: ToolUse, number: int) -> ToolResult:
         if number >= self.limits.calls:
             why = f"not called: at most {self.limits.calls} tools can be called in one turn"
-            return ToolResult(use.id, f"Error calling tool {use.name}: {why}", is_error=True)
+            return _failed(use, why)
+        if use.broken:
+            return _failed(use, f"the arguments are no JSON object: {use.broken}")
         try:
             place = self.servers.place(use.name)
         except NoToolError as error:
@@ -193,3 +195,7 @@ class Runner:
                 return ToolResult(use.id, REFUSED, is_error=True)
             case impossible:
                 assert_never(impossible)
+
+
+def _failed(use: ToolUse, why: str) -> ToolResult:
+    return ToolResult(use.id, f"Error calling tool {use.name}: {why}", is_error=True)

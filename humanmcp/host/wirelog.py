@@ -30,27 +30,33 @@ class WireLog(Onlooker):
     """Writes every line with its time and its sender, and what the check says of it."""
 
     def __init__(
-        self, *, language: str, laid_out: bool = False, now: Callable[[], datetime] = datetime.now
+        self,
+        *,
+        language: str,
+        name: str = "",
+        laid_out: bool = False,
+        now: Callable[[], datetime] = datetime.now,
     ) -> None:
-        """Begin. `laid_out` spreads each message over several lines."""
+        """Begin. `laid_out` spreads each message over several lines; `name` tells servers apart."""
         self.language = language
+        self.name = f"{name} " if name else ""
         self.laid_out = laid_out
         self.now = now
         self._one_at_a_time = threading.Lock()
 
     def line_sent(self, line: str) -> None:
         """Show a line of ours."""
-        self._show("Client :  ", line, "cyan")
+        self._show(f"{self.name}Client :  ", line, "cyan")
 
     def line_arrived(self, line: bytes) -> None:
         """Show a line of the server's."""
-        self._show("Server :   ", line.decode("utf-8", "replace"), "green")
+        self._show(f"{self.name}Server :   ", line.decode("utf-8", "replace"), "green")
 
     def said_aside(self, line: bytes) -> None:
         """Show a line of the server's stderr; it is no message."""
         with self._one_at_a_time:
             text = line.decode("utf-8", "replace").rstrip("\r")
-            complain(Painted(f"{self._stamp()}  stderr :   {text}", "dim"))
+            complain(Painted(f"{self._stamp()}  {self.name}stderr :   {text}", "dim"))
 
     def happened(self, event: Event) -> None:
         """Say what is wrong with what the server sent."""

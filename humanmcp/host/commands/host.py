@@ -1,0 +1,133 @@
+"""`humanmcp host`: a chat with a model that may use the tools of several servers."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.host.at_inbox import AtInbox
+from humanmcp.host.at_terminal import AtTerminal
+from humanmcp.host.chat import AtHost, Chat
+from humanmcp.host.client import PATIENCE, Identity, Onlooker
+from humanmcp.host.commands.ending import in_order
+from humanmcp.host.config import DEFAULT_NAME, read_config
+from humanmcp.host.models.choose import Choice, seat_model
+from humanmcp.host.runner import Limits, Runner
+from humanmcp.host.servers import Servers
+from humanmcp.host.typing_in import Typist
+from humanmcp.host.wirelog import WireLog
+from humanmcp.inbox.contract import InboxError, Seat
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import REFUSED, StopError
+from humanmcp.paths import UnsafeFolderError, home_folder
+from humanmcp.settings import add_flags
+from humanmcp.terminal import complain
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from humanmcp.host.client import Respondent
+    from humanmcp.settings import Settings
+
+ROOM: Final = "host"
+NAME: Final = Identity("humanmcp-host", "1.0.0")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    language = language_of()
+
+    def flag(name: str, **more: Any) -> None:  # noqa: ANN401 - argparse's own keywords
+        parser.add_argument(f"--{name}", help=say(ROOM, f"help {name}", language), **more)
+
+    flag("config", metavar="FILE", default="")
+    flag("model", metavar="MODEL", default="human")
+    flag("base-url", metavar="URL", default="")
+    flag("key-file", metavar="FILE", default="")
+    flag("system", metavar="TEXT", default="")
+    flag("record", metavar="FILE", default="")
+    flag("turns", metavar="N", type=int, default=Limits().turns)
+    flag("calls", metavar="N", type=int, default=Limits().calls)
+    flag("patience", metavar="SECONDS", type=float, default=PATIENCE)
+    flag("yes", action="store_true")
+    flag("desk", action="store_true")
+    flag("wire", action="store_true")
+    add_flags(parser, "home", "lang", "title")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Talk until the end of input. Returns the exit status; no child is left behind."""
+    language = language_of(settings.lang)
+    try:
+        with in_order(), contextlib.ExitStack() as stack:
+            _talk(arguments, settings, stack)
+    except StopError as error:
+        complain("humanmcp: ", error.sentence(language))
+        return REFUSED
+    except (InboxError, UnsafeFolderError) as error:
+        complain("humanmcp: ", str(error))
+        return REFUSED
+    except KeyboardInterrupt:
+        return REFUSED
+    return 0
+
+
+def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.ExitStack) -> None:
+    language = language_of(settings.lang)
+    path = Path(arguments.config or Path.home() / DEFAULT_NAME).expanduser()
+    entries = read_config(path)
+    typist = Typist()
+
+    def desk(seat: Seat) -> AtInbox:
+        inbox = FolderInbox(home_folder(settings.home))
+        session = AtInbox(inbox, seat, title=settings.title, asker=NAME.name, language=language)
+        complain(say(ROOM, f"at the desk {seat.value}", language, name=session.name))
+        return session
+
+    wanted = Choice(
+        arguments.model,
+        lambda: desk(Seat.MODEL),
+        arguments.base_url,
+        arguments.key_file,
+        arguments.record,
+    )
+    model = seat_model(wanted)
+    stack.callback(model.close)
+    respondent: Respondent = AtTerminal(typist, language)
+    if arguments.desk:
+        questions = desk(Seat.CLIENT)
+        stack.callback(questions.end)
+        respondent = questions
+    servers = Servers(
+        entries,
+        respondent,
+        identity=NAME,
+        onlooker=_onlookers(language, wanted=arguments.wire),
+        patience=arguments.patience,
+    )
+    stack.callback(servers.close)
+    servers.start()
+    runner = Runner(
+        model,
+        servers,
+        AtHost(typist, language, call_all=arguments.yes),
+        system=arguments.system,
+        limits=Limits(arguments.turns, arguments.calls),
+        sleep=_interruptible_sleep,
+    )
+    Chat(runner, typist, language).run()
+
+
+def _onlookers(language: str, *, wanted: bool) -> Callable[[str], Onlooker]:
+    """Return what makes the one who shows a server's lines: with its name, or nobody."""
+    if not wanted:
+        return lambda _name: Onlooker()
+    return lambda name: WireLog(language=language, name=name)
+
+
+def _interruptible_sleep(seconds: float) -> None:
+    threading.Event().wait(seconds)

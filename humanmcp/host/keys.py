@@ -1,0 +1,62 @@
+"""Keys of LLM services: from the environment, or from a file that only its owner may read.
+
+Never from an argument (every user of the machine sees those), and never shown: a key has no text.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from humanmcp.locales.stop import StopError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class KeyFileError(StopError):
+    """A key cannot be used."""
+
+    room = "host"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Key:
+    """A key. Only `secret` says it."""
+
+    secret: str
+
+    def __repr__(self) -> str:
+        """Say that there is one, and nothing else."""
+        return "Key(…)"
+
+    def hidden_in(self, text: str) -> str:
+        """Take the key out of a text that may repeat it, as error messages do."""
+        return text.replace(self.secret, "…") if self.secret else text
+
+
+def find_key(name: str, file: str, environment: Mapping[str, str] = os.environ) -> Key | None:
+    """Return the key in the file, else that of the environment variable; None when there is none.
+
+    Raises:
+        KeyFileError: the file cannot be read, or others can read it too.
+    """
+    if file:
+        return _from_file(Path(file).expanduser())
+    found = environment.get(name, "").strip()
+    return Key(found) if found else None
+
+
+def _from_file(path: Path) -> Key:
+    try:
+        with path.open(encoding="utf-8") as stream:
+            mode = os.fstat(stream.fileno()).st_mode
+            if os.name != "nt" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise KeyFileError("key file is open", path=path)
+            return Key(stream.read().strip())
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no text"
+        raise KeyFileError("unreadable key", path=path, why=why) from error

@@ -1,0 +1,124 @@
+"""A language model behind the chat completions of OpenAI, or anything that speaks like it.
+
+Ollama, vLLM and LM Studio do: `--base-url http://localhost:11434/v1`. Uses the `openai` library.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, assert_never
+
+from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse, Turn
+from humanmcp.host.models import ModelError, OverloadedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from humanmcp.host.conversation import OfferedTool
+    from humanmcp.host.keys import Key
+
+KEY_NAME = "OPENAI_API_KEY"
+_NO_KEY = "none"
+"""Local services want no key, but the library wants one."""
+_BUSY = (503, 529)
+
+
+class OpenAIModel:
+    """One model of such a service, by its name there."""
+
+    def __init__(self, name: str, key: Key | None, base_url: str = "") -> None:
+        """Prepare. The library's own retries are off: the host retries, and tells."""
+        import openai  # noqa: PLC0415 - an extra: `humanmcp[host]`
+
+        self.name = name
+        self.key = key
+        self._errors = openai
+        self._client = openai.OpenAI(
+            api_key=key.secret if key else _NO_KEY, base_url=base_url or None, max_retries=0
+        )
+
+    def turn(
+        self,
+        history: Sequence[Turn],
+        tools: Sequence[OfferedTool],
+        heard: Callable[[str], None],
+    ) -> Turn:
+        """Ask the service, and read its answer as it comes."""
+        more: dict[str, Any] = {"tools": [_tool(tool) for tool in tools]} if tools else {}
+        try:
+            with self._client.chat.completions.create(
+                model=self.name, messages=messages_of(history), stream=True, **more
+            ) as stream:
+                return _gathered(stream, heard)
+        except self._errors.APIStatusError as error:
+            raise self._trouble(error.status_code, str(error)) from None
+        except self._errors.OpenAIError as error:
+            raise ModelError(self._shown(str(error))) from None
+
+    def _trouble(self, status: int, why: str) -> ModelError:
+        return (OverloadedError if status in _BUSY else ModelError)(self._shown(why))
+
+    def _shown(self, text: str) -> str:
+        return self.key.hidden_in(text) if self.key else text
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def _tool(tool: OfferedTool) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)}
+    return {"type": "function", "function": function}
+
+
+def messages_of(history: Sequence[Turn]) -> Any:  # noqa: ANN401 - the library's own union of eight shapes
+    """Write the conversation in the service's form: each tool result is a message of its own."""
+    found: list[dict[str, Any]] = []
+    for turn in history:
+        calls: list[dict[str, Any]] = []
+        for block in turn.blocks:
+            match block:
+                case Text():
+                    pass  # all text of a turn stands together, below
+                case ToolUse(call, name, given, broken):
+                    typed = broken or json.dumps(given, ensure_ascii=False)
+                    function = {"name": name, "arguments": typed}
+                    calls.append({"id": call, "type": "function", "function": function})
+                case ToolResult(call, text):
+                    found.append({"role": "tool", "tool_call_id": call, "content": text})
+                case impossible:
+                    assert_never(impossible)
+        if turn.text or calls:
+            said: dict[str, Any] = {"role": turn.role.value, "content": turn.text or None}
+            found.append(said | ({"tool_calls": calls} if calls else {}))
+    return found
+
+
+def _gathered(stream: Iterable[Any], heard: Callable[[str], None]) -> Turn:
+    """Put the pieces of a streamed answer together; a call comes in pieces too."""
+    text: list[str] = []
+    calls: dict[int, dict[str, str]] = {}
+    for chunk in stream:
+        for choice in chunk.choices[:1]:
+            delta = choice.delta
+            if delta.content:
+                text.append(delta.content)
+                heard(delta.content)
+            for piece in delta.tool_calls or ():
+                call = calls.setdefault(piece.index, {"id": "", "name": "", "arguments": ""})
+                call["id"] = piece.id or call["id"]
+                if piece.function is not None:
+                    call["name"] += piece.function.name or ""
+                    call["arguments"] += piece.function.arguments or ""
+    said = (Text("".join(text)),) if text else ()
+    return Turn(Role.ASSISTANT, (*said, *(_use(at, call) for at, call in sorted(calls.items()))))
+
+
+def _use(at: int, call: dict[str, str]) -> ToolUse:
+    """Read a call. Arguments that are no JSON object stay as written: the host tells the model."""
+    name, own, typed = call["name"], call["id"] or f"call-{at}", call["arguments"] or "{}"
+    try:
+        given = json.loads(typed)
+    except ValueError:
+        given = None
+    return ToolUse(own, name, given) if isinstance(given, dict) else ToolUse(own, name, {}, typed)
