@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.terminal_desk.check import guessed_method
+from humanmcp.terminal_desk.cases import guessed_method
 from tests.terminal_desk.rooms import Ran
 
 if TYPE_CHECKING:

@@ -1,0 +1,161 @@
+"""What `check` judges: an answer, and the request that it answers, made up where nobody has it.
+
+Knows no file and no session.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol import drafts, jsontext, messages, revisions
+from humanmcp.protocol.exchange import Exchange, Known
+from humanmcp.terminal_desk.explain import as_json
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.verdict import Form, Verdict
+
+_NOTHING_KNOWN: Final = Known()
+
+_METHOD_OF_MEMBER: Final = {
+    "content": "tools/call",
+    "tools": "tools/list",
+    "contents": "resources/read",
+    "resources": "resources/list",
+    "resourceTemplates": "resources/templates/list",
+    "prompts": "prompts/list",
+    "messages": "prompts/get",
+    "completion": "completion/complete",
+    "supportedVersions": "server/discover",
+    "protocolVersion": "initialize",
+    "serverInfo": "initialize",
+}
+"""The member of a result that gives away what it answers, where nobody said it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One answer to judge, and the request that it answers."""
+
+    exchange: Exchange
+    text: str
+    form: Form
+
+    def verdict(self) -> Verdict:
+        """Judge it."""
+        return drafts.check(self.exchange, self.text, self.form, _NOTHING_KNOWN)
+
+
+class CaseError(StopError):
+    """What was given is no case: a line of `--lines` that is no object, say."""
+
+    room = "check"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is known of the request that an answer belongs to; each part may be missing."""
+
+    request: str | None = None
+    method: str | None = None
+    revision: str | None = None
+    id: Any = None
+
+
+def case_of(text: str, form: Form, asked: Asked) -> Case:
+    """Put together what is judged: an answer, and the request that it answers.
+
+    Without a request one is made up: of the method (or the one that the answer looks like), with
+    the id of the answer itself.
+
+    Raises:
+        CaseError: the request is none.
+    """
+    if asked.request is None:
+        message = _made_up(text, asked)
+    else:
+        one_line = messages.compact(asked.request).encode("utf-8", "surrogatepass")
+        found = messages.read(one_line)
+        if not isinstance(found, messages.Message) or found.kind is not messages.Kind.REQUEST:
+            raise CaseError("no request")
+        message = found
+    revision = asked.revision or revisions.stated_in(message) or _asked_for(message)
+    return Case(Exchange(1, message, revision), text, form)
+
+
+def _asked_for(request: messages.Message) -> str:
+    """Return the revision of a request that states none: what it asks for, else the newest."""
+    wanted = request.params.get("protocolVersion") if request.method == "initialize" else None
+    if request.method == "server/discover":
+        return revisions.MODERN[-1]
+    return wanted if wanted in revisions.HANDSHAKE else revisions.LATEST_HANDSHAKE
+
+
+def _made_up(text: str, asked: Asked) -> messages.Message:
+    """Make up a request for an answer whose request nobody has."""
+    reading = jsontext.read(text)  # also of a text that is not quite JSON yet
+    value = reading.value if reading.readable else None
+    token = _own_id(reading.json, value) if asked.id is None else json.dumps(asked.id)
+    name = asked.method or guessed_method(value)
+    made = messages.read(
+        f'{{"jsonrpc":"2.0","id":{token},"method":{json.dumps(name)},"params":{{}}}}'.encode()
+    )
+    if not isinstance(made, messages.Message) or made.id is None:
+        raise CaseError("no id", got=token)
+    return made
+
+
+def _own_id(text: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return the token of the answer's own id where it can be one, else 1."""
+    if not isinstance(value, dict) or isinstance(value.get("id"), (bool, float)):
+        return "1"
+    if not isinstance(value.get("id"), (str, int)):
+        return "1"
+    return messages.member(text, "id") or "1"
+
+
+def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Guess from a result what it answers; `tools/call` where it may be anything."""
+    if isinstance(value, dict) and isinstance(value.get("result"), dict):
+        value = value["result"]
+    if isinstance(value, dict):
+        for member, method in _METHOD_OF_MEMBER.items():
+            if member in value:
+                return method
+    return "tools/call"
+
+
+def fixed_text(case: Case, verdict: Verdict) -> tuple[str, Verdict]:
+    """Apply every fix, one after the other, as long as that leaves fewer problems.
+
+    A fix may uncover the next mistake (a text that is no JSON hides all others), so the check runs
+    again after each.
+    """
+    text = verdict.text
+    seen = {text}
+    while True:
+        better = next(
+            (
+                mended
+                for problem in verdict.problems
+                if problem.fix is not None and (mended := problem.fix.apply(text)) not in seen
+            ),
+            None,
+        )
+        if better is None:
+            return text, verdict
+        seen.add(better)
+        text = better
+        verdict = Case(case.exchange, text, case.form).verdict()
+        text = verdict.text
+
+
+def verdict_as_json(verdict: Verdict, language: str) -> dict[str, Any]:
+    """Return a verdict as an object for machines."""
+    return {
+        "sendable": verdict.sendable,
+        "line": verdict.line,
+        "problems": [as_json(problem, language) for problem in verdict.problems],
+    }

@@ -1,0 +1,132 @@
+"""`humanmcp check --lines`: many answers through one pipe, each judged on a line of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.locales import say
+from humanmcp.protocol import messages, revisions
+from humanmcp.protocol.verdict import Form
+from humanmcp.terminal import complain, say_raw
+from humanmcp.terminal_desk.cases import Asked, Case, CaseError, case_of, verdict_as_json
+from humanmcp.terminal_desk.files import STDIN, unreadable
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+ROOM: Final = "check"
+_CHUNK: Final = 1 << 18
+
+
+def judge_lines(arguments: argparse.Namespace, language: str) -> int:
+    """Answer each line of JSON with one, as they come; say on stderr how fast that went."""
+    began = time.monotonic()
+    count = 0
+    with _opened(arguments.file) as number:
+        for lines in _batches(number):
+            say_raw("\n".join(_answered(line, arguments, language) for line in lines))
+            count += len(lines)
+    took = max(time.monotonic() - began, 1e-9)
+    rate = int(count / took)
+    complain(say(ROOM, "speed", language, count=count, seconds=f"{took:.1f}", rate=rate))
+    return 0
+
+
+@contextlib.contextmanager
+def _opened(name: str | None) -> Iterator[int]:
+    """Open a file, or stdin for `-` and for no name, as a descriptor to read from.
+
+    Raises:
+        FileError: it cannot be read.
+    """
+    if name in (None, STDIN):
+        yield sys.stdin.fileno()
+        return
+    try:
+        number = os.open(str(name), os.O_RDONLY)
+    except OSError as error:
+        raise unreadable(str(name), error) from error
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
+def _batches(number: int) -> Iterator[list[bytes]]:
+    """Yield the lines that are there: one write an arrival, so that a pipe streams and is fast."""
+    parts: list[bytes] = []  # of a line that has not ended: joined once, however long it is
+    while chunk := os.read(number, _CHUNK):
+        first, *others = chunk.split(b"\n")
+        parts.append(first)
+        if others:
+            yield [b"".join(parts), *others[:-1]]
+            parts = [others[-1]]
+    rest = b"".join(parts)
+    if rest.strip():
+        yield [rest]
+
+
+def _answered(line: bytes, arguments: argparse.Namespace, language: str) -> str:
+    """Judge one line of `--lines`. Whatever it is, the answer is one line of JSON."""
+    record: Any = None
+    try:
+        record = json.loads(line)
+        answer = verdict_as_json(_line_case(record, arguments).verdict(), language)
+    except (CaseError, ValueError, RecursionError) as error:
+        answer = _line_error(error, language)
+    if isinstance(record, dict) and "id" in record:
+        answer["id"] = record["id"]
+    return json.dumps(answer)
+
+
+def _line_case(record: Any, arguments: argparse.Namespace) -> Case:  # noqa: ANN401 - any JSON value
+    if not isinstance(record, dict):
+        raise CaseError("line no object", got=messages.json_type(record))
+    for name in ("text", "method", "revision", "form"):
+        if not isinstance(record.get(name, ""), str):
+            raise CaseError("line member", got=name)
+    if "text" not in record:
+        raise CaseError("line no text")
+    revision = record.get("revision") or arguments.revision
+    if revision is not None and revision not in revisions.ALL:
+        raise CaseError("line revision", got=revision)
+    forms = {form.value: form for form in Form}
+    form = record.get("form") or arguments.form
+    if form not in forms:
+        raise CaseError("line form", got=form)
+    request = record.get("request")
+    return case_of(
+        record["text"],
+        forms[form],
+        Asked(
+            request=request if isinstance(request, str | None) else json.dumps(request),
+            method=record.get("method") or arguments.method,
+            revision=revision,
+            id=record.get("id"),
+        ),
+    )
+
+
+def _line_error(error: Exception, language: str) -> dict[str, Any]:
+    """Describe a line that is no case in the shape of all answers."""
+    if isinstance(error, CaseError):
+        message = error.sentence(language)
+    else:
+        message = say(ROOM, "line no json", language, got=error)
+    found = {
+        "code": "L01",
+        "level": "error",
+        "line": getattr(error, "lineno", 0),
+        "column": getattr(error, "colno", 0),
+        "pointer": "",
+        "message": message,
+        "fix": None,
+        "page": "",
+    }
+    return {"sendable": False, "line": None, "problems": [found]}

@@ -1,0 +1,133 @@
+"""Judge a reply, send it, and tell the person what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.contract import Purpose, TakenError
+from humanmcp.locales import say
+from humanmcp.locales.stop import REFUSED
+from humanmcp.protocol import drafts
+from humanmcp.protocol.exchange import Exchange, Known, State
+from humanmcp.protocol.verdict import Verdict
+from humanmcp.terminal import Painted, complain, say_json
+from humanmcp.terminal import say as show
+from humanmcp.terminal_desk import waits
+from humanmcp.terminal_desk.explain import as_json, explained, summary
+from humanmcp.terminal_desk.sending import Outcome, Result, Text, exchange_of, send
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.inbox.contract import Inbox, Item, Key
+    from humanmcp.protocol.problems import Problem
+
+ROOM: Final = "answer"
+SEVERAL_LINES: Final = "J51"
+"""The code of the repair that joins a text to one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One exchange that is being answered, with all that is needed to judge an answer."""
+
+    inbox: Inbox
+    name: str
+    item: Item
+    known: Known
+    who: str
+    language: str
+    json: bool
+
+    @property
+    def key(self) -> Key:
+        """Its key in the inbox."""
+        return self.item.key
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """What the check needs; None for a message that is no request (a tap may hold those)."""
+        return exchange_of(self.item) if self.item.purpose is Purpose.ANSWER else None
+
+    def say(self, code: str, **fillings: object) -> str:
+        """Return a sentence of this command."""
+        return say(ROOM, code, self.language, **fillings)
+
+
+def judged(case: Case, given: Text) -> Verdict:
+    """Judge a text as the stub will. What a tap holds is judged by the tap alone."""
+    exchange = case.exchange
+    if exchange is None:
+        return Verdict(given.text, given.text, given.text)
+    verdict = drafts.check(exchange, given.text, given.form, case.known)
+    # Several lines are our own way to lay out a draft: not worth a word each time.
+    told = tuple(problem for problem in verdict.problems if problem.code != SEVERAL_LINES)
+    return replace(verdict, problems=told)
+
+
+def may_go(verdict: Verdict, *, anyway: bool) -> bool:
+    """Say whether a text may be sent: nothing blocks it, or it is wanted all the same."""
+    return verdict.sendable or (anyway and verdict.forced is not None)
+
+
+def sent(case: Case, given: Text, problems: Sequence[Problem], *, anyway: bool) -> int:
+    """Send, wait for the stub's word and tell it."""
+    try:
+        result = send(case.inbox, case.key, given, anyway=anyway)
+    except TakenError:
+        item = case.inbox.item(case.key)
+        happened = waits.outlook(item, waits.now(), case.language)[0].sentence
+        return not_sent(case, case.say("taken", happened=happened), ())
+    match result.outcome:
+        case Outcome.SENT:
+            return _went_out(case, result, problems, given.text)
+        case Outcome.REFUSED:
+            return refused(case, result.problems, given.text)
+        case Outcome.TOO_LATE:
+            state = waits.outlook(result.item, waits.now(), case.language)
+            over = result.item.state is State.PENDING
+            happened = case.say("session over") if over else state[0].sentence
+            return not_sent(case, case.say("taken", happened=happened), ())
+        case Outcome.WAITING:
+            return not_sent(case, case.say("not taken"), ())
+
+
+def _went_out(case: Case, result: Result, problems: Sequence[Problem], text: str) -> int:
+    answer = result.item.answer
+    line = answer.line if answer else ""
+    size = len(line.encode("utf-8", "surrogatepass")) + 1
+    if case.json:
+        found = [as_json(problem, case.language) for problem in problems]
+        deliberate = bool(answer and answer.deliberate)
+        say_json(
+            {"sent": True, "name": case.name, "line": line, "bytes": size, "problems": found}
+            | {"deliberate": deliberate}
+        )
+        return 0
+    for problem in problems:
+        for parts in explained(problem, text, case.language):
+            show(*parts)
+    show(Painted(case.say("sent", who=case.who, size=size), "green"))
+    show(line)
+    return 0
+
+
+def refused(case: Case, problems: Sequence[Problem], text: str) -> int:
+    """Show what keeps a text from being sent. Returns the exit status."""
+    if not case.json:
+        for problem in problems:
+            for parts in explained(problem, text, case.language):
+                show(*parts)
+    counted = summary(problems, case.language)
+    return not_sent(case, case.say("refused", counted=counted, name=case.name), problems)
+
+
+def not_sent(case: Case, why: str, problems: Sequence[Problem]) -> int:
+    """Say that nothing was sent, and why. Returns the exit status."""
+    if case.json:
+        found = [as_json(problem, case.language) for problem in problems]
+        say_json({"sent": False, "name": case.name, "why": why, "problems": found})
+    else:
+        complain(Painted(why, "yellow"))
+    return REFUSED
