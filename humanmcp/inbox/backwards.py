@@ -32,7 +32,7 @@ def frames_before(path: Path, before: int, count: int) -> tuple[Frame, ...]:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return ()
-    with open(descriptor, "rb") as stream:
+    with os.fdopen(descriptor, "rb") as stream:
         size = os.fstat(descriptor).st_size
         end = _end_of(stream, size, before) if before > 0 else size
         frames = [frame for line in _lines_before(stream, end, count) if (frame := _read(line))]

@@ -282,8 +282,8 @@ class Inbox(Protocol):
     def describe(self, facts: SessionFacts, known: Known) -> None:
         """Replace what is known of a session."""
 
-    def record(self, session: str, frame: Frame) -> None:
-        """Append a frame to the transcript.
+    def record(self, session: str, frame: Frame, *, durable: bool = False) -> None:
+        """Append a frame to the transcript. A durable one also survives the machine's death.
 
         Raises:
             StoreError: it could not be kept. The transcript is as it was before.

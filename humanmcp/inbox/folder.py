@@ -136,9 +136,9 @@ class FolderInbox:
                 own.facts = facts
                 _write_facts(own)
 
-    def record(self, session: str, frame: Frame) -> None:
-        """Append a frame to the transcript."""
-        self._owned(session).transcript.append(frame)
+    def record(self, session: str, frame: Frame, *, durable: bool = False) -> None:
+        """Append a frame to the transcript. A durable one is on the disk when this returns."""
+        self._owned(session).transcript.append(frame, durable=durable)
 
     def deliver(self, item: Item) -> None:
         """Put an exchange where people can see it."""

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.atomic import LARGEST, fdatasync, keeping, open_private
-from humanmcp.protocol.transcript import Frame, Way, from_json, to_json
+from humanmcp.protocol.transcript import Frame, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,18 +43,17 @@ class TranscriptWriter:
         self._size = 0
         self._descriptor = open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
 
-    def append(self, frame: Frame) -> None:
-        """Write a frame. A request that waits for a person is on the disk when this returns.
+    def append(self, frame: Frame, *, durable: bool = False) -> None:
+        """Write a frame. A durable one is on the disk when this returns.
 
         Raises:
             StoreError: it was not written, and the file is as it was before.
         """
         # JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.
         line = to_json(frame).encode("utf-8", "backslashreplace") + b"\n"
-        waits = frame.way is Way.IN and frame.number > 0
         with self._lock, keeping(f"line {frame.seq} of {self._path.name}"):
             try:
-                self._write(line, durable=waits)
+                self._write(line, durable=durable)
             except OSError:
                 self._restore()
                 raise

@@ -45,17 +45,24 @@ class Ledger:
         """Name one exchange of this session."""
         return Key(self.facts.name, number)
 
-    def record(
-        self, way: Way, raw: bytes, number: int = 0, *, by: str = "", note: str = ""
+    def record(  # noqa: PLR0913 - the parts of a frame
+        self,
+        way: Way,
+        raw: bytes,
+        number: int = 0,
+        *,
+        by: str = "",
+        note: str = "",
+        durable: bool = False,
     ) -> None:
-        """Put a line into the transcript.
+        """Put a line into the transcript, onto the disk itself when it must be durable.
 
         Raises:
             InboxError: the disk does not take it.
         """
         self._seq += 1
         frame = Frame(self._seq, self.clock.stamp(), way, raw, number, by, note)
-        self.inbox.record(self.name, frame)
+        self.inbox.record(self.name, frame, durable=durable)
 
     def write(self, line: str, number: int = 0, *, by: str = "", note: str = "") -> None:
         """Put a checked line into the transcript and onto the wire."""

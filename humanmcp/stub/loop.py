@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.events import Event, Outcome
     from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.replay import Replay
     from humanmcp.protocol.session import Session
     from humanmcp.stub.bookshelf import BookFile
     from humanmcp.stub.files import TextFiles
@@ -51,6 +52,9 @@ logger = logging.getLogger(__name__)
 
 NAP: Final = 0.01
 """Seconds between two looks at the inbox while something waits for a person."""
+
+NAP_EACH: Final = 0.00003
+"""Seconds more for each exchange that waits: with a thousand, looking costs a tenth of a core."""
 
 LONG_NAP: Final = 0.2
 """Seconds between two looks while nothing does."""
@@ -66,11 +70,15 @@ BY_FILES: Final = "files"
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How this stub was asked to behave. `client_limit` is in seconds, 0 for what is known."""
+    """How this stub was asked to behave. `client_limit` is in seconds, 0 for what is known.
+
+    `replay` has the recorded answers that come before the answer book's.
+    """
 
     mode: Mode = Mode.NORMAL
     client_limit: float = 0.0
     language: str = "en"
+    replay: Replay | None = None
 
 
 class Stub:
@@ -125,7 +133,8 @@ class Stub:
         A fault of ours must not end a session that people are in the middle of: it goes to the
         log, and what it happened to stays pending, to be answered in another way.
         """
-        got = self.wire.get(NAP if self._vigils else LONG_NAP)
+        waiting = len(self._vigils)
+        got = self.wire.get(NAP + NAP_EACH * waiting if waiting else LONG_NAP)
         try:
             self._take_in(got)
             self._look(self.clock.now())
@@ -159,9 +168,11 @@ class Stub:
     def _line_in(self, line: bytes) -> None:
         now = self.clock.now()
         events = self.session.receive(line)
-        arrived = (one.exchange.number for one in events if isinstance(one, RequestArrived))
+        arrived = [one.exchange for one in events if isinstance(one, RequestArrived)]
+        number = arrived[0].number if arrived else 0
+        waits = any(not self._decision(exchange).due(0) for exchange in arrived)
         try:
-            self.ledger.record(Way.IN, line, next(arrived, 0))
+            self.ledger.record(Way.IN, line, number, durable=waits)
         except InboxError as error:
             self._cannot_keep(events, error)
             return
@@ -252,6 +263,9 @@ class Stub:
         )
 
     def _decision(self, exchange: Exchange) -> Decision:
+        recorded = self.manner.replay.find(exchange) if self.manner.replay else None
+        if recorded is not None:
+            return recorded.decision
         return decide(
             exchange, self.shelf.book, self.session.known, mode=self.manner.mode, used=self._used
         )
@@ -329,9 +343,15 @@ class Stub:
         self.ledger.describe(self.session)
 
     def _answer_by_book(self, exchange: Exchange, decision: Decision) -> bool:
-        """Let the book answer. False when its answer does not pass the check."""
-        outcome = self.session.reply(exchange.number, decision.text, decision.form)
+        """Let the book answer. False when its answer does not pass the check.
+
+        A recorded answer is given as it was recorded, also where the check has something to say.
+        """
+        replayed = decision.replayed is not None
+        outcome = self.session.reply(exchange.number, decision.text, decision.form, anyway=replayed)
         if isinstance(outcome, Sent):
+            if self.manner.replay is not None and decision.replayed is not None:
+                self.manner.replay.given(decision.replayed)
             if decision.rule is not None:
                 self._used[decision.rule] = self._used.get(decision.rule, 0) + 1
             self._sent(outcome, decision.by)
