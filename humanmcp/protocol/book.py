@@ -143,6 +143,8 @@ class Decision:
     `after` is in seconds, None when only a person answers. `by` says in the transcript who
     answered. `rule` is the index of the rule, None for the book's own answers. `stoppable`: a
     person at the exchange stops it. A safety net gives way, a rule is what somebody decided.
+    `replayed` is the number of the frame whose recorded answer this is, right or wrong; None for
+    what is not recorded.
     """
 
     after: float | None = None
@@ -151,6 +153,7 @@ class Decision:
     by: str = ""
     rule: int | None = None
     stoppable: bool = False
+    replayed: int | None = None
 
     def due(self, waited: float, *, touched: bool = False) -> bool:
         """Say whether the book answers now, `waited` seconds after the request arrived."""

@@ -30,10 +30,14 @@ from humanmcp.stub.wire import Stderr, Stop, Wire
 if TYPE_CHECKING:
     import argparse
 
+    from humanmcp.protocol.replay import Replay
     from humanmcp.settings import Settings
 
 BOOK_NAME: Final = "book.toml"
 """The answer book in the inbox folder, used when `--book` names none."""
+
+MATCHES: Final = ("exact", "order", "similar")
+"""How a recorded answer is found: `protocol.replay.Match`, which is not imported for its names."""
 
 LOG_NAME: Final = "humanmcp.log"
 LARGEST_LOG: Final = 4 * 1024 * 1024
@@ -47,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     manner.add_argument("--by-hand", action="store_true", help=say("serve", "by-hand"))
     manner.add_argument("--auto", action="store_true", help=say("serve", "auto"))
     parser.add_argument("--open", action="store_true", help=say("serve", "open"))
+    parser.add_argument("--replay", metavar="TRANSCRIPT", help=say("serve", "replay"))
+    parser.add_argument("--match", choices=MATCHES, default=MATCHES[0], help=say("serve", "match"))
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -61,7 +67,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             _log_to(home / LOG_NAME)
             book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
             shelf = BookFile(book, must_exist=bool(settings.book))
-            stub = _stub(wire, home, settings, shelf, Manner(mode, settings.client_limit, language))
+            replay = _replay(arguments, home)
+            manner = Manner(mode, settings.client_limit, language, replay)
+            stub = _stub(wire, home, settings, shelf, manner)
         except (OSError, InboxError, BookError, paths.UnsafeFolderError) as error:
             stderr.say(f"humanmcp: {error}\n")
             return CANNOT_START
@@ -69,6 +77,15 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.open:
             _open_desk(home)
         return stub.run()
+
+
+def _replay(arguments: argparse.Namespace, home: Path) -> Replay | None:
+    """Read the recorded answers, if any are wanted."""
+    if not arguments.replay:
+        return None
+    from humanmcp.stub.replaying import read_replay  # noqa: PLC0415 - seldom wanted
+
+    return read_replay(arguments.replay, home, arguments.match)
 
 
 def _stub(wire: Wire, home: Path, settings: Settings, shelf: BookFile, manner: Manner) -> Stub:
