@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return int(module.run(arguments, load(vars(arguments))))
         except SettingError as error:
-            parser.exit(USAGE_ERROR, f"humanmcp: {error}\n")
+            parser.exit(USAGE_ERROR, f"humanmcp: {error.sentence(language_of())}\n")
         except KeyboardInterrupt:
             return INTERRUPTED
     parser.parse_args(words)

@@ -10,22 +10,15 @@ import os
 import stat
 from pathlib import Path
 
+from humanmcp.locales.stop import StopError
+
 FOLDER_NAME = ".humanmcp"
 
 
-class UnsafeFolderError(Exception):
+class UnsafeFolderError(StopError):
     """Somebody else could read or change what is kept in a folder."""
 
-    def __init__(self, folder: Path, why: str, advice: str) -> None:
-        """Remember the folder, what is wrong with it and what to do."""
-        super().__init__(folder, why, advice)
-        self.folder = folder
-        self.why = why
-        self.advice = advice
-
-    def __str__(self) -> str:
-        """Say what is wrong and what to do."""
-        return f"{self.folder} {self.why}. {self.advice}"
+    room = "unsafe"
 
 
 def home_folder(wanted: str = "") -> Path:
@@ -45,13 +38,9 @@ def make_private(folder: Path) -> Path:
         return folder
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
-        raise UnsafeFolderError(
-            folder, "is a link to another place", "Give the place that it leads to."
-        )
+        raise UnsafeFolderError("link", folder=folder, place=folder.resolve())
     if found.st_uid != os.getuid():
-        raise UnsafeFolderError(folder, "belongs to another user", "Choose another with --home.")
+        raise UnsafeFolderError("owner", folder=folder, flag="--home")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise UnsafeFolderError(
-            folder, "can be written by other users", f"Run: chmod 700 '{folder}'"
-        )
+        raise UnsafeFolderError("writable", folder=folder, mode="700")
     return folder

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.locales import say
+from humanmcp.locales.stop import StopError
 from humanmcp.paths import home_folder
 
 if TYPE_CHECKING:
@@ -40,20 +41,10 @@ class Settings:
     port: int = 8765
 
 
-class SettingError(Exception):
-    """A setting has a value that cannot be used."""
+class SettingError(StopError):
+    """A setting has a value that cannot be used, or the settings file cannot be read."""
 
-    def __init__(self, name: str, value: object, where: str) -> None:
-        """Remember which, what it is and where it was set."""
-        super().__init__(name, value, where)
-        self.name = name
-        self.value = value
-        self.where = where
-
-    def __str__(self) -> str:
-        """Say what to change and where."""
-        wanted = "a number" if type(_DEFAULTS[self.name]) in (int, float) else "text"
-        return f"{self.where}: {self.name} must be {wanted}, not {self.value!r}"
+    room = "setting_error"
 
 
 _DEFAULTS: Final[Mapping[str, Any]] = dataclasses.asdict(Settings())
@@ -100,11 +91,12 @@ def _read(file: str) -> Mapping[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except tomllib.TOMLDecodeError as error:
-        raise SettingError("home", str(error), file) from error
+        raise SettingError("no-toml", file=file, why=error) from error
 
 
 def _converted(name: str, value: Any, kind: type, where: str) -> Any:  # noqa: ANN401 - TOML's types
     try:
         return kind(value)
     except (TypeError, ValueError) as error:
-        raise SettingError(name, value, where) from error
+        code = "number" if kind in (int, float) else "text"
+        raise SettingError(code, where=where, name=name, value=repr(value)) from error

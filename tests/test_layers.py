@@ -37,7 +37,7 @@ CELLAR: Final = {
     "descriptors": (),
     "locales": ("protocol",),
     "moments": (),
-    "paths": (),
+    "paths": ("locales",),
     "settings": ("locales", "paths"),
     "terminal": ("protocol",),
 }

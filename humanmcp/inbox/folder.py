@@ -243,7 +243,7 @@ class FolderInbox:
     def _look_at_home(self) -> None:
         """Refuse to read on when the folder was swapped for a link to another one."""
         if self._path.is_symlink():
-            raise UnsafeFolderError(self._path, "is a link to another place", "Remove the link.")
+            raise UnsafeFolderError("link", folder=self._path, place=self._path.resolve())
 
     def facts(self, session: str) -> SessionFacts:
         """Return what is known of one session."""

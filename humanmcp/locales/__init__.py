@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -52,6 +51,8 @@ def _rooms(language: str) -> Mapping[str, str]:
 @cache
 def _room(language: str, room: str) -> Mapping[str, str]:
     """Return the sentences of one room; none when there is no such room."""
+    import tomllib  # noqa: PLC0415 - 5 ms that only those who speak have to pay
+
     return tomllib.loads(_rooms(language).get(room, ""))
 
 

@@ -36,7 +36,7 @@ class Arrivals:
         self._backlog = b""
         mark = place.mark(IN)
         if mark is not None and mark.unfit in _NO_FILE:
-            raise UnsafeFolderError(place.path / IN, "is no file of yours", "Remove it.")
+            raise UnsafeFolderError("no-file", folder=place.path / IN)
         if mark is not None and mark.size:
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(mark.changed_ns / 1e9))
             place.copy(IN, place.free_name(f"in.{stamp}"))

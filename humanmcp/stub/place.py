@@ -281,9 +281,9 @@ class Place:
 
 def _refuse_strange(path: Path, found: os.stat_result) -> None:
     if not stat.S_ISDIR(found.st_mode):
-        raise UnsafeFolderError(path, "is a link", f"Name the folder itself: '{path.resolve()}'.")
+        raise UnsafeFolderError("link", folder=path, place=path.resolve())
     if hasattr(os, "getuid") and found.st_uid != os.getuid():
-        raise UnsafeFolderError(path, "belongs to another user", "Choose another with --files.")
+        raise UnsafeFolderError("owner", folder=path, flag="--files")
 
 
 def _refuse_open_to_all(path: Path, found: os.stat_result) -> None:
@@ -292,4 +292,4 @@ def _refuse_open_to_all(path: Path, found: os.stat_result) -> None:
         return
     if (path / LOCK_NAME).lstat().st_mode & 0o077:
         return  # a Windows drive in WSL, a shared folder of a container: every file is 0777 there
-    raise UnsafeFolderError(path, "can be written by every user", f"Run: chmod o-w '{path}'")
+    raise UnsafeFolderError("writable", folder=path, mode="o-w")
