@@ -59,6 +59,7 @@ def _send(serving: Serving, played: Played, form: Form) -> None:
     """Send a text at a desk. One that is refused comes back as the draft with its problems."""
     inbox = FolderInbox(serving.home)
     key = Key(serving.session.name, played.number)
+    until(lambda: key in {item.key for item in inbox.items(key.session)}, f"{key} in the inbox")
     inbox.send(key, Reply(played.typed, form, anyway=played.anyway, by="desk"))
     if played.refused:
         until(lambda: inbox.item(key).problems, "the reply given back")
