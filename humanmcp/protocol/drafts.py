@@ -8,22 +8,30 @@ peer sent. The same functions run at the desk while a person types and in the st
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol import revisions
 from humanmcp.protocol.documents import Documents, divide, id_of, unmatched
 from humanmcp.protocol.envelope import is_bare, judge_envelope, judge_error
 from humanmcp.protocol.exchange import Known, State
-from humanmcp.protocol.findings import Found
+from humanmcp.protocol.findings import Found, json_text
 from humanmcp.protocol.jsontext import LONG, LONGEST, Reading, problem, read, size_of
 from humanmcp.protocol.lints import lint_error
 from humanmcp.protocol.messages import Kind, compact, member
 from humanmcp.protocol.oneline import one_line
 from humanmcp.protocol.places import Placer, Source
 from humanmcp.protocol.remarks import remarks, review
-from humanmcp.protocol.results import judge_result, one_each, tool_text
+from humanmcp.protocol.results import (
+    PLAIN_TEXT,
+    judge_result,
+    one_each,
+    plain_result,
+    tool_text,
+)
 from humanmcp.protocol.sayings import check_saying
-from humanmcp.protocol.starting import start
+from humanmcp.protocol.problems import Edit, Fix
+from humanmcp.protocol.starting import message, start
 from humanmcp.protocol.starting import variants as templates
 from humanmcp.protocol.verdict import Form, Verdict
 
@@ -167,16 +175,26 @@ def _verdict_on_no_json(exchange: Exchange, reading: Reading, form: Form) -> Ver
     if forced is not None and form is not Form.MESSAGE:
         forced = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"{form.value}":{forced}}}'
     kind = None if form is Form.MESSAGE else _kind(None, form)
-    return Verdict(reading.text, None, forced, reading.problems, kind)
+    problems = tuple(_wrapped(exchange, reading.text, form, each) for each in reading.problems)
+    return Verdict(reading.text, None, forced, problems, kind)
+
+
+def _wrapped(exchange: Exchange, text: str, form: Form, found: Problem) -> Problem:
+    """Offer to make an answer of plain text, where plain text can be one."""
+    if found.code != "J20" or exchange.method != "tools/call" or form is Form.ERROR:
+        return found
+    result = tool_text(exchange, text.strip())
+    new = message(exchange, "result", result) if form is Form.MESSAGE else json_text(result)
+    return replace(found, fix=Fix((Edit(0, len(text), new),), "wrap"))
 
 
 # -- plain text for a tool call -------------------------------------------------------------------
 
 
 def _check_plain(exchange: Exchange, text: str, form: Form, known: Known) -> Verdict:
-    """Judge plain text: it becomes one text item of a tool's result."""
+    """Judge plain text: it becomes what a tool says, or what a model says."""
     is_error = form is Form.TOOL_ERROR
-    result = tool_text(exchange, text, is_error=is_error)
+    result = plain_result(exchange, text, is_error=is_error)
     written = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
     line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{written}}}'
     problems = _plain_problems(exchange, text, result, known)
@@ -198,7 +216,7 @@ def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -
     found = [Found(late, ())] if late else []
     if not text.strip():
         return [problem("J19", text, 0, len(text))]
-    if exchange.method != "tools/call":
+    if exchange.method not in PLAIN_TEXT:
         found.append(Found("M69", (), (("method", exchange.method),)))
     else:
         found += judge_result(exchange, result, known)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol import revisions
 from humanmcp.protocol.findings import (
+    Does,
     Found,
     Mend,
     delete,
     insert,
+    json_text,
     quoted,
     rename_to,
     replace_with,
@@ -21,7 +23,6 @@ from humanmcp.protocol.findings import (
     unwrap,
     wrap,
 )
-from humanmcp.protocol.findings import Does as _Does
 from humanmcp.protocol.messages import json_type
 from humanmcp.protocol.shapes import ERROR_DATA
 from humanmcp.protocol.spelling import alike
@@ -55,7 +56,7 @@ def judge_envelope(value: Json, expected: RequestId, typed: str, revision: str) 
         return [_no_answer(value, expected)]
     found = _judge_version(value)
     found += _judge_id(value, expected, typed)
-    found += _judge_members(value)
+    found += _judge_members(value, expected)
     return found + judge_body(value, revision)
 
 
@@ -77,10 +78,9 @@ def _no_object(value: Json) -> Found:
 
 def _no_answer(value: JsonObject, expected: RequestId) -> Found:
     """The result itself was typed, without what belongs around it."""
-    mend = None
     if "code" in value and "message" in value:
         mend = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "error": ', "}")
-    elif value:
+    else:
         mend = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "result": ', "}")
     return Found("R06", (), (("typed", _names(value)),), mend)
 
@@ -116,10 +116,10 @@ def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[Found]
             detail = (("key", "id"), ("typed", misspelt))
             return [Found("R15", (misspelt,), detail, rename_to((misspelt,), "id"), at_name=True)]
         return [
-            Found("R02", (), (("id", wanted),), Mend(_Does.INSERT, ("id",), wanted, label="insert"))
+            Found("R02", (), (("id", wanted),), Mend(Does.INSERT, ("id",), wanted, label="insert"))
         ]
     got = value["id"]
-    mend = Mend(_Does.REPLACE, ("id",), wanted, label="replace")
+    mend = Mend(Does.REPLACE, ("id",), wanted, label="replace")
     detail = (("typed", shown(typed or quoted(got))), ("id", shown(wanted)))
     if isinstance(got, bool) or not isinstance(got, (str, int, float)):
         return [Found("R16", ("id",), detail, mend)]
@@ -139,7 +139,7 @@ def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
     return got == expected.value and (isinstance(got, int) or typed == expected.token)
 
 
-def _judge_members(value: JsonObject) -> list[Found]:
+def _judge_members(value: JsonObject, expected: RequestId) -> list[Found]:
     if "method" in value:
         return [Found("R07", ("method",), (), delete(("method",)), at_name=True)]
     found: list[Found] = []
@@ -164,7 +164,7 @@ def _judge_members(value: JsonObject) -> list[Found]:
                 )
             )
         else:
-            found.append(_no_body(value, strange))
+            found.append(_no_body(value, strange, expected))
             strange = []
     for name in strange:
         if name.lower() not in ("jsonrpc", "id") and alike("jsonrpc", [name]) is None:
@@ -174,9 +174,14 @@ def _judge_members(value: JsonObject) -> list[Found]:
     return found
 
 
-def _no_body(value: JsonObject, strange: list[str]) -> Found:
+def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> Found:
     """Neither result nor error: perhaps the members of the result stand at the top."""
-    mend = None if strange else insert(("result",), {})
+    mend = insert(("result",), {})
+    if strange:
+        body = json_text({name: value[name] for name in strange})
+        member = "error" if "code" in strange and "message" in strange else "result"
+        whole = f'{{"jsonrpc": "2.0", "id": {expected.token}, "{member}": {body}}}'
+        mend = Mend(Does.REPLACE, (), whole, label="wrap")
     return Found("R06", (), (("typed", _names(value)),), mend)
 
 

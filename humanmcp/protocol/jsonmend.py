@@ -12,6 +12,7 @@ import json
 import math
 import re
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Final
 
 from humanmcp.protocol.findings import shown
@@ -37,7 +38,10 @@ _QUOTES: Final = '"' + "'`" + _CURLY + _CURLY_SINGLE + "＂＇"
 _WORD: Final = re.compile(r"[^\W\d][\w$\-]*|\$[\w$\-]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _NUMBERLIKE: Final = re.compile(r"[+\-.\w－＋．０-９]+")
+_SUSPECT: Final = re.compile(r'[\\"\x00-\x1f\ud800-\udfff]')
 _HEXES: Final = re.compile(r"[0-9a-fA-F]{4}")
+_VALUE_ENDED: Final = re.compile(r"(?:-?\d[\d.eE+-]*|true|false|null)\s*(?=[,}\]])")
+_BARE_TEXT: Final = re.compile(r"[^,\]}\n\r，］｝\"]+")
 _PATH: Final = re.compile(r"[A-Za-z]:\\")
 _LITERALS: Final = {
     "True": "true",
@@ -107,6 +111,7 @@ class _Patient:
     _found: dict[str, Wound] = field(default_factory=dict)
     _open: list[tuple[str, int]] = field(default_factory=list)
     """The brackets that are open, with their places."""
+    _line: tuple[int, int] = (0, -1)
 
     # -- notes ----------------------------------------------------------------------------------
 
@@ -284,7 +289,9 @@ class _Patient:
         if word in ("true", "false", "null"):
             self.at = end
         elif word in _LITERALS:
-            self.swap("J14", start, end, _LITERALS[word], ("typed", word), ("meant", _LITERALS[word]))
+            self.swap(
+                "J14", start, end, _LITERALS[word], ("typed", word), ("meant", _LITERALS[word])
+            )
             self.at = end
         elif word in _NO_NUMBERS:
             self.swap("J10", start, end, "null", ("value", word))
@@ -295,7 +302,7 @@ class _Patient:
     def _bare_text(self) -> None:
         """Text without quotes where a value belongs: up to the next mark or line end."""
         start = self.at
-        found = re.compile(r"[^,\]}\n\r，］｝\"]+").match(self.text, start)
+        found = _BARE_TEXT.match(self.text, start)
         raw = (found[0] if found else self.peek()).rstrip()
         end = start + len(raw)
         edit = Edit(start, end, json.dumps(raw, ensure_ascii=False))
@@ -356,6 +363,8 @@ class _Patient:
             self.wound("J17", start, start + 1, edits=(edit,), label="close")
         self._inside(start + 1, end, opener)
         self.at = end + 1 if closed else end
+        if "\\" not in raw:
+            return raw
         try:
             return str(json.loads(f'"{raw}"', strict=False))
         except ValueError:
@@ -372,20 +381,19 @@ class _Patient:
     def _string_end(self, opener: str) -> tuple[int, bool]:
         """Return where the string that starts here ends, and whether a quote closes it there."""
         text, start = self.text, self.at
-        closers = _closers(opener)
-        line_end = len(text)
-        at = start + 1
-        while at < len(text):
-            char = text[at]
-            if char == "\\":
-                at += 2
-                continue
-            if char == "\n" and line_end == len(text):
-                line_end = at
-            if char in closers and self._closes(at + 1, on_line=at < line_end):
+        line_end = self._end_of_line(start)
+        for found in _stops(opener).finditer(text, start + 1):
+            at = found.start()
+            if text[at] != "\\" and self._closes(at + 1, on_line=at < line_end):
                 return at, True
-            at += 1
         return self._unclosed(start, line_end)
+
+    def _end_of_line(self, at: int) -> int:
+        """Return where the line of a place ends. Remembered: one line may hold a million texts."""
+        if not self._line[0] <= at <= self._line[1]:
+            end = self.text.find("\n", at)
+            self._line = (at, len(self.text) if end < 0 else end)
+        return self._line[1]
 
     def _closes(self, after: int, *, on_line: bool) -> bool:
         """Say whether a quote before `after` ends its string, by what follows it."""
@@ -398,19 +406,15 @@ class _Patient:
         if not on_line:
             return False
         # a missing comma or colon: the next string, list or object starts here
-        between = text[text.rfind("\n", 0, after) + 1 : after].strip(_SPACES)
-        return follows in _QUOTES + "{[-0123456789tfn" and self._starts_value(after, between)
+        return self._starts_value(after, follows)
 
-    def _starts_value(self, at: int, _between: str) -> bool:
+    def _starts_value(self, at: int, char: str) -> bool:
         """Say whether a value plausibly starts here, rather than a text going on."""
-        text = self.text
-        char = text[at]
         if char in "{[":
             return True
         if char in _QUOTES:
-            return text[at - 1] in _SPACES or text[at - 1] == '"'
-        word = re.compile(r"(?:-?\d[\d.eE+-]*|true|false|null)\s*(?=[,}\]])").match(text, at)
-        return word is not None
+            return self.text[at - 1] in _SPACES or self.text[at - 1] == '"'
+        return _VALUE_ENDED.match(self.text, at) is not None
 
     def _unclosed(self, start: int, line_end: int) -> tuple[int, bool]:
         """Return where a string without a closing quote was probably meant to end."""
@@ -424,20 +428,21 @@ class _Patient:
         """Mend what a JSON string must not hold as it is."""
         text = self.text
         whole_path = _PATH.search(text, start, end) is not None
-        at = start
-        while at < end:
-            char = text[at]
+        found = _SUSPECT.search(text, start, end)
+        while found:
+            at, char = found.start(), found[0]
+            length = 1
             if char == "\\":
-                at += self._backslash(at, end, opener, whole_path=whole_path)
-                continue
-            if char == '"':
-                self.swap("J05" if opener in "'`" else "J33", at, at + 1, '\\"', ("char", char))
+                length = self._backslash(at, end, opener, whole_path=whole_path)
+            elif char == '"':
+                code = "J05" if opener in "'`" else "J33"
+                self.swap(code, at, at + 1, '\\"', ("char", char))
             elif char < " ":
                 new = json.dumps(char)[1:-1]
                 self.swap("J15", at, at + 1, new, ("written", new))
-            elif "\ud800" <= char <= "\udfff":
-                self.swap("J23", at, at + 1, "\ufffd")
-            at += 1
+            else:
+                self.swap("J23", at, at + 1, "\ufffd", ("value", f"U+{ord(char):04X}"))
+            found = _SUSPECT.search(text, at + length, end)
         self._halves(start, end)
 
     def _backslash(self, at: int, end: int, opener: str, *, whole_path: bool) -> int:
@@ -627,6 +632,12 @@ class _Patient:
         self.wound("J34", last, last, edits=(Edit(last, last, " null"),), label="null")
         self.at = last
         return False
+
+
+@cache
+def _stops(opener: str) -> re.Pattern[str]:
+    """Return what may end a string: one of its quotes, but no escaped character."""
+    return re.compile(rf"\\.|[{re.escape(_closers(opener))}]", re.DOTALL)
 
 
 def _closers(opener: str) -> str:

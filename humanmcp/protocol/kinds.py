@@ -1,11 +1,12 @@
 """The words that the table of shapes is written in: kinds of value, members, objects.
 
 Knows no MCP object and judges nothing: `shapes.py` is written in these words, `walker.py` reads it.
+Plain classes, compared by identity: a stub imports them at start, and a dozen dataclasses would
+cost it several milliseconds.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from humanmcp.protocol.revisions import ALL, R2024_11
@@ -16,87 +17,110 @@ if TYPE_CHECKING:
     from humanmcp.protocol.messages import Json
 
 
-@dataclass(frozen=True, slots=True)
 class Text:
     """A string. `form` names what it must look like, a key of `forms.FORMS`; "" for any text."""
 
-    form: str = ""
+    __match_args__ = ("form",)
+    __slots__ = ("form",)
+
+    def __init__(self, form: str = "") -> None:
+        self.form = form
 
 
-@dataclass(frozen=True, slots=True)
 class Number:
     """A number, whole or not, within limits where there are any."""
 
-    whole: bool = False
-    least: float | None = None
-    most: float | None = None
+    __slots__ = ("least", "most", "whole")
+
+    def __init__(
+        self, *, whole: bool = False, least: float | None = None, most: float | None = None
+    ) -> None:
+        self.whole = whole
+        self.least = least
+        self.most = most
 
 
-@dataclass(frozen=True, slots=True)
 class Truth:
     """`true` or `false`."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class Anything:
     """Any JSON value, `null` too."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class OneOf:
     """One of a few values. `code` is the problem's where the general sentence would not do."""
 
-    values: tuple[Json, ...]
-    code: str = ""
+    __slots__ = ("code", "values")
+
+    def __init__(self, values: tuple[str, ...], code: str = "M21") -> None:
+        self.values = values
+        self.code = code
 
 
-@dataclass(frozen=True, slots=True)
 class Many:
     """A list of items of one kind, of at most `most` items."""
 
-    item: Kind
-    most: int | None = None
+    __slots__ = ("item", "most")
+
+    def __init__(self, item: Kind, most: int | None = None) -> None:
+        self.item = item
+        self.most = most
 
 
-@dataclass(frozen=True, slots=True)
 class Each:
     """An object whose names are free and whose values are of one kind."""
 
-    value: Kind
+    __slots__ = ("value",)
+
+    def __init__(self, value: Kind) -> None:
+        self.value = value
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # by identity: a mapping has no hash
 class ByMember:
     """An object whose kind is told by the value of one of its members.
 
     `usual` is the value that a missing member stands for; "" when the member must be there.
     """
 
-    member: str
-    shapes: Mapping[str, str]
-    usual: str = ""
+    __slots__ = ("member", "shapes", "usual")
+
+    def __init__(self, member: str, shapes: Mapping[str, str], usual: str = "") -> None:
+        self.member = member
+        self.shapes = shapes
+        self.usual = usual
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # by identity: a mapping has no hash
 class ByPresence:
     """An object whose kind is told by which member it has."""
 
-    shapes: Mapping[str, str]
+    __slots__ = ("shapes",)
+
+    def __init__(self, shapes: Mapping[str, str]) -> None:
+        self.shapes = shapes
 
 
-@dataclass(frozen=True, slots=True)
 class OneOrMany:
     """One value, or (since a revision) a list of them."""
 
-    item: Kind
-    many_since: str
+    __slots__ = ("item", "many_since")
+
+    def __init__(self, item: Kind, many_since: str) -> None:
+        self.item = item
+        self.many_since = many_since
 
 
-@dataclass(frozen=True, slots=True)
 class OrNull:
     """A value or `null`."""
 
-    value: Kind
+    __slots__ = ("value",)
+
+    def __init__(self, value: Kind) -> None:
+        self.value = value
 
 
 Kind: TypeAlias = (
@@ -106,7 +130,6 @@ Kind: TypeAlias = (
 """What a value may be. A plain string names an entry of the table of shapes."""
 
 
-@dataclass(frozen=True, slots=True)
 class Member:
     """One member of an object: what it may be, in which revisions, and an example of it.
 
@@ -114,11 +137,21 @@ class Member:
     is of another kind than before: the last entry that has begun counts.
     """
 
-    kinds: tuple[tuple[str, Kind], ...]
-    required: tuple[str, ...] = ()
-    since: str = R2024_11
-    until: str = ALL[-1]
-    example: Json = None
+    __slots__ = ("example", "kinds", "required", "since", "until")
+
+    def __init__(
+        self,
+        kinds: tuple[tuple[str, Kind], ...],
+        required: tuple[str, ...] = (),
+        since: str = R2024_11,
+        until: str = ALL[-1],
+        example: Json = None,
+    ) -> None:
+        self.kinds = kinds
+        self.required = required
+        self.since = since
+        self.until = until
+        self.example = example
 
     def kind(self, revision: str) -> Kind:
         """Return the kind in one revision; the first kind where the member came later."""
@@ -130,7 +163,6 @@ class Member:
         return self.since <= revision <= self.until
 
 
-@dataclass(frozen=True, slots=True)
 class Shape:
     """One object: its members in reading order.
 
@@ -138,10 +170,20 @@ class Shape:
     at all, whatever it is called: clients check `{}` strictly.
     """
 
-    members: Mapping[str, Member] = field(default_factory=dict)
-    since: str = R2024_11
-    open: bool = False
-    alone: bool = False
+    __slots__ = ("alone", "members", "open", "since")
+
+    def __init__(
+        self,
+        members: Mapping[str, Member],
+        since: str = R2024_11,
+        *,
+        open: bool = False,  # noqa: A002 - the word for it
+        alone: bool = False,
+    ) -> None:
+        self.members = members
+        self.since = since
+        self.open = open
+        self.alone = alone
 
 
 TEXT: Final = Text()

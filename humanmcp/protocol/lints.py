@@ -232,9 +232,7 @@ def _sampled(_exchange: Exchange, value: JsonObject, _known: Known, path: Path) 
     return _placeholders(value.get("content"), (*path, "content"))
 
 
-_RULES: Final[
-    Mapping[str, Callable[[Exchange, JsonObject, Known, Path], list[Found]]]
-] = {
+_RULES: Final[Mapping[str, Callable[[Exchange, JsonObject, Known, Path], list[Found]]]] = {
     "initialize": _initialize,
     "server/discover": _discover,
     "tools/list": tools,

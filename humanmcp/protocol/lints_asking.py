@@ -54,7 +54,9 @@ def asking(exchange: Exchange, value: JsonObject, path: Path) -> list[Found]:
         if not isinstance(request, dict):
             continue
         method = request.get("method")
-        missing = lacking(method, request.get("params"), declared) if isinstance(method, str) else ""
+        missing = (
+            lacking(method, request.get("params"), declared) if isinstance(method, str) else ""
+        )
         if missing:
             at = (*path, "inputRequests", name)
             found.append(Found("M57", (*at, "method"), (("capability", missing),)))

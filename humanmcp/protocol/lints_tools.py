@@ -77,10 +77,14 @@ def called_tool(exchange: Exchange, value: JsonObject, known: Known, path: Path)
         if wrong is not None:
             inside, words = wrong
             found.append(Found("M06", (*at, *inside), (("why", words),)))
-    if value.get("content") == []:
-        again = [{"type": "text", "text": json_text(structured)}]
+    fitting = isinstance(structured, dict) or exchange.revision in revisions.MODERN
+    if value.get("content") == [] and fitting:
         content = (*path, "content")
-        found.append(Found("M59", content, (), replace_with(content, again)))
+        mend = None
+        if not schemas.is_large(structured):
+            again = [{"type": "text", "text": json_text(structured)}]
+            mend = replace_with(content, again)
+        found.append(Found("M59", content, (), mend))
     return found
 
 

@@ -51,7 +51,7 @@ class Placer:
         self.source = source
         self._inside: dict[int, Mapping[Step, Spot]] = {}
         start = skip_space(source.json, 0)
-        self._whole = Spot(start, start, start, value_end(source.json, start))
+        self._whole = Spot(start, start, start, max(start, len(source.json.rstrip())))
 
     def problem(self, found: Found) -> Problem:
         """Make the problem of a finding."""

@@ -18,7 +18,7 @@ from humanmcp.protocol.jsontext import strict
 from humanmcp.protocol.messages import Kind
 from humanmcp.protocol.places import Placer, Source
 from humanmcp.protocol.problems import Level
-from humanmcp.protocol.results import judge_result
+from humanmcp.protocol.results import judge_result, one_each
 from humanmcp.protocol.shapes import NOTICES, PARAMS
 from humanmcp.protocol.spelling import alike
 from humanmcp.protocol.walker import judge
@@ -63,7 +63,7 @@ def _placed(message: Message, found: list[Found], page: str) -> tuple[Problem, .
     """Make problems that block nothing and offer no fix: the text is the peer's."""
     placer = Placer(Source(message.raw, message.raw, (), None, page)) if found else None
     placed: dict[tuple[str, str], Problem] = {}
-    for each in found:
+    for each in one_each(found):
         level = each.level or LEVELS[each.code]
         kind = Level.WARNING if level is Level.ERROR else level
         if placer is not None:
@@ -89,8 +89,10 @@ def _method(message: Message, revision: str) -> list[Found]:
     """Say that a method is not one of this revision, and which one was probably meant."""
     table = revisions.REQUESTS if message.kind is Kind.REQUEST else revisions.NOTIFICATIONS
     has = revisions.has_request if message.kind is Kind.REQUEST else revisions.has_notification
-    if any(has(message.method, revision, way) for way in (revisions.Way.TO_SERVER,
-                                                          revisions.Way.TO_CLIENT)):
+    if any(
+        has(message.method, revision, way)
+        for way in (revisions.Way.TO_SERVER, revisions.Way.TO_CLIENT)
+    ):
         return []
     if message.kind is Kind.NOTIFICATION and message.method in revisions.REQUESTS:
         return [Found("M89", ("method",), (("method", shown(message.method)),))]

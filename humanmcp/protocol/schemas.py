@@ -48,7 +48,7 @@ def trouble_in(schema: JsonObject) -> tuple[tuple[str | int, ...], str] | None:
 
     The dialect is the one that `$schema` names, else 2020-12 as MCP says.
     """
-    if _plain(schema) or _nodes(schema) > MOST_NODES:
+    if _plain(schema) or is_large(schema):
         return None
     from jsonschema import exceptions, validators  # noqa: PLC0415 - seldom needed, and not small
 
@@ -150,6 +150,11 @@ def tame(pattern: Json) -> bool:
     if _GROUP_REPEATED.search(bare) or re.search(r"\\[1-9]|\(\?P=", pattern):
         return False
     return len(_UNBOUNDED.findall(bare)) <= 3
+
+
+def is_large(value: Json) -> bool:
+    """Say whether a value is too large to be compared or shown."""
+    return _nodes(value) > MOST_NODES
 
 
 def _nodes(value: Json) -> int:

@@ -100,7 +100,7 @@ ONE_TEXT: Final = {"type": "text", "text": "…"}
 
 def shape(since: str = R2024_11, *, open_: bool = False, **members: Member) -> Shape:
     """Describe an object by its members."""
-    return Shape(members, since, open_)
+    return Shape(members, since, open=open_)
 
 
 def result(**members: Member) -> Shape:

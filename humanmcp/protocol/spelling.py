@@ -36,6 +36,30 @@ def alike(typed: Json, known: Iterable[Word]) -> Word | None:
     return best
 
 
+def meant_by(missing: str, typed: Iterable[str]) -> str | None:
+    """Return which of the names a person typed stands for one that is missing.
+
+    Also a part of it (`templates`, `uri`), and a name that ends in the same word: the right name
+    is known to be missing, so a looser guess is fair.
+    """
+    names = list(typed)
+    near = alike(missing, names)
+    if near is not None:
+        return near
+    whole = _plain(missing)
+    for name in names:
+        part = _plain(name)
+        if len(part) > 2 and (part in whole or whole in part or part.endswith(_last(missing))):
+            return name
+    return None
+
+
+def _last(name: str) -> str:
+    """Return the last word of a camel-case name, as a singular: `version` of supportedVersions."""
+    start = max((at for at, letter in enumerate(name) if letter.isupper()), default=0)
+    return name[start:].lower().rstrip("s") if start else "\0"
+
+
 def _plain(word: str) -> str:
     return "".join(letter for letter in word.lower() if letter.isalnum())
 

@@ -26,7 +26,7 @@ from humanmcp.protocol.forms import FORMS
 from humanmcp.protocol.messages import json_type
 from humanmcp.protocol.revisions import MODERN
 from humanmcp.protocol.shapes import SHAPES
-from humanmcp.protocol.spelling import alike
+from humanmcp.protocol.spelling import alike, meant_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,10 +142,8 @@ def _text(value: Json, chain: Chain, out: list[Found]) -> None:
 
 
 def _not_text(value: Json, path: Path) -> Found:
-    if value is None:
-        return _null(path)
     mend = None
-    if not isinstance(value, (dict, list)):
+    if value is not None and not isinstance(value, (dict, list)):
         mend = wrap(path, '"', '"')
     return Found("M15", path, _what(path, value), mend)
 
@@ -162,7 +160,8 @@ def name_of(path: Path) -> str:
     """Return how a person would call the place: `tools[0].name`, without what leads to it."""
     steps = [step for step in path if step not in ("params", "result")] or list(path[-1:])
     said = ""
-    for step in steps[-3:]:
+    first = -3 if len(steps) < 4 or isinstance(steps[-3], str) else -4
+    for step in steps[first:]:
         said += f"[{step}]" if isinstance(step, int) else f".{step}" if said else step
     return shown(said)
 
@@ -188,7 +187,7 @@ def _token(value: Json, chain: Chain, out: list[Found]) -> None:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return
     path = path_of(chain)
-    out.append(_null(path) if value is None else Found("M81", path, _what(path, value)))
+    out.append(Found("M81", path, _what(path, value)))
 
 
 def _answer(value: Json, chain: Chain, out: list[Found]) -> None:
@@ -220,8 +219,6 @@ def _number(kind: kinds.Number) -> Judge:
 
 
 def _not_number(value: Json, path: Path, *, whole: bool) -> Found:
-    if value is None:
-        return _null(path)
     mend = None
     if isinstance(value, str):
         digits = value.strip()
@@ -229,16 +226,14 @@ def _not_number(value: Json, path: Path, *, whole: bool) -> Found:
             mend = replace_with(path, int(digits), "unquote")
     elif isinstance(value, float):
         mend = replace_with(path, round(value))
-    return Found("M18" if whole else "M19", path, _what(path, value), mend)
+    detail = (("key", name_of(path)), ("value", quoted(value)))
+    return Found("M18" if whole else "M19", path, detail, mend)
 
 
 def _truth(value: Json, chain: Chain, out: list[Found]) -> None:
     if value is True or value is False:
         return
     path = path_of(chain)
-    if value is None:
-        out.append(_null(path))
-        return
     words = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
     meant = words.get(str(value).strip().lower())
     mend = None if meant is None else replace_with(path, meant)
@@ -247,15 +242,12 @@ def _truth(value: Json, chain: Chain, out: list[Found]) -> None:
 
 def _one_of(kind: kinds.OneOf) -> Judge:
     values = kind.values
-    code = kind.code or "M21"
+    code = kind.code
 
     def judge_one_of(value: Json, chain: Chain, out: list[Found]) -> None:
         if type(value) is str and value in values:
             return
         path = path_of(chain)
-        if value is None:
-            out.append(_null(path))
-            return
         detail = (
             ("key", name_of(path)),
             ("allowed", ", ".join(json_text(each) for each in values)),
@@ -311,6 +303,8 @@ def _not_a_list(value: Json, path: Path, kind: kinds.Many, revision: str) -> Fou
     if isinstance(kind.item, kinds.ByMember) and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
         mend = replace_with(path, [{"type": "text", "text": text}], "wrap")
+    elif value is None:
+        mend = replace_with(path, [])
     elif fits(value, kind.item, revision):
         mend = wrap(path, "[", "]")
     elif isinstance(value, dict) and "name" not in value and _named(value, kind, revision):
@@ -446,6 +440,9 @@ def _neither(
         first = next(iter(kind.shapes.values()))
         example_uri = example(SHAPES[first].members["uri"], revision)
         mend = insert((*path, "uri"), example_uri) if "uri" not in value else None
+        if "type" in value:
+            rest = {name: item for name, item in value.items() if name != "type"}
+            mend = replace_with(path, {"uri": example_uri, **rest})
         detail = (("key", "uri"), ("example", json_text(example_uri)), ("where", name_of(path)))
         return [Found("M09", path, detail, mend)]
     names = " / ".join(json_text(name) for name in kind.shapes)
@@ -488,6 +485,8 @@ def _object(shape: Shape, revision: str) -> Judge:
             judge_member = judges.get(name)
             if judge_member is None:
                 strange = True
+            elif item is None and name not in required and judge_member is not _anything:
+                out.append(_null(path_of((chain, name))))
             else:
                 judge_member(item, (chain, name), out)
         missing = False
@@ -507,18 +506,44 @@ def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> l
     if shape.alone and strange:
         return [Found("M37", path, (("key", shown(strange[0])),), replace_with(path, {}))]
     found: list[Found] = []
-    for name, member in shape.members.items():
-        if revision not in member.required or name in value:
-            continue
-        typed = alike(name, strange)
+    missing = [
+        name
+        for name, member in shape.members.items()
+        if revision in member.required and name not in value
+    ]
+    for name in missing:
+        member = shape.members[name]
+        typed = meant_by(name, strange)
         if typed is not None:
             strange.remove(typed)
             found.append(_misspelt(name, typed, value[typed], path, member, revision))
-        else:
-            found.append(_missing(name, path, member, revision))
+            continue
+        nested = _nested(name, value, strange, path, member, revision)
+        found.append(nested or _missing(name, path, member, revision))
+        if nested is not None:
+            strange = []
     if not shape.open:
-        found += [each for name in strange for each in _strange(name, value, path, shape, revision)]
+        odd = [each for name in strange for each in _strange(name, value, path, shape, revision)]
+        # first things first: what is missing counts more than what is merely ignored
+        found += [each for each in odd if not missing or each.code not in ("M12", "M13", "M14")]
     return found
+
+
+def _nested(  # noqa: PLR0913 - what the sentence needs
+    name: str,
+    value: dict[str, Json],
+    strange: list[str],
+    path: Path,
+    member: Member,
+    revision: str,
+) -> Found | None:
+    """Recognise members that belong one level deeper: inside the one that is missing."""
+    inner = {key: value[key] for key in strange}
+    if not inner or not fits(inner, member.kind(revision), revision):
+        return None
+    whole = {key: item for key, item in value.items() if key not in inner} | {name: inner}
+    detail = (("key", name), ("example", shown(json_text(inner))), ("where", name_of(path)))
+    return Found("M09", path, detail, replace_with(path, whole, "wrap"))
 
 
 def _misspelt(  # noqa: PLR0913 - what the sentence needs
