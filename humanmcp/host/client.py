@@ -239,7 +239,9 @@ class Client:
     def _discover(self, opening: Opening) -> bool:
         """Ask what the server speaks. True when the session is a modern one."""
         self.stated = revisions.R2026_07
-        patience = self.patience if opening is Opening.MODERN else PROBE_PATIENCE
+        patience = self.patience
+        if opening is Opening.PROBE:
+            patience = min(patience, PROBE_PATIENCE)
         try:
             found = self.request("server/discover", patience=patience)
         except NoAnswerError:

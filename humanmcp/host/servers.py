@@ -161,7 +161,11 @@ class Servers:
         """Start every server that can be started, all at once; `trouble` says which did not."""
         wanted = [server for server in self.all if server.entry.can_start]
         with ThreadPoolExecutor(max(1, len(wanted))) as pool:
-            list(pool.map(self._start, wanted))
+            try:
+                list(pool.map(self._start, wanted))
+            except BaseException:  # Ctrl-C: a server that says nothing must not be waited for
+                self.close()
+                raise
 
     def _start(self, server: Server) -> None:
         command = server.entry.command

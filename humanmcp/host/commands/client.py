@@ -19,7 +19,7 @@ from humanmcp.host.client import (
     Opening,
     OpeningError,
 )
-from humanmcp.host.commands.ending import in_order
+from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
 from humanmcp.host.prompt import Prompt
 from humanmcp.host.respondents import EXAMPLE_ROOTS, Nobody
@@ -172,7 +172,7 @@ def _sit(
             patience=arguments.patience,
             strict=arguments.strict,
         )
-        stack.callback(client.close)
+        stack.callback(undisturbed(client.close))
         if desk is not None:
             desk.say = lambda text, anyway: client.say(text, anyway=anyway)[0]
         client.open(Opening(arguments.opening), arguments.revision)

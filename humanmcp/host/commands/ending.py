@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Final, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
 _SIGNALS: Final = ("SIGTERM", "SIGHUP")
@@ -35,3 +35,19 @@ def in_order() -> Iterator[None]:
     finally:
         for number, reaction in before.items():
             signal.signal(number, reaction)
+
+
+def undisturbed(close: Callable[[], object]) -> Callable[[], None]:
+    """Make a closing that a second Ctrl-C does not cut short: it takes a few seconds at most."""
+
+    def run() -> None:
+        if threading.current_thread() is not threading.main_thread():
+            close()
+            return
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            close()
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    return run

@@ -11,7 +11,7 @@ from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.at_terminal import AtTerminal
 from humanmcp.host.chat import AtHost, Chat
 from humanmcp.host.client import PATIENCE, Identity, Onlooker
-from humanmcp.host.commands.ending import in_order
+from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.models.choose import Choice, seat_model
 from humanmcp.host.runner import Limits, Runner
@@ -109,7 +109,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         onlooker=_onlookers(language, wanted=arguments.wire),
         patience=arguments.patience,
     )
-    stack.callback(servers.close)
+    stack.callback(undisturbed(servers.close))
     servers.start()
     runner = Runner(
         model,

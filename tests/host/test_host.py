@@ -1,0 +1,246 @@
+"""`humanmcp host` as a process: the chat, the configuration, the person's say, and the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests.host.hosting import configuration, entry, says, use
+from tests.serving import bare_environment
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROLL: Final = use("dice__dice", sides=6)
+HARD_TO_END: Final = Path(__file__).parent / "child_of_child.py"
+
+
+def recorded(folder: Path, *turns: dict[str, Any]) -> str:
+    """Write a recorded model; return the word for it."""
+    file = folder / "model.jsonl"
+    file.write_text("".join(json.dumps(turn) + "\n" for turn in turns), encoding="utf-8")
+    return f"script:{file}"
+
+
+def words(config: Path, model: str, *flags: str) -> list[str]:
+    """Return the command."""
+    chosen = ["--config", str(config), "--model", model, *flags]
+    return [sys.executable, "-m", "humanmcp", "host", *chosen]
+
+
+def chat(folder: Path, command: Sequence[str], *typed: str) -> subprocess.CompletedProcess[str]:
+    """Run a whole chat."""
+    return subprocess.run(
+        command,
+        input="".join(line + "\n" for line in typed),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        env=bare_environment(folder) | {"PYTHONUTF8": "1"},
+    )
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """A configuration with a human-sounding server, dice, and a remote one."""
+    return configuration(
+        tmp_path,
+        human=entry("weather"),
+        dice=entry("dice"),
+        github={"url": "https://example.com/mcp"},
+    )
+
+
+@pytest.mark.parametrize("ending", ["exit", "/quit", ""])
+def test_a_chat_shows_text_call_and_text(tmp_path: Path, config: Path, ending: str) -> None:
+    """R8: the lines joined by newlines; `exit` and the end of input end it cleanly."""
+    model = recorded(tmp_path, says("I roll the dice.", ROLL), says("There you are."))
+    run = chat(
+        tmp_path, words(config, model, "--yes"), "Please roll", *([ending] if ending else [])
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("MCP Client Started!\n")
+    assert (
+        'I roll the dice.\n[Calling tool dice with args {"sides": 6}]\nThere you are.\n'
+    ) in run.stdout
+
+
+def test_both_servers_start_and_the_remote_one_is_named(tmp_path: Path, config: Path) -> None:
+    """M1, M14, G12: `--config` is honoured; /servers, /tools and /history show what there is."""
+    model = recorded(tmp_path, says("hello"))
+    run = chat(tmp_path, words(config, model), "/servers", "/tools", "hi", "/history", "/nonsense")
+    assert run.stdout.count("human  1 tools") == 2
+    assert "github  remote (https://example.com/mcp)" in run.stdout
+    assert "human__get-japan-forecast  Get weather forecast." in run.stdout
+    assert "dice__dice  Roll a dice" in run.stdout
+    assert "user: hi\nassistant: hello\n" in run.stdout
+    assert "/tools /servers /history /quit" in run.stdout
+
+
+def test_a_configuration_that_is_missing_or_empty_is_explained(tmp_path: Path) -> None:
+    """M1: by one sentence each, and nothing is created."""
+    empty = configuration(tmp_path)
+    run = chat(tmp_path, words(empty, "script:x"))
+    assert run.returncode == 1
+    assert "no MCP servers found in config file" in run.stderr
+    home = [sys.executable, "-m", "humanmcp", "host"]
+    run = chat(tmp_path, home)
+    assert run.returncode == 1
+    assert f"there is no {tmp_path / '.mcp.json'}" in run.stderr
+
+
+def test_a_server_that_cannot_start_does_not_keep_the_others_from_work(tmp_path: Path) -> None:
+    """It is named with the reason."""
+    config = configuration(tmp_path, gone={"command": "no-such-program"}, dice=entry("dice"))
+    run = chat(tmp_path, words(config, recorded(tmp_path, says("hi"))), "hello")
+    assert "gone  cannot start `no-such-program`" in run.stdout
+    assert "dice  1 tools" in run.stdout
+
+
+def test_the_person_has_the_say_in_every_call(tmp_path: Path, config: Path) -> None:
+    """M12: call it, answer in its place, refuse; and nothing is called at the end of input."""
+    model = recorded(tmp_path, says(ROLL, ROLL, ROLL, ROLL), says("well"))
+    run = chat(tmp_path, words(config, model, "--wire"), "roll", "c", "a", "seven", "r")
+    assert run.stdout.count("[Calling tool dice") == 1
+    assert run.stderr.count('"method":"tools/call"') == 1
+    assert "dice Client :  " in run.stderr
+    assert "  -> seven" in run.stderr
+    assert run.stderr.count("-> The user refused this tool call.") == 2
+
+
+def test_a_question_of_a_server_is_answered_at_the_host(tmp_path: Path) -> None:
+    """An elicitation inside a tool call: where nobody sits at a terminal it is cancelled."""
+    greeter = {"command": sys.executable, "args": [str(HARD_TO_END.with_name("sdk_greeter.py"))]}
+    config = configuration(tmp_path, greeter=greeter)
+    model = recorded(tmp_path, says(use("greeter__greet")), says("nobody answered"))
+    run = chat(tmp_path, words(config, model, "--yes"), "greet")
+    assert "nobody answered" in run.stdout
+
+
+class Hosting:
+    """A chat that a test interrupts."""
+
+    def __init__(self, folder: Path, command: Sequence[str]) -> None:
+        """Start it."""
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+            env=bare_environment(folder) | {"PYTHONUTF8": "1"},
+        )
+
+    @property
+    def stdin(self) -> IO[str]:
+        """Where the person types."""
+        assert self.process.stdin is not None
+        return self.process.stdin
+
+    def type(self, line: str) -> None:
+        """Type a line."""
+        self.stdin.write(line + "\n")
+        self.stdin.flush()
+
+    def hear(self, wanted: str) -> None:
+        """Read until a line holds this."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if wanted in line:
+                return
+        raise AssertionError(wanted)
+
+    def end(self) -> int:
+        """Wait for the end."""
+        status = self.process.wait(timeout=10)
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+        return status
+
+
+def children(pid: int) -> list[int]:
+    """List every process that descends from this one."""
+    file = Path(f"/proc/{pid}/task/{pid}/children")
+    direct = [int(word) for word in file.read_text(encoding="ascii").split()]
+    return direct + [each for child in direct for each in children(child)]
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
+@pytest.mark.parametrize("how", ["end of input", "SIGINT", "SIGTERM"])
+def test_no_child_outlives_the_host(tmp_path: Path, how: str) -> None:
+    """M13: all children gone within 5 s, also those that ignore everything but SIGKILL."""
+    stubborn = {"command": sys.executable, "args": [str(HARD_TO_END), "stubborn"]}
+    config = configuration(tmp_path, dice=entry("dice"), stubborn=stubborn)
+    flags = ("--patience", "0.5", "--yes")
+    model = recorded(tmp_path, says("hi"))
+    host = Hosting(tmp_path, words(config, model, *flags))
+    host.hear("stubborn  ")
+    pids = [each for each in children(host.process.pid) if each]
+    if how == "end of input":
+        host.stdin.close()
+    else:
+        host.process.send_signal(getattr(signal, how))
+    status = host.end()
+    assert status == {"end of input": 0, "SIGINT": 1, "SIGTERM": 143}[how]
+    assert pids
+    assert not any(alive(pid) for pid in pids)
+
+
+def alive(pid: int) -> bool:
+    """Say whether a process still runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+
+
+def test_ctrl_c_ends_a_call_and_not_the_chat(tmp_path: Path) -> None:
+    """M13: a call that hangs is cancelled at its server, gets a result, and the chat goes on."""
+    hanging = tmp_path / "hanging.py"
+    hanging.write_text(
+        (Path(__file__).parents[2] / "samples/servers/dice.py")
+        .read_text(encoding="utf-8")
+        .replace(
+            "        return self.roll(", "        sys.stdin.readline()\n        return self.roll("
+        ),
+        encoding="utf-8",
+    )
+    config = configuration(tmp_path, dice={"command": sys.executable, "args": [str(hanging)]})
+    model = recorded(tmp_path, says(ROLL), says("we go on"))
+    host = Hosting(tmp_path, words(config, model, "--yes"))
+    host.type("roll")
+    host.hear("[Calling tool dice")
+    host.process.send_signal(signal.SIGINT)
+    host.hear("interrupted; every tool call has a result")
+    host.type("and now?")
+    host.hear("we go on")
+    host.type("/history")
+    host.hear("The user interrupted this tool call.")
+    host.type("exit")
+    assert host.end() == 0
+
+
+def test_a_person_as_the_model_is_asked_in_the_inbox(tmp_path: Path, config: Path) -> None:
+    """R9: `--model human`, answered with `humanmcp answer N --text`, from another terminal."""
+    home = tmp_path / "box"
+    host = Hosting(tmp_path, words(config, "human", "--home", str(home)))
+    host.hear("MCP Client Started!")
+    host.type("what is the weather in 東京?")
+    until(lambda: list(home.glob("sessions/*/pending/*/request.json")), "the model's turn")
+    answer = [sys.executable, "-m", "humanmcp", "answer", "1", "--home", str(home)]
+    said = chat(tmp_path, [*answer, "--text", "Look out of the window."])
+    assert said.returncode == 0, said.stderr
+    host.hear("Look out of the window.")
+    host.type("exit")
+    assert host.end() == 0

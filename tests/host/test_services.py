@@ -1,0 +1,301 @@
+"""Language models through their real client libraries, against a service on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.host.conversation import OfferedTool, Role, Text, ToolResult, ToolUse, Turn
+from humanmcp.host.keys import Key, KeyFileError, find_key
+from humanmcp.host.models import ModelError, OverloadedError
+from humanmcp.host.models.anthropic import AnthropicModel
+from humanmcp.host.models.choose import Choice, ModelChoiceError, seat_model
+from humanmcp.host.models.openai import OpenAIModel
+from humanmcp.host.models.script import ScriptError
+from tests.host.hosting import table
+from tests.host.services import DONE, Say, chunk, error, message, piece, service
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from humanmcp.host.models import Model
+
+KEY = Key("sk-very-secret")
+DICE = OfferedTool("dice__dice", "Roll a dice", {"type": "object", "required": ["sides"]})
+HISTORY = (
+    Turn(Role.SYSTEM, (Text("Be brief."),)),
+    Turn(Role.USER, (Text("roll"),)),
+    Turn(Role.ASSISTANT, (Text("I roll."), ToolUse("a", "dice__dice", {"sides": 6}))),
+    Turn(Role.USER, (ToolResult("a", "4"),)),
+)
+ROLL = {"type": "tool_use", "id": "t1", "name": "dice__dice", "input": {"sides": 6}}
+
+
+def turn(model: Model, heard: list[str] | None = None) -> Turn:
+    """Take one turn and leave."""
+    try:
+        return model.turn(HISTORY, (DICE,), (heard if heard is not None else []).append)
+    finally:
+        model.close()
+
+
+# -- as OpenAI speaks --------------------------------------------------------------------------
+
+
+def test_a_streamed_completion_is_put_together() -> None:
+    """Text is heard as it comes; two calls come in interleaved pieces and are told apart."""
+    answer = Say(
+        [
+            chunk(role="assistant", content="I "),
+            chunk(content="roll."),
+            chunk(tool_calls=[piece(0, "dice__dice", "", "c1")]),
+            chunk(tool_calls=[piece(1, "dice__dice", '{"sid', "c2")]),
+            chunk(tool_calls=[piece(0, arguments='{"sides": 6}')]),
+            chunk(tool_calls=[piece(1, arguments='es": 8}')]),
+            (
+                "",
+                {
+                    "id": "c",
+                    "object": "chat.completion.chunk",
+                    "created": 1,
+                    "model": "m",
+                    "choices": [],
+                },
+            ),
+            DONE,
+        ]
+    )
+    heard: list[str] = []
+    with service(answer) as there:
+        said = turn(OpenAIModel("gpt", KEY, there.address + "/v1"), heard)
+    assert heard == ["I ", "roll."]
+    assert said.text == "I roll."
+    assert said.calls == (
+        ToolUse("c1", "dice__dice", {"sides": 6}),
+        ToolUse("c2", "dice__dice", {"sides": 8}),
+    )
+    assert there.paths == ["/v1/chat/completions"]
+    assert there.headers[0]["authorization"] == "Bearer sk-very-secret"
+
+
+def test_the_conversation_is_written_as_openai_wants_it() -> None:
+    """The system's words first, a call with its arguments as text, a result as a `tool` message."""
+    with service(Say([chunk(content="ok"), DONE])) as there:
+        turn(OpenAIModel("gpt", KEY, there.address))
+    (asked,) = there.asked
+    assert asked["model"] == "gpt"
+    assert asked["stream"] is True
+    assert asked["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "roll"},
+        {
+            "role": "assistant",
+            "content": "I roll.",
+            "tool_calls": [
+                {
+                    "id": "a",
+                    "type": "function",
+                    "function": {"name": "dice__dice", "arguments": '{"sides": 6}'},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "4"},
+    ]
+    assert asked["tools"] == [
+        {
+            "type": "function",
+            "function": {
+                "name": "dice__dice",
+                "description": "Roll a dice",
+                "parameters": {"type": "object", "required": ["sides"]},
+            },
+        }
+    ]
+
+
+def test_a_service_without_room_is_told_from_other_errors() -> None:
+    """M5, M6: 503 is worth another try; a wrong key or a used-up quota is not."""
+    body = {"error": {"message": "The engine is currently overloaded", "type": "server_error"}}
+    with service(Say(status=503, body=body)) as there, pytest.raises(OverloadedError):
+        turn(OpenAIModel("gpt", KEY, there.address))
+    for status in (401, 429, 400, 500):
+        body = {"error": {"message": "no: Bearer sk-very-secret", "code": "x"}}
+        with service(Say(status=status, body=body)) as there:
+            with pytest.raises(ModelError) as caught:
+                turn(OpenAIModel("gpt", KEY, there.address))
+            assert not isinstance(caught.value, OverloadedError)
+            assert "sk-very-secret" not in str(caught.value)
+            assert caught.value.__cause__ is None
+            assert len(there.asked) == 1
+
+
+def test_nobody_listening_is_an_error_of_the_model() -> None:
+    """A service that is not started: a sentence, no traceback."""
+    with service() as there:
+        address = there.address
+    with pytest.raises(ModelError):
+        turn(OpenAIModel("gpt", None, address))
+
+
+def test_a_stream_that_breaks_off_is_an_error_of_the_model() -> None:
+    """Half an answer is none."""
+    with service(Say([chunk(content="I w")], cut=True)) as there, pytest.raises(ModelError):
+        turn(OpenAIModel("gpt", KEY, there.address))
+
+
+def test_arguments_that_are_no_json_are_told_to_the_model() -> None:
+    """The tool is not called with a guess; the model reads what was wrong, and the call is kept."""
+    broken = Say([chunk(tool_calls=[piece(0, "dice__dice", '{"sides": six}', "c1")]), DONE])
+    with service(broken, Say([chunk(content="sorry"), DONE])) as there, table() as laid:
+        laid.runner.model = OpenAIModel("gpt", KEY, there.address)
+        assert laid.runner.run("roll") == "sorry"
+        laid.runner.model.close()
+        assert laid.wire("dice") == []
+    again = there.asked[1]["messages"]
+    assert again[1]["tool_calls"][0]["function"]["arguments"] == '{"sides": six}'
+    assert "the arguments are no JSON object" in again[2]["content"]
+
+
+# -- as Anthropic speaks -----------------------------------------------------------------------
+
+
+def test_a_streamed_message_is_put_together() -> None:
+    """Text in pieces, then a call whose input comes in pieces."""
+    heard: list[str] = []
+    with service(Say(message({"type": "text", "text": "I roll."}, ROLL))) as there:
+        said = turn(AnthropicModel("claude", KEY, there.address), heard)
+    assert "".join(heard) == "I roll."
+    assert len(heard) == 2
+    assert said.blocks == (Text("I roll."), ToolUse("t1", "dice__dice", {"sides": 6}))
+    assert there.paths == ["/v1/messages"]
+    assert any("sk-very-secret" in text for text in there.headers[0].values())
+
+
+def test_the_conversation_is_written_as_anthropic_wants_it() -> None:
+    """M2: the schema under `input_schema`, the system's words beside, results in a user's turn."""
+    with service(Say(message({"type": "text", "text": "ok"}))) as there:
+        turn(AnthropicModel("claude", KEY, there.address))
+    (asked,) = there.asked
+    assert asked["system"] == "Be brief."
+    assert [one["role"] for one in asked["messages"]] == ["user", "assistant", "user"]
+    assert asked["messages"][1]["content"][1] == {
+        "type": "tool_use",
+        "id": "a",
+        "name": "dice__dice",
+        "input": {"sides": 6},
+    }
+    assert asked["messages"][2]["content"] == [
+        {"type": "tool_result", "tool_use_id": "a", "content": "4"}
+    ]
+    assert asked["tools"][0]["input_schema"] == {"type": "object", "required": ["sides"]}
+
+
+def test_an_overloaded_anthropic_is_waited_for() -> None:
+    """M5: 529 at the door, then `overloaded_error` in the middle of a stream, then an answer."""
+    busy = error("overloaded_error", "Overloaded")
+    answers = (
+        Say(status=529, body=busy),
+        Say([*message({"type": "text", "text": "I w"})[:4], ("error", busy)]),
+        Say(message({"type": "text", "text": "here"})),
+    )
+    with service(*answers) as there, table() as laid:
+        laid.runner.model = AnthropicModel("claude", KEY, there.address)
+        assert laid.runner.run("hello") == "here"
+        laid.runner.model.close()
+        assert laid.slept == [1, 2]
+    assert len(there.asked) == 3
+
+
+def test_a_wrong_key_is_said_at_once_and_not_shown() -> None:
+    """M6: one request, no sleep, no key in the message."""
+    body = error("authentication_error", "invalid x-api-key sk-very-secret")
+    with service(Say(status=401, body=body)) as there:
+        with pytest.raises(ModelError) as caught:
+            turn(AnthropicModel("claude", KEY, there.address))
+        assert "invalid x-api-key …" in str(caught.value)
+        assert len(there.asked) == 1
+
+
+# -- keys, and who can sit there ------------------------------------------------------------------
+
+
+def test_a_key_has_no_text_of_its_own() -> None:
+    """It cannot end up in a log by accident."""
+    assert "secret" not in repr(KEY)
+    assert "secret" not in f"{KEY}"
+
+
+def test_a_key_file_must_be_private(tmp_path: Path) -> None:
+    """0600: a file that others can read is refused, and the message says what to run."""
+    file = tmp_path / "key"
+    file.write_text("sk-file\n", encoding="utf-8")
+    file.chmod(0o644)
+    with pytest.raises(KeyFileError, match="chmod 600"):
+        find_key("X", str(file), {})
+    file.chmod(0o600)
+    assert find_key("X", str(file), {"X": "other"}) == Key("sk-file")
+    assert find_key("X", "", {"X": " sk-env "}) == Key("sk-env")
+    assert find_key("X", "", {}) is None
+    with pytest.raises(KeyFileError, match="cannot be read"):
+        find_key("X", str(tmp_path / "none"), {})
+
+
+def test_models_are_named_by_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`openai:`, `anthropic:`, `ollama:`, `script:`; anything else is explained."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+
+    def seat(word: str, **more: str) -> Model:
+        return seat_model(Choice(word, lambda: pytest.fail("no desk"), **more))
+
+    for word, kind in (
+        ("openai:gpt", OpenAIModel),
+        ("anthropic:claude", AnthropicModel),
+        ("ollama:mistral-small", OpenAIModel),
+    ):
+        model = seat(word)
+        assert isinstance(model, kind)
+        model.close()
+    for word in ("gpt", "openai:", "script:", ""):
+        with pytest.raises(ModelChoiceError, match="write human, script:FILE"):
+            seat(word)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    for word in ("openai:gpt", "anthropic:claude"):
+        with pytest.raises(ModelChoiceError, match="no key"):
+            seat(word)
+    seat("openai:local", base_url="http://localhost:1/v1").close()
+    with pytest.raises(ScriptError, match="cannot be read"):
+        seat(f"script:{tmp_path / 'none'}")
+
+
+def test_a_recorded_session_can_be_played_again(tmp_path: Path) -> None:
+    """`--record FILE`, then `--model script:FILE`: the same turns."""
+    file = tmp_path / "model.jsonl"
+    answers = (Say(message(ROLL)), Say(message({"type": "text", "text": "done"})))
+    with service(*answers) as there, table() as laid:
+        inner = AnthropicModel("claude", KEY, there.address)
+        script = tmp_path / "empty.jsonl"
+        script.write_text("", encoding="utf-8")
+        recorder = seat_model(
+            Choice(f"script:{script}", lambda: pytest.fail("no desk"), record=str(file))
+        )
+        recorder.model = inner  # type: ignore[attr-defined]  # a Recorder, whose inner model is changed
+        laid.runner.model = recorder
+        first = laid.runner.run("roll")
+        recorder.close()
+    again = seat_model(Choice(f"script:{file}", lambda: pytest.fail("no desk")))
+    with table() as laid:
+        laid.runner.model = again
+        assert laid.runner.run("roll") == first == "done"
+        assert len(laid.watching.called) == 1
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"say": 1}'])
+def test_a_recorded_model_with_a_slip_is_explained(tmp_path: Path, line: str) -> None:
+    """By file and line."""
+    file = tmp_path / "model.jsonl"
+    file.write_text(f'# a comment\n{{"text": "hello"}}\n{line}\n', encoding="utf-8")
+    with pytest.raises(ScriptError, match="line 3, is no turn"):
+        seat_model(Choice(f"script:{file}", lambda: pytest.fail("no desk")))
