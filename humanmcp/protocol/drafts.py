@@ -18,9 +18,10 @@ from humanmcp.protocol.exchange import Known, State
 from humanmcp.protocol.findings import Found, json_text
 from humanmcp.protocol.jsontext import LONG, LONGEST, Reading, problem, read, size_of
 from humanmcp.protocol.lints import lint_error
-from humanmcp.protocol.messages import Kind, compact, member
+from humanmcp.protocol.messages import Kind, compact, member, members
 from humanmcp.protocol.oneline import one_line
 from humanmcp.protocol.places import Placer, Source
+from humanmcp.protocol.problems import Edit, Fix
 from humanmcp.protocol.remarks import remarks, review
 from humanmcp.protocol.results import (
     PLAIN_TEXT,
@@ -30,12 +31,13 @@ from humanmcp.protocol.results import (
     tool_text,
 )
 from humanmcp.protocol.sayings import check_saying
-from humanmcp.protocol.problems import Edit, Fix
 from humanmcp.protocol.starting import message, start
 from humanmcp.protocol.starting import variants as templates
 from humanmcp.protocol.verdict import Form, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from humanmcp.protocol.exchange import Exchange
     from humanmcp.protocol.messages import Json
     from humanmcp.protocol.problems import Problem
@@ -84,11 +86,7 @@ def check(
     return Verdict(
         text,
         None if blocked else line,
-        one_line(text)
-        if form is Form.MESSAGE and blocked and reading.edits
-        else _forced(exchange, reading, form)
-        if blocked
-        else line,
+        _forced(exchange, reading, form) if blocked else line,
         problems,
         _kind(reading.value, form),
     )
@@ -99,7 +97,8 @@ def in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda each: (each.start, each.level.value != "error")))
 
 
-def _typed(reading: Reading) -> None | object:
+def _typed(reading: Reading) -> Callable[[int], int] | None:
+    """Return what maps offsets back to the text as typed; None when nothing was mended."""
     return reading.typed if reading.edits else None
 
 
@@ -135,7 +134,7 @@ def _kind(value: Json, form: Form) -> Kind | None:
     return None
 
 
-# -- the one line -----------------------------------------------------------------------------------
+# -- the one line --------------------------------------------------------------------------------
 
 
 def _line(exchange: Exchange, reading: Reading, form: Form) -> str:
@@ -148,32 +147,35 @@ def _line(exchange: Exchange, reading: Reading, form: Form) -> str:
         return f'{{"jsonrpc":"2.0","id":{token},{body[1:]}'
     if not isinstance(reading.value, dict) or "id" not in reading.value:
         return body
-    if body.startswith(f'{{"jsonrpc":"2.0","id":{token},') or body.endswith(f',"id":{token}}}'):
+    usual = body.startswith(f'{{"jsonrpc":"2.0","id":{token},')
+    if usual or body.endswith(f',"id":{token}}}'):  # no need to look for it
         return body
     return _with_token(body, token)
 
 
 def _with_token(body: str, token: str) -> str:
     """Put the client's own spelling of the id in the place of the person's."""
-    from humanmcp.protocol.messages import members  # noqa: PLC0415 - seldom needed
-
     for name, start_, end in members(body):
         if name == "id":
             return body[:start_] + token + body[end:]
     return body
 
 
-def _forced(exchange: Exchange, reading: Reading, form: Form) -> str:
-    """Make the line that Send anyway writes: what was typed, right or wrong."""
+def _forced(exchange: Exchange, reading: Reading, form: Form) -> str | None:
+    """Make the line that Send anyway writes: what was typed, right or wrong, on one line."""
+    broken = reading.edits and any(each.blocks for each in reading.problems)
+    if broken or not reading.readable:
+        forced = one_line(reading.text)
+        if forced is None or form is Form.MESSAGE:
+            return forced
+        return f'{{"jsonrpc":"2.0","id":{exchange.id.token},"{form.value}":{forced}}}'
     if form is Form.MESSAGE and not is_bare(reading.value):
         return compact(reading.json)
     return _line(exchange, reading, form)
 
 
 def _verdict_on_no_json(exchange: Exchange, reading: Reading, form: Form) -> Verdict:
-    forced = one_line(reading.text)
-    if forced is not None and form is not Form.MESSAGE:
-        forced = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"{form.value}":{forced}}}'
+    forced = _forced(exchange, reading, form)
     kind = None if form is Form.MESSAGE else _kind(None, form)
     problems = tuple(_wrapped(exchange, reading.text, form, each) for each in reading.problems)
     return Verdict(reading.text, None, forced, problems, kind)
@@ -188,7 +190,7 @@ def _wrapped(exchange: Exchange, text: str, form: Form, found: Problem) -> Probl
     return replace(found, fix=Fix((Edit(0, len(text), new),), "wrap"))
 
 
-# -- plain text for a tool call -------------------------------------------------------------------
+# -- plain text for a tool call ------------------------------------------------------------------
 
 
 def _check_plain(exchange: Exchange, text: str, form: Form, known: Known) -> Verdict:

@@ -50,13 +50,13 @@ def judge_envelope(value: Json, expected: RequestId, typed: str, revision: str) 
         return [_batch(value, revision)]
     if not isinstance(value, dict):
         return [_no_object(value)]
-    if is_bare(value):
-        return judge_body(value, revision)
-    if not _looks_like_an_answer(value):
-        return [_no_answer(value, expected)]
-    found = _judge_version(value)
-    found += _judge_id(value, expected, typed)
-    found += _judge_members(value, expected)
+    found: list[Found] = []
+    if not is_bare(value):
+        if not _looks_like_an_answer(value):
+            return [_no_answer(value, expected)]
+        found += _judge_version(value)
+        found += _judge_id(value, expected, typed)
+        found += _judge_members(value, expected)
     return found + judge_body(value, revision)
 
 
@@ -121,15 +121,16 @@ def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[Found]
     got = value["id"]
     mend = Mend(Does.REPLACE, ("id",), wanted, label="replace")
     detail = (("typed", shown(typed or quoted(got))), ("id", shown(wanted)))
+    code = "R03"
     if isinstance(got, bool) or not isinstance(got, (str, int, float)):
-        return [Found("R16", ("id",), detail, mend)]
-    if _same_id(got, expected, typed):
+        code = "R16"
+    elif _same_id(got, expected, typed):
         return []
-    if str(got) == str(expected.value):
-        return [Found("R04", ("id",), detail, mend)]
-    if isinstance(got, float):
-        return [Found("R16", ("id",), detail, mend)]
-    return [Found("R03", ("id",), detail, mend)]
+    elif str(got) == str(expected.value):
+        code = "R04"
+    elif isinstance(got, float):
+        code = "R16"
+    return [Found(code, ("id",), detail, mend)]
 
 
 def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
@@ -166,11 +167,11 @@ def _judge_members(value: JsonObject, expected: RequestId) -> list[Found]:
         else:
             found.append(_no_body(value, strange, expected))
             strange = []
-    for name in strange:
-        if name.lower() not in ("jsonrpc", "id") and alike("jsonrpc", [name]) is None:
-            found.append(
-                Found("R17", (name,), (("key", shown(name)),), delete((name,)), at_name=True)
-            )
+    found += [
+        Found("R17", (name,), (("key", shown(name)),), delete((name,)), at_name=True)
+        for name in strange
+        if name.lower() not in ("jsonrpc", "id") and alike("jsonrpc", [name]) is None
+    ]
     return found
 
 
@@ -185,7 +186,7 @@ def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> Foun
     return Found("R06", (), (("typed", _names(value)),), mend)
 
 
-# -- what the two bodies must be --------------------------------------------------------------------
+# -- what the two bodies must be -----------------------------------------------------------------
 
 
 def judge_body(value: JsonObject, revision: str) -> list[Found]:

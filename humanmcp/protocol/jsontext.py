@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.codes import LEVELS
 from humanmcp.protocol.findings import shown
+from humanmcp.protocol.jsonhalves import half_characters
 from humanmcp.protocol.messages import deeper_than
 from humanmcp.protocol.problems import Edit, Fix, Problem, line_and_column
 
@@ -32,7 +33,6 @@ LONG: Final = 1_000_000
 
 _BOM: Final = "\ufeff"
 _FENCE: Final = re.compile(r"\s*```[A-Za-z0-9]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -222,36 +222,13 @@ def _apply(text: str, edits: list[Edit]) -> str:
     return "".join(parts)
 
 
-def half_characters(text: str) -> list[tuple[int, int]]:
-    r"""List the escapes in `text` that are half of a surrogate pair, as (start, end).
-
-    `"\ud83d\ude00"` is one character written in two halves; `"\ud83d"` alone is none.
-    """
-    halves: list[tuple[int, int]] = []
-    high: tuple[int, int] | None = None
-    for found in _ESCAPE.finditer(text):
-        point = int(found[1], 16) if found[1] else 0
-        if high and not (0xDC00 <= point <= 0xDFFF and found.start() == high[1]):
-            halves.append(high)
-            high = None
-        if 0xD800 <= point <= 0xDBFF:
-            high = found.span()
-        elif 0xDC00 <= point <= 0xDFFF:
-            if not high:
-                halves.append(found.span())
-            high = None
-    if high:
-        halves.append(high)
-    return halves
-
-
 def problem(code: str, text: str, start: int, end: int, *detail: tuple[str, str]) -> Problem:
     """Make a problem of a text at offsets."""
     line, column = line_and_column(text, start) if text else (0, 0)
     return Problem(code, LEVELS[code], detail, "", start, end, line, column)
 
 
-def _of_wound(wound: jsonmend.Wound, text: str, first: int) -> Problem:
+def _of_wound(wound: Wound, text: str, first: int) -> Problem:
     line, column = line_and_column(text, wound.start + first)
     edits = tuple(Edit(e.start + first, e.end + first, e.new) for e in wound.edits)
     return Problem(
@@ -268,4 +245,4 @@ def _of_wound(wound: jsonmend.Wound, text: str, first: int) -> Problem:
 
 
 if TYPE_CHECKING:
-    from humanmcp.protocol import jsonmend
+    from humanmcp.protocol.wounds import Wound

@@ -91,7 +91,7 @@ def doubles(items: Json, name: str, path: Path) -> list[Found]:
     return found
 
 
-# -- opening ----------------------------------------------------------------------------------------
+# -- opening -------------------------------------------------------------------------------------
 
 
 def _initialize(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
@@ -137,7 +137,7 @@ def _server_info(value: JsonObject, server: JsonObject, at: Path) -> list[Found]
             if not isinstance(declared, dict) or name not in declared
         ]
         where = (*at, "capabilities")
-        detail = (("only", shown(", ".join(only)) or "–"),)
+        detail = (("only", shown(", ".join(only)) or "?"),)
         found.append(Found("M47", where, detail, delete(where), at_name=True))
     name = server.get("name")
     if isinstance(name, str) and "client" in name.lower():

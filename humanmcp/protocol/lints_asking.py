@@ -102,7 +102,7 @@ def filled_form(exchange: Exchange, value: JsonObject, _known: Known, path: Path
     return found
 
 
-def _fits(answer: Json, field: JsonObject) -> bool:
+def _fits(answer: Json, field: JsonObject) -> bool:  # noqa: PLR0911 - one arm a type
     choices = field.get("enum")
     if isinstance(choices, list):
         return answer in choices

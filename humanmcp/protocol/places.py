@@ -116,7 +116,7 @@ class Placer:
         moved = (Edit(self._typed(e.start), self._typed(e.end), e.new) for e in edits)
         return Fix(tuple(moved), mend.label)
 
-    def _edits(self, mend: Mend) -> list[Edit] | None:
+    def _edits(self, mend: Mend) -> list[Edit] | None:  # noqa: PLR0911 - one arm an act
         if mend.does is Does.INSERT:
             return self._insertion(mend)
         spot = self.spot(mend.path)

@@ -106,10 +106,10 @@ def _method(message: Message, revision: str) -> list[Found]:
         return [Found("M85", ("method",), detail)]
     every = (*revisions.REQUESTS, *revisions.NOTIFICATIONS)
     meant = alike(message.method, every)
-    detail = (("method", shown(message.method)), ("revision", revision))
+    said = (("method", shown(message.method)), ("revision", revision))
     if meant is not None:
-        return [Found("M84", ("method",), (*detail, ("meant", meant)))]
-    return [Found("M83", ("method",), detail, level=Level.HINT)]
+        return [Found("M84", ("method",), (*said, ("meant", meant)))]
+    return [Found("M83", ("method",), said, level=Level.HINT)]
 
 
 def _order(message: Message, revision: str, known: Known) -> list[Found]:
@@ -128,7 +128,7 @@ def _call(message: Message, known: Known) -> list[Found]:
     name = params.get("name")
     tool = known.tools.get(name) if isinstance(name, str) else None
     if tool is None:
-        names = shown(", ".join(known.tools)) or "–"
+        names = shown(", ".join(known.tools)) or "?"
         detail = (("tool", quoted(name)), ("tools", names))
         return [Found("M62", ("params", "name"), detail)]
     schema = tool.get("inputSchema") if isinstance(tool, dict) else None

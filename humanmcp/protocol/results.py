@@ -28,7 +28,7 @@ from humanmcp.protocol.walker import judge
 
 if TYPE_CHECKING:
     from humanmcp.protocol.exchange import Exchange, Known
-    from humanmcp.protocol.findings import Path
+    from humanmcp.protocol.findings import Mend, Path
     from humanmcp.protocol.messages import Json, JsonObject
 
 _CONTENT: Final = Many(CONTENT)
@@ -100,7 +100,7 @@ def _misplaced(exchange: Exchange, value: Json, path: Path) -> Found | None:
 
 def _no_object(exchange: Exchange, value: Json, path: Path) -> Found:
     detail = (("got", json_type(value)),)
-    mend = None
+    mend: Mend | None = None
     kind = RESULTS.get(exchange.method, "")
     if kind == "EmptyResult":
         mend = replace_with(path, {})
@@ -176,10 +176,10 @@ def _arm(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> tuple[
     return kind, []
 
 
-def _modern_arm(
+def _modern_arm(  # noqa: PLR0911 - one return an arm
     exchange: Exchange, value: JsonObject, kind: str, path: Path
 ) -> tuple[str, list[Found]]:
-    told = value.get("resultType", "complete")
+    told: Json = value.get("resultType", "complete")
     at = (*path, "resultType")
     asking = exchange.method in revisions.INPUT_REQUIRED_METHODS
     asks = "inputRequests" in value and kind != "TaskStateResult"
@@ -199,12 +199,19 @@ def _modern_arm(
         return ("TaskResult", []) if _may_be_a_task(exchange) else ("", [Found("M56", at)])
     if not isinstance(told, str):
         return kind, []
+    return "", _odd_type(exchange, value, kind, path)
+
+
+def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> list[Found]:
+    """A `resultType` that no client knows: "a client MUST treat it as invalid"."""
+    told, at = value["resultType"], (*path, "resultType")
+    asking = exchange.method in revisions.INPUT_REQUIRED_METHODS
     names = ("complete", "input_required") if asking else ("complete",)
     detail = (("value", quoted(told)), ("allowed", ", ".join(json_text(n) for n in names)))
     meant = alike(told, names) or ("complete" if told.lower().startswith("complet") else None)
-    mend = replace_with(at, meant) if meant else None
-    shape = judge({**value, "resultType": "complete"}, kind, exchange.revision, path)
-    return "", [Found("M51", at, detail, mend), *shape]
+    found = Found("M51", at, detail, replace_with(at, meant) if meant else None)
+    rest = judge({**value, "resultType": "complete"}, kind, exchange.revision, path)
+    return [found, *rest]
 
 
 def _asked_and_answered(value: JsonObject, path: Path) -> list[Found]:

@@ -138,20 +138,18 @@ def _request(value: JsonObject, method: str, revision: str, known: Known) -> lis
     if revision in revisions.MODERN:
         return [Found("R39", at, (("method", shown(method)),))]
     if not revisions.has_request(method, revision, Way.TO_CLIENT):
-        return [_not_ours(method, revision, tuple(revisions.REQUESTS))]
+        return [_not_ours(method, revision)]
     missing = lacking(method, value.get("params"), known.client_capabilities)
     if missing:
         return [Found("R32", at, (("capability", missing), ("method", shown(method))))]
     return []
 
 
-def _not_ours(method: str, revision: str, names: tuple[str, ...]) -> Found:
-    has = revisions.has_request if "/" in method else revisions.has_request
-    both = (*names, *revisions.NOTIFICATIONS)
+def _not_ours(method: str, revision: str) -> Found:
     ours = [
         name
-        for name in both
-        if has(name, revision, Way.TO_CLIENT)
+        for name in (*revisions.REQUESTS, *revisions.NOTIFICATIONS)
+        if revisions.has_request(name, revision, Way.TO_CLIENT)
         or revisions.has_notification(name, revision, Way.TO_CLIENT)
     ]
     detail = (("method", shown(method)), ("revision", revision))
@@ -177,7 +175,7 @@ def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list
     if not revisions.has_notification(method, revision, Way.TO_CLIENT):
         if revisions.has_request(method, revision, Way.TO_CLIENT):
             return [Found("R02", (), (("id", '"h-1"'),), insert(("id",), "h-1"))]
-        return [_not_ours(method, revision, tuple(revisions.NOTIFICATIONS))]
+        return [_not_ours(method, revision)]
     if revision in revisions.MODERN and method in _ON_A_STREAM:
         params = value.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None

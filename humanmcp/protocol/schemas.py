@@ -80,7 +80,8 @@ class _TooMuchError(Exception):
     """A comparison that follows more references than any honest schema needs."""
 
 
-def _careful(schema: Json) -> Any:  # the library's validators have no common public type
+# ruff: noqa: ANN401 - the library's validators and keywords have no public types
+def _careful(schema: Json) -> Any:
     """Make a validator that fetches nothing, follows few references and tries tame patterns."""
     from jsonschema import validators  # noqa: PLC0415 - seldom needed, and not small
     from referencing import Registry  # noqa: PLC0415 - the same
@@ -112,11 +113,10 @@ def _careful(schema: Json) -> Any:  # the library's validators have no common pu
     wild = any(not tame(each) for each in _patterns(schema))
     changes["pattern"] = pattern
     if wild:  # which names such a pattern covers cannot be told: say nothing of names
-        changes |= {
-            keyword: _nothing
-            for keyword in ("patternProperties", "additionalProperties", "unevaluatedProperties")
-        }
-    return validators.extend(base, changes)(schema, registry=Registry())
+        names = ("patternProperties", "additionalProperties", "unevaluatedProperties")
+        changes |= dict.fromkeys(names, _nothing)
+    extend: Any = validators.extend
+    return extend(base, changes)(schema, registry=Registry())
 
 
 def _nothing(*_args: Any) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol import revisions, templates
 from humanmcp.protocol.exchange import Known
@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from humanmcp.protocol.exchange import Exchange
     from humanmcp.protocol.messages import Json, JsonObject
 
+_NOBODY: Final = Known()
 
-def start(exchange: Exchange, known: Known | None = None, language: str = "en") -> str:
+
+def start(exchange: Exchange, known: Known = _NOBODY, language: str = "en") -> str:
     """Return the text a person starts from: a whole response, pretty-printed.
+
+    A tool list starts from the one that was given before, where there was one.
 
     It can be sent as it is, except where only the person knows the answer: there it holds a
     placeholder that the check refuses. A method that the revision does not have is answered with
@@ -27,7 +31,10 @@ def start(exchange: Exchange, known: Known | None = None, language: str = "en") 
         return message(
             exchange, "error", templates.errors("", exchange.revision)["method_not_found"]
         )
-    return message(exchange, "result", next(iter(found.values())))
+    first = next(iter(found.values()))
+    if exchange.method == "tools/list" and known.tools:
+        first = {**first, "tools": list(known.tools.values())}
+    return message(exchange, "result", first)
 
 
 def variants(exchange: Exchange) -> Mapping[str, str]:
@@ -58,7 +65,9 @@ def _results(exchange: Exchange, language: str) -> dict[str, JsonObject]:
     return {name: _fitted(exchange, result, words) for name, result in found.items()}
 
 
-def _fitted(exchange: Exchange, result: JsonObject, words: str) -> JsonObject:
+def _fitted(  # noqa: PLR0911 - one line a method
+    exchange: Exchange, result: JsonObject, words: str
+) -> JsonObject:
     """Put what this very request says into an example."""
     params = exchange.request.params
     match exchange.method:
@@ -70,7 +79,8 @@ def _fitted(exchange: Exchange, result: JsonObject, words: str) -> JsonObject:
         case "subscriptions/listen":
             return {**result, "_meta": {revisions.META_SUBSCRIPTION: exchange.id.value}}
         case "tools/call" | "sampling/createMessage" | "tasks/result":
-            return _worded(result, words)
+            worded: JsonObject = _worded(result, words)
+            return worded
         case "elicitation/create" if result.get("action") == "accept":
             return _filled(result, params)
         case "tasks/get" | "tasks/cancel" if isinstance(params.get("taskId"), str):
@@ -86,7 +96,7 @@ def counter_offer(wanted: Json) -> str:
     return revisions.LATEST_HANDSHAKE
 
 
-def _worded(value: Json, words: str) -> Json:
+def _worded(value: Json, words: str) -> Any:  # noqa: ANN401 - what comes in goes out
     """Put the placeholder in the reader's language."""
     if value == templates.PLACEHOLDERS["en"]:
         return words

@@ -20,6 +20,7 @@ from humanmcp.protocol.findings import (
     rename_to,
     replace_with,
     shown,
+    unwrap,
     wrap,
 )
 from humanmcp.protocol.forms import FORMS
@@ -62,7 +63,7 @@ def path_of(chain: Chain) -> Path:
     return tuple(reversed(steps))
 
 
-def example_of(kind: Kind, revision: str) -> Json:
+def example_of(kind: Kind, revision: str) -> Json:  # noqa: PLR0911 - one arm a kind
     """Return a small value of a kind, to show and to insert."""
     match kind:
         case kinds.Truth():
@@ -383,7 +384,7 @@ def _no_arm(value: Json, path: Path, kind: kinds.ByMember, revision: str) -> Fou
         if kind.member == "type" and isinstance(value, str):
             mend = replace_with(path, {"type": "text", "text": value}, "wrap")
         elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-            mend = unwrap_item(path)
+            mend = unwrap(path, (0,))
         return Found("M16", path, _what(path, value), mend)
     told = value.get(kind.member)
     at = (*path, kind.member)
@@ -394,19 +395,12 @@ def _no_arm(value: Json, path: Path, kind: kinds.ByMember, revision: str) -> Fou
         return Found("M26", path, detail, mend)
     if isinstance(told, str) and told in kind.shapes:
         since = SHAPES[kind.shapes[told]].since
-        detail = (("value", told), ("since", since), ("revision", revision), ("allowed", allowed))
-        return Found("M24", at, detail)
+        late = (("value", told), ("since", since), ("revision", revision), ("allowed", allowed))
+        return Found("M24", at, late)
     meant = alike(told, names)
     mend = None if meant is None else replace_with(at, meant)
     detail = (("value", quoted(told)), ("allowed", allowed), ("key", name_of(at)))
     return Found("M02" if kind.member == "type" else "M21", at, detail, mend)
-
-
-def unwrap_item(path: Path) -> Any:
-    """Mend by keeping the only item of a list."""
-    from humanmcp.protocol.findings import unwrap  # noqa: PLC0415 - rare path
-
-    return unwrap(path, (0,))
 
 
 def _by_presence(kind: kinds.ByPresence, revision: str) -> Judge:
@@ -446,8 +440,8 @@ def _neither(
         detail = (("key", "uri"), ("example", json_text(example_uri)), ("where", name_of(path)))
         return [Found("M09", path, detail, mend)]
     names = " / ".join(json_text(name) for name in kind.shapes)
-    detail = (("allowed", names), ("where", name_of(path)))
-    return [Found("M27", path, detail, insert((*path, "text"), "…"))]
+    what = (("allowed", names), ("where", name_of(path)))
+    return [Found("M27", path, what, insert((*path, "text"), "…"))]
 
 
 def _one_or_many(kind: kinds.OneOrMany, revision: str) -> Judge:
@@ -529,7 +523,7 @@ def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> l
     return found
 
 
-def _nested(  # noqa: PLR0913 - what the sentence needs
+def _nested(  # noqa: PLR0913, PLR0917 - what the sentence needs
     name: str,
     value: dict[str, Json],
     strange: list[str],
@@ -546,7 +540,7 @@ def _nested(  # noqa: PLR0913 - what the sentence needs
     return Found("M09", path, detail, replace_with(path, whole, "wrap"))
 
 
-def _misspelt(  # noqa: PLR0913 - what the sentence needs
+def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
     name: str, typed: str, value: Json, path: Path, member: Member, revision: str
 ) -> Found:
     at = (*path, typed)
