@@ -62,7 +62,10 @@ def weather(request: dict[str, Any]) -> str | None:
 
 
 class Person:
-    """Answers every request that appears in an `in.txt` below a folder, one after the other."""
+    """Answers every request that appears, one after the other.
+
+    `folder` is where `in.txt` stands (`--files`), or the inbox folder with all its sessions.
+    """
 
     def __init__(self, folder: Path, answers: Answers = weather) -> None:
         """Sit down in front of the folder."""
@@ -91,17 +94,24 @@ class Person:
         """Stop; say what went wrong unless the test has failed already."""
         self._leave.set()
         self._thread.join()
-        if self._trouble is not None and error is None:
+        if self._trouble is None:
+            return
+        if error is None:
             raise self._trouble
+        error.add_note(f"the person had left before: {self._trouble!r}")
 
     def _work(self) -> None:
         try:
             while not self._leave.wait(EVERY):
-                for in_txt in sorted(self._folder.rglob("in.txt")):
+                for in_txt in self._in_texts():
                     for line in self._new_lines(in_txt):
                         self._answer(line, in_txt.with_name("out.txt"))
         except BaseException as trouble:  # noqa: BLE001 - it is raised where the test can see it
             self._trouble = trouble
+
+    def _in_texts(self) -> list[Path]:
+        own = self._folder / "in.txt"
+        return [own] if own.exists() else sorted(self._folder.glob("sessions/*/in.txt"))
 
     def _new_lines(self, in_txt: Path) -> list[str]:
         with in_txt.open("rb") as stream:

@@ -75,7 +75,7 @@ def check_inbox(home: Path) -> None:
 def test_a_handshake_client_gets_every_answer_by_hand(host: Host, tmp_path: Path) -> None:
     """H9: initialize, tools/list and three calls, each typed into out.txt."""
     home = tmp_path / "home"
-    with Person(tmp_path) as person:
+    with Person(home) as person:
         check_weather(host.play(home, "--by-hand"), HANDSHAKE)
     assert len(person.answered) == 5
     check_inbox(home)
@@ -86,7 +86,7 @@ def test_a_client_that_probes_falls_back_when_the_person_says_so(
     host: Host, tmp_path: Path
 ) -> None:
     """H26: -32601 to server/discover, then initialize and the session of 2024."""
-    with Person(tmp_path, old_server) as person:
+    with Person(tmp_path / "home", old_server) as person:
         check_weather(host.play(tmp_path / "home", "--by-hand"), HANDSHAKE)
     methods = [json.loads(line)["method"] for line in person.seen]
     assert methods.index("server/discover") < methods.index("initialize")
@@ -97,7 +97,7 @@ def test_a_client_that_probes_falls_back_when_the_person_says_so(
 )
 def test_a_modern_client_gets_every_answer_by_hand(host: Host, tmp_path: Path) -> None:
     """H9 in 2026-07-28: no handshake; server/discover is typed too."""
-    with Person(tmp_path) as person:
+    with Person(tmp_path / "home") as person:
         check_weather(host.play(tmp_path / "home", "--by-hand"), MODERN)
     assert "initialize" not in {json.loads(line)["method"] for line in person.seen}
 
@@ -116,7 +116,7 @@ def test_a_modern_client_gets_every_answer_by_hand(host: Host, tmp_path: Path) -
 def test_every_client_is_served_without_any_flag(host: Host, revision: str, tmp_path: Path) -> None:
     """As a host starts it: probes are answered by themselves, everything else by the person."""
     home = tmp_path / "home"
-    with Person(tmp_path, with_a_probe_answered):
+    with Person(home, with_a_probe_answered):
         check_weather(host.play(home), revision)
     check_inbox(home)
 
@@ -136,7 +136,7 @@ def test_every_client_is_served_in_a_folder_of_the_persons_choice(
 @pytest.mark.node
 def test_a_client_that_counts_from_0_gets_its_answers(tmp_path: Path) -> None:
     """H17: the first id of the npm clients is 0, which is falsy in most languages."""
-    with Person(tmp_path) as person:
+    with Person(tmp_path / "home") as person:
         check_weather(SDK_1.play(tmp_path / "home", "--by-hand"), HANDSHAKE)
     first = json.loads(person.seen[0])
     assert first["id"] == 0
