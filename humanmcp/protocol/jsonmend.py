@@ -237,13 +237,17 @@ class _Patient(ScalarReader):
             place -= 1
         before = self.found.get("J07")
         edit = Edit(place, place, own)
-        self.edits.append(edit)
         if before is None:
             self.found["J07"] = Wound(
                 "J07", opened, opened + 1, (("char", opener), ("opened", line)), (edit,), "close"
             )
         else:
-            self.found["J07"] = replace(before, edits=(*before.edits, edit))
+            kept = list(before.edits)
+            if kept[-1].start == place:  # one edit for one place: `]}` in this order
+                edit = Edit(place, place, kept[-1].new + own)
+                self.edits.remove(kept.pop())
+            self.found["J07"] = replace(before, edits=(*kept, edit))
+        self.edits.append(edit)
 
     def _name(self) -> str:
         """Read the name of a member."""

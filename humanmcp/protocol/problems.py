@@ -46,7 +46,8 @@ class Fix:
 
     def apply(self, text: str) -> str:
         """Return the mended text."""
-        for edit in sorted(self.edits, key=lambda edit: edit.start, reverse=True):
+        # from the end, so that offsets stay right; of several at one place the last one first
+        for edit in reversed(sorted(self.edits, key=lambda edit: edit.start)):  # noqa: C413 - `reverse=True` would keep the order of equals
             text = text[: edit.start] + edit.new + text[edit.end :]
         return text
 

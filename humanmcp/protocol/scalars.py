@@ -153,7 +153,11 @@ class ScalarReader(Reader):
         line_end = self._end_of_line(start)
         for found in _stops(opener).finditer(text, start + 1):
             at = found.start()
-            if text[at] != "\\" and self._closes(at + 1, on_line=at < line_end):
+            if text[at] == "\\":
+                continue
+            if self._closes(at + 1, on_line=at < line_end):
+                if at > line_end and self._is_name(at + 1):
+                    break  # the name of the next line: this text has lost its end
                 return at, True
         return self._unclosed(start, line_end)
 
@@ -176,6 +180,10 @@ class ScalarReader(Reader):
             return False
         # a missing comma or colon: the next string, list or object starts here
         return self._starts_value(after, follows)
+
+    def _is_name(self, after: int) -> bool:
+        """Say whether a string that ends before `after` is a name: a colon follows."""
+        return self.text[after : after + 20].lstrip(SPACES)[:1] in (":", "：")
 
     def _starts_value(self, at: int, char: str) -> bool:
         """Say whether a value plausibly starts here, rather than a text going on."""
@@ -218,7 +226,7 @@ class ScalarReader(Reader):
         """Mend one escape; return its length."""
         follows = self.text[at + 1 : at + 2] if at + 1 < end else ""
         if follows == opener and opener != '"':  # \' in a single-quoted text
-            self.edits.append(Edit(at, at + 1, ""))
+            self.swap("J05", at, at + 1, "", ("char", opener))
             return 2
         right = follows != "" and follows in '"\\/bfnrt'
         if follows == "u":

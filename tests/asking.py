@@ -1,0 +1,110 @@
+"""Requests to be answered in tests, and what a test wants to know of a verdict."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from humanmcp import locales
+from humanmcp.protocol import drafts, messages
+from humanmcp.protocol.exchange import Exchange, Known
+from humanmcp.protocol.messages import Message
+from humanmcp.protocol.problems import Level
+from humanmcp.protocol.verdict import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.verdict import Verdict
+
+R2024, R2025_03, R2025_06, R2025, R2026 = (
+    "2024-11-05",
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+    "2026-07-28",
+)
+STATED = "io.modelcontextprotocol/"
+
+
+def asked(
+    method: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    token: str = "3",
+    revision: str = R2025,
+) -> Exchange:
+    """Make the exchange of a request with an id token, as a session would."""
+    text = f'{{"jsonrpc":"2.0","id":{token},"method":{json.dumps(method)}'
+    if params is not None:
+        text += f',"params":{json.dumps(params, ensure_ascii=False)}'
+    message = messages.read(f"{text}}}".encode())
+    assert isinstance(message, Message), message
+    return Exchange(1, message, revision)
+
+
+def stating(capabilities: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Make the `_meta` of a 2026-07-28 request."""
+    return {
+        STATED + "protocolVersion": R2026,
+        STATED + "clientInfo": {"name": "c", "version": "1"},
+        STATED + "clientCapabilities": dict(capabilities or {}),
+    }
+
+
+def codes(problems: Iterable[Problem]) -> list[str]:
+    """List the codes of problems that are more than a note on what was done."""
+    return [each.code for each in problems if each.level is not Level.REPAIRED]
+
+
+def serious(problems: Iterable[Problem]) -> list[str]:
+    """List the codes of errors and warnings."""
+    return [each.code for each in problems if each.level in (Level.ERROR, Level.WARNING)]
+
+
+def check(
+    exchange: Exchange, text: str, form: Form = Form.MESSAGE, known: Known | None = None
+) -> Verdict:
+    """Check a text, and hold the verdict to what every verdict must keep."""
+    verdict = drafts.check(exchange, text, form, known or Known())
+    hold(verdict)
+    return verdict
+
+
+def hold(verdict: Verdict) -> None:
+    """Assert what is true of every verdict, whatever was typed."""
+    assert (verdict.line is None) == bool(verdict.errors)
+    for line in (verdict.line, verdict.forced):
+        if line is not None:
+            assert "\n" not in line
+            assert "\r" not in line
+            assert line.encode()
+    if verdict.line is not None:
+        json.loads(verdict.line)
+        assert verdict.forced == verdict.line
+    starts = [each.start for each in verdict.problems]
+    assert starts == sorted(starts)
+    for problem in verdict.problems:
+        hold_problem(problem, verdict.text)
+
+
+def hold_problem(problem: Problem, text: str) -> None:
+    """Assert what is true of every problem: a place in the text, and sentences that are filled."""
+    assert 0 <= problem.start <= problem.end <= len(text)
+    assert not text or (problem.line >= 1 and problem.column >= 1)
+    for language in locales.LANGUAGES:
+        sentence = locales.problem(problem, language)
+        assert sentence
+        assert "{{" not in sentence
+        assert locales.say("why", problem.code, language)
+        if problem.fix:
+            assert locales.say("fix", problem.fix.label, language)
+    if problem.fix:
+        for edit in problem.fix.edits:
+            assert 0 <= edit.start <= edit.end <= len(text)
+
+
+def mended(verdict: Verdict) -> str:
+    """Apply the first fix that is offered."""
+    return next(each.fix.apply(verdict.text) for each in verdict.problems if each.fix)
