@@ -32,10 +32,12 @@ COMMANDS: Final[Mapping[str, str]] = {
     "demo": "humanmcp.demo",
     "client": "humanmcp.host.commands.client",
     "host": "humanmcp.host.commands.host",
+    "play": "humanmcp.play",
     "tap": "humanmcp.tap.command",
     "hold": "humanmcp.tap.holding",
     "release": "humanmcp.tap.release",
     "export": "humanmcp.export.command",
+    "diff": "humanmcp.export.comparing",
 }
 """Every command and the module that is it. Their one-line help: `locales/`, room `command`."""
 

@@ -26,6 +26,12 @@ FORMATS: Final = (
     "log",
     "pretty",
     "jsonl",
+    "markdown",
+    "mermaid",
+    "html",
+    "har",
+    "server",
+    "pytest",
 )
 """Every format; each is a module of this room with `write(recording, manner) -> text`."""
 

@@ -1,0 +1,126 @@
+"""What is different between two sessions: what the client asked, what the server answered.
+
+Requests are put side by side by what they ask for, in order. Ids, times and what only one run can
+know (`_meta`, `requestState`) do not count.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from dataclasses import dataclass
+from difflib import SequenceMatcher, unified_diff
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.protocol.transcript import Way
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from humanmcp.export.story import Story, Talk, Turn
+
+IGNORED: Final = frozenset({"_meta", "requestState"})
+
+
+class Change(enum.Enum):
+    """What became of a message from the first session to the second."""
+
+    ONLY_BEFORE = "only before"
+    ONLY_NOW = "only now"
+    ASKED = "asked differently"
+    ANSWERED = "answered differently"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference. `way` is who asked; `lines` show it as a unified diff does."""
+
+    change: Change
+    way: Way
+    what: str
+    lines: tuple[str, ...] = ()
+
+
+def differences(before: Story, now: Story) -> Iterator[Difference]:
+    """Yield what is different, in the order of the conversation."""
+    for way in (Way.IN, Way.OUT):
+        yield from _compare(_requests(before, way), _requests(now, way))
+        yield from _compare_notices(_notices(before, way), _notices(now, way), way)
+
+
+def _requests(story: Story, way: Way) -> list[Talk]:
+    return [talk for talk in story.talks if talk.asked.way is way]
+
+
+def _notices(story: Story, way: Way) -> list[Turn]:
+    return [
+        turn
+        for turn in story.turns
+        if turn.kind == "notification" and turn.frame.way is way and turn.heard is not None
+    ]
+
+
+def _compare(before: list[Talk], now: list[Talk]) -> Iterator[Difference]:
+    """Align by method and name, then look inside each pair."""
+    matcher = SequenceMatcher(None, [_what(t) for t in before], [_what(t) for t in now], False)  # noqa: FBT003 - the argument is `autojunk`
+    for tag, left, left_end, right, right_end in matcher.get_opcodes():
+        if tag == "equal":
+            for old, new in zip(before[left:left_end], now[right:right_end], strict=True):
+                yield from _inside(old, new)
+            continue
+        for old in before[left:left_end]:
+            yield Difference(Change.ONLY_BEFORE, old.asked.way, _what(old))
+        for new in now[right:right_end]:
+            yield Difference(Change.ONLY_NOW, new.asked.way, _what(new))
+
+
+def _inside(old: Talk, new: Talk) -> Iterator[Difference]:
+    asked = _lines(old.asked.request.params, new.asked.request.params)
+    if asked:
+        yield Difference(Change.ASKED, new.asked.way, _what(new), asked)
+    answered = _lines(_answer(old), _answer(new))
+    if answered:
+        yield Difference(Change.ANSWERED, new.asked.way, _what(new), answered)
+
+
+def _compare_notices(before: list[Turn], now: list[Turn], way: Way) -> Iterator[Difference]:
+    """Compare how often each notification was sent: its moment is chance."""
+    for change, these, those in (
+        (Change.ONLY_BEFORE, before, now),
+        (Change.ONLY_NOW, now, before),
+    ):
+        rest = [turn.method for turn in those]
+        for turn in these:
+            if turn.method in rest:
+                rest.remove(turn.method)
+            else:
+                yield Difference(change, way, turn.method)
+
+
+def _what(talk: Talk) -> str:
+    return f"{talk.asked.method} {talk.asked.name}".strip()
+
+
+def _answer(talk: Talk) -> Mapping[str, Any]:
+    if talk.answer is None:
+        return {}
+    return {"result": talk.result} if talk.error is None else {"error": talk.error}
+
+
+def _lines(old: Any, new: Any) -> tuple[str, ...]:  # noqa: ANN401 - any JSON value
+    left, right = _laid_out(old), _laid_out(new)
+    if left == right:
+        return ()
+    return tuple(unified_diff(left, right, "before", "now", lineterm="", n=2))[2:]
+
+
+def _laid_out(value: Any) -> list[str]:  # noqa: ANN401 - any JSON value
+    return json.dumps(_essence(value), ensure_ascii=False, indent=2, sort_keys=True).split("\n")
+
+
+def _essence(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, dict):
+        return {key: _essence(part) for key, part in value.items() if key not in IGNORED}
+    if isinstance(value, list):
+        return [_essence(part) for part in value]
+    return value

@@ -1,0 +1,97 @@
+"""The session as an HTTP archive (HAR 1.2), for the viewers that read those: an entry a request.
+
+There was no HTTP: the addresses are `stdio://server/METHOD`, the bodies are the messages.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from humanmcp import __version__
+from humanmcp.export.story import tell
+from humanmcp.protocol.transcript import Way
+
+if TYPE_CHECKING:
+    from humanmcp.export.manner import Manner
+    from humanmcp.export.reading import Recording
+    from humanmcp.export.story import Story, Turn
+
+
+def write(recording: Recording, manner: Manner) -> str:  # noqa: ARG001 - every format takes it
+    """Write the archive."""
+    story = tell(recording)
+    log = {
+        "version": "1.2",
+        "creator": {"name": "humanmcp", "version": __version__},
+        "comment": f"MCP {story.revision} over stdio; {story.client} and {story.server}".strip(),
+        "entries": _entries(story),
+    }
+    return json.dumps({"log": log}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _entries(story: Story) -> list[dict[str, Any]]:
+    found = [(talk.request.frame.seq, _entry(talk.request, talk.answer)) for talk in story.talks]
+    found += [
+        (turn.frame.seq, _entry(turn, None)) for turn in story.turns if turn.kind == "notification"
+    ]
+    return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
+
+
+def _entry(request: Turn, answer: Turn | None) -> dict[str, Any]:
+    waited = _milliseconds(request.frame.at, answer.frame.at) if answer else 0.0
+    return {
+        "startedDateTime": request.frame.at,
+        "time": waited,
+        "request": _request(request),
+        "response": _response(request, answer),
+        "cache": {},
+        "timings": {"send": 0, "wait": waited, "receive": 0},
+        "comment": request.words,
+    }
+
+
+def _request(turn: Turn) -> dict[str, Any]:
+    side = "server" if turn.frame.way is Way.IN else "client"
+    return {
+        "method": "POST",
+        "url": f"stdio://{side}/{turn.method}",
+        "httpVersion": "JSON-RPC/2.0",
+        "cookies": [],
+        "headers": [],
+        "queryString": [],
+        "postData": {"mimeType": "application/json", "text": turn.frame.text},
+        "headersSize": -1,
+        "bodySize": len(turn.frame.raw),
+    }
+
+
+def _response(request: Turn, answer: Turn | None) -> dict[str, Any]:
+    """Write an answer. HTTP has no other words: 200, 400 for an error, 202 for a notification."""
+    text = answer.frame.text if answer else ""
+    if answer is not None:
+        status, words = (400, "error") if answer.kind == "error" else (200, "result")
+    else:
+        status, words = (
+            (202, "notification") if request.kind == "notification" else (0, "no answer")
+        )
+    return {
+        "status": status,
+        "statusText": words,
+        "httpVersion": "JSON-RPC/2.0",
+        "cookies": [],
+        "headers": [],
+        "content": {"size": len(text.encode()), "mimeType": "application/json", "text": text},
+        "redirectURL": "",
+        "headersSize": -1,
+        "bodySize": len(answer.frame.raw) if answer else 0,
+    }
+
+
+def _milliseconds(start: str, end: str) -> float:
+    try:
+        waited = datetime.fromisoformat(end) - datetime.fromisoformat(start)
+    except ValueError:
+        return 0.0
+    return max(0.0, waited.total_seconds() * 1000)

@@ -1,0 +1,133 @@
+"""The session as one page that opens anywhere: no script, nothing fetched, with explanations."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.export.markdown import ROOM, sender
+from humanmcp.export.story import tell
+from humanmcp.locales import problem, say
+from humanmcp.locales.explain import explain
+from humanmcp.moments import log_time
+from humanmcp.protocol.pretty import pretty
+from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.export.manner import Manner
+    from humanmcp.export.reading import Recording
+    from humanmcp.export.story import Story, Turn
+
+_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+)
+
+_STYLE: Final = """
+:root { color-scheme: light dark; --line: #8884; --in: #2563eb; --out: #15803d; --warn: #b45309;
+  --bad: #b91c1c; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; }
+dt { opacity: .7; } dd { margin: 0; }
+details { border: 1px solid var(--line); border-left-width: .4rem; border-radius: .3rem;
+  margin: .4rem 0; }
+details.in { border-left-color: var(--in); margin-right: 3rem; }
+details.out { border-left-color: var(--out); margin-left: 3rem; }
+details.error, details.broken { border-left-color: var(--bad); }
+summary { padding: .4rem .7rem; cursor: pointer; overflow-wrap: anywhere; }
+summary small { opacity: .7; font-variant-numeric: tabular-nums; }
+details > div { padding: 0 .7rem .7rem; }
+pre { background: #8881; padding: .6rem; overflow-x: auto; white-space: pre-wrap;
+  overflow-wrap: anywhere; }
+.problem { border-left: .2rem solid var(--warn); padding-left: .6rem; }
+.problem.level-error { border-color: var(--bad); }
+.mark { color: var(--warn); }
+@media print { details > div { display: block; } }
+"""
+
+
+def write(recording: Recording, manner: Manner) -> str:
+    """Write the page."""
+    return "\n".join(_page(tell(recording), manner)) + "\n"
+
+
+def _page(story: Story, manner: Manner) -> Iterator[str]:
+    language = manner.language
+    title = _safe(say(ROOM, "title", language, name=story.name))
+    yield "<!doctype html>"
+    yield f'<html lang="{language}">'
+    yield '<head><meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{title}</title>"
+    yield f"<style>{_STYLE}</style></head>"
+    yield f"<body><h1>{title}</h1>"
+    yield from _facts(story, language)
+    yield f"<p>{_safe(say(ROOM, 'how-to-read', language))}</p>"
+    for turn in story.turns:
+        if turn.kind != "blank":
+            yield from _turn(turn, manner)
+    yield "</body></html>"
+
+
+def _facts(story: Story, language: str) -> Iterator[str]:
+    server = f"{story.server} {story.server_version}".strip()
+    count = str(sum(1 for turn in story.turns if turn.message))
+    found = sum(len(turn.hints) for turn in story.turns)
+    facts = (
+        ("client", story.client),
+        ("server", server),
+        ("spoken", story.revision),
+        ("messages", count),
+        ("found", str(found)),
+    )
+    yield "<dl>"
+    for code, value in facts:
+        if value:
+            yield f"<dt>{_safe(say(ROOM, code, language))}</dt><dd>{_safe(value)}</dd>"
+    yield "</dl>"
+
+
+def _turn(turn: Turn, manner: Manner) -> Iterator[str]:
+    language = manner.language
+    side = {Way.IN: "in", Way.OUT: "out"}.get(turn.frame.way, "aside")
+    time = _safe(log_time(turn.frame.at, manner.zone))
+    mark = f' <span class="mark">{_safe(turn.frame.note)}</span>' if turn.frame.note else ""
+    problems = f' <span class="mark">&#9888; {len(turn.hints)}</span>' if turn.hints else ""
+    yield f'<details class="{side} {turn.kind}" id="line-{turn.frame.seq}">'
+    yield (
+        f"<summary><small>{turn.frame.seq} &middot; {time} &middot; "
+        f"{_safe(sender(turn, language))}</small> {_safe(turn.words)}{mark}{problems}</summary>"
+    )
+    yield "<div>"
+    yield from _explained(turn, language)
+    for found in turn.hints:
+        yield (
+            f'<p class="problem level-{found.level.value}"><b>{_safe(found.code)}</b> '
+            f"{_safe(problem(found, language))}</p>"
+        )
+    if turn.heard and turn.heard.asked and turn.kind in ("result", "error"):
+        asked = _safe(say(ROOM, "answers", language, method=turn.method, name=turn.name))
+        yield f"<p>{asked}</p>"
+    text = turn.frame.text
+    if text.strip():
+        laid_out = pretty(text) if turn.message or turn.kind == "batch" else text
+        yield f"<pre>{_safe(laid_out)}</pre>"
+    yield "</div></details>"
+
+
+def _explained(turn: Turn, language: str) -> Iterator[str]:
+    if turn.kind not in ("request", "notification"):
+        return
+    card = explain(turn.method, turn.revision, language, asks=turn.kind == "request")
+    yield f"<p><b>{_safe(card.title)}.</b> {_safe(card.what)} {_safe(card.sender)}</p>"
+    if card.note:
+        yield f"<p>{_safe(card.note)}</p>"
+    page = _safe(say(ROOM, "page", language))
+    yield f'<p><a href="{html.escape(card.page)}" rel="noreferrer">{page}</a></p>'
+
+
+def _safe(text: str) -> str:
+    return html.escape(visible(text))

@@ -1,0 +1,93 @@
+"""The session as a Markdown document: a table of the messages, then each of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from humanmcp.export.cells import markdown_cell
+from humanmcp.export.story import tell
+from humanmcp.locales import problem, say
+from humanmcp.locales.explain import explain
+from humanmcp.moments import log_time
+from humanmcp.protocol.pretty import pretty
+from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.export.manner import Manner
+    from humanmcp.export.reading import Recording
+    from humanmcp.export.story import Story, Turn
+
+ROOM = "story"
+
+
+def write(recording: Recording, manner: Manner) -> str:
+    """Write the document."""
+    return "\n".join(_document(tell(recording), manner)) + "\n"
+
+
+def _document(story: Story, manner: Manner) -> Iterator[str]:
+    language = manner.language
+    yield f"# {markdown_cell(say(ROOM, 'title', language, name=story.name))}"
+    yield ""
+    server = f"{story.server} {story.server_version}".strip()
+    for code, value in (("client", story.client), ("server", server), ("spoken", story.revision)):
+        if value:
+            yield f"- {say(ROOM, code, language)}: {markdown_cell(value)}"
+    yield ""
+    heads = ("number", "time", "from", "message")
+    yield "| " + " | ".join(say(ROOM, head, language) for head in heads) + " |"
+    yield "| ---: | --- | --- | --- |"
+    turns = [turn for turn in story.turns if turn.kind != "blank"]
+    for turn in turns:
+        time = log_time(turn.frame.at, manner.zone)
+        cells = (str(turn.frame.seq), time, sender(turn, language), turn.words)
+        yield "| " + " | ".join(markdown_cell(cell) for cell in cells) + " |"
+    for turn in turns:
+        yield from _section(turn, manner)
+
+
+def sender(turn: Turn, language: str) -> str:
+    """Say who a line is from: the client, the server, or whoever stepped in."""
+    match turn.frame.way:
+        case Way.IN:
+            who = say(ROOM, "client", language)
+        case Way.OUT:
+            who = say(ROOM, "server", language)
+        case Way.ERR:
+            who = "stderr"
+        case Way.NOTE:
+            who = say(ROOM, "note", language)
+    return f"{who} ({turn.frame.by})" if turn.frame.by else who
+
+
+def _section(turn: Turn, manner: Manner) -> Iterator[str]:
+    language = manner.language
+    yield ""
+    yield f"## {turn.frame.seq}. {markdown_cell(turn.method or turn.kind)}"
+    if turn.kind in ("request", "notification"):
+        card = explain(turn.method, turn.revision, language, asks=turn.kind == "request")
+        yield ""
+        yield f"{card.what} ([{say(ROOM, 'page', language)}]({card.page}))"
+    for found in turn.hints:
+        yield ""
+        yield f"- **{found.code}** {markdown_cell(problem(found, language))}"
+    text = turn.frame.text
+    if text.strip():
+        yield ""
+        yield from _fenced(pretty(text) if turn.message or turn.kind == "batch" else text)
+    if turn.frame.note:
+        yield ""
+        yield f"*{markdown_cell(turn.frame.note)}*"
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """Fence a text with more backticks than it holds in a row."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{fence}json"
+    yield visible(text)
+    yield fence

@@ -1,0 +1,50 @@
+"""Recorded values as Python source: literals that say exactly what was on the wire."""
+
+from __future__ import annotations
+
+import keyword
+import math
+import pprint
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+WIDTH: Final = 96
+
+
+def literal(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a decoded JSON value as a Python literal, over as many lines as it needs."""
+    return pprint.pformat(_finite(value), width=WIDTH, sort_dicts=False)
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Replace what JSON does not know (NaN, Infinity): it has no literal in Python either."""
+    match value:
+        case float() if not math.isfinite(value):
+            return None
+        case dict():
+            return {key: _finite(part) for key, part in value.items()}
+        case list():
+            return [_finite(part) for part in value]
+        case _:
+            return value
+
+
+def identifier(name: str, taken: Container[str]) -> str:
+    """Make a Python name of a name from the wire that is none of those taken."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_").lower() or "unnamed"
+    if plain[0].isdigit() or keyword.iskeyword(plain):
+        plain = f"_{plain}"
+    count, candidate = 1, plain
+    while candidate in taken:
+        count += 1
+        candidate = f"{plain}_{count}"
+    return candidate
+
+
+def comment(text: str) -> str:
+    """Make a text safe for a comment or a docstring: one line, nothing that could end it."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    return plain.replace("\\", "/").replace('"', "'")
