@@ -26,7 +26,7 @@ FLOORS: Final = (
     ("protocol",),
     ("inbox",),
     ("stub", "desk", "tap", "host", "export", "terminal_desk", "setup"),
-    ("demo",),
+    ("demo", "play"),
     ("cli",),
     ("__main__",),
 )

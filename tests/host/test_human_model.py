@@ -12,7 +12,7 @@ import pytest
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.conversation import OfferedTool, Role, Text, ToolResult, ToolUse, Turn
 from humanmcp.host.models import ModelError
-from humanmcp.host.models.human import HumanModel, request, said
+from humanmcp.host.models.human import METHOD, HumanModel, params_of, said
 from humanmcp.inbox.contract import Draft, Item, Life, Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol import drafts
@@ -90,9 +90,7 @@ class Prompted(threading.Thread):
 
 def test_a_turn_is_put_to_the_person_as_a_sampling_request() -> None:
     """The mapping: messages, systemPrompt and tools, in the shape of 2025-11-25."""
-    asked = request(3, HISTORY, (DICE_TOOL,))
-    assert asked["method"] == "sampling/createMessage"
-    params = asked["params"]
+    params = params_of(HISTORY, (DICE_TOOL,))
     assert params["systemPrompt"] == "Be brief."
     assert params["tools"] == [
         {"name": "dice__dice", "description": "Roll a dice", "inputSchema": {"type": "object"}}
@@ -110,8 +108,8 @@ def test_a_turn_is_put_to_the_person_as_a_sampling_request() -> None:
 
 def test_the_check_finds_nothing_wrong_with_that_request() -> None:
     """It is an ordinary request of the protocol, so the ordinary check works on it."""
-    line = json.dumps(request(1, HISTORY, (DICE_TOOL,))).encode()
-    message = read(line)
+    asked = {"jsonrpc": "2.0", "id": 1, "method": METHOD}
+    message = read(json.dumps(asked | {"params": params_of(HISTORY, (DICE_TOOL,))}).encode())
     assert isinstance(message, Message)
     assert drafts.remarks(message, "2025-11-25", Known(initialized=True)) == ()
 
@@ -133,7 +131,7 @@ def test_a_person_plays_the_model_of_the_dice_chat(tmp_path: Path) -> None:
         shown = json.loads(item.line)["params"]
         assert shown["messages"][0]["content"]["text"] == "Please roll"
         assert [tool["name"] for tool in shown["tools"]] == ["dice__dice"]
-        until(lambda: model.turns == 2, "the second turn")
+        until(lambda: model.person.asked == 2, "the second turn")
         again = json.loads(desk.waiting().line)["params"]["messages"]
         assert again[-1]["content"]["toolUseId"] == "my-1"
         assert again[-1]["content"]["content"] == [{"type": "text", "text": "1"}]
@@ -204,7 +202,7 @@ def test_leaving_the_seat_lets_the_host_go_on(tmp_path: Path) -> None:
 def test_an_interrupted_turn_is_taken_out_of_the_inbox(tmp_path: Path) -> None:
     """Ctrl-C at the host: nobody should answer a question that nobody asks any more."""
     with seated(tmp_path) as (model, desk):
-        real = model.desk.answer
+        real = model.person.desk.answer
 
         def interrupted(*arguments: Any) -> None:  # noqa: ANN401 - passed on
             thread = threading.Thread(target=real, args=arguments, daemon=True)
@@ -212,7 +210,7 @@ def test_an_interrupted_turn_is_taken_out_of_the_inbox(tmp_path: Path) -> None:
             desk.waiting()
             raise KeyboardInterrupt
 
-        model.desk.answer = interrupted  # type: ignore[method-assign, assignment]  # the interruption is the test
+        model.person.desk.answer = interrupted  # type: ignore[method-assign, assignment]  # the interruption is the test
         with pytest.raises(KeyboardInterrupt):
             model.turn(HISTORY[:2], (), lambda _piece: None)
         assert list(desk.inbox.items(desk.session)) == []

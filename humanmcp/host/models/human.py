@@ -10,9 +10,9 @@ work on it, because it is an ordinary request: seen from the person, the host is
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
+from humanmcp.host.at_inbox import Asked
 from humanmcp.host.conversation import (
     Role,
     Text,
@@ -23,24 +23,17 @@ from humanmcp.host.conversation import (
     blocks_of,
 )
 from humanmcp.host.models import ModelError
-from humanmcp.protocol import messages, revisions
-from humanmcp.protocol.events import RequestArrived, Sent
+from humanmcp.protocol import messages
 from humanmcp.protocol.exchange import Known
 from humanmcp.protocol.messages import Message
-from humanmcp.protocol.session import Role as Seat
-from humanmcp.protocol.session import Session
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.host.at_inbox import AtInbox
     from humanmcp.host.conversation import Block, OfferedTool
-    from humanmcp.protocol.events import Outcome
 
 METHOD: Final = "sampling/createMessage"
-REVISION: Final = revisions.R2025_11
 MAX_TOKENS: Final = 4096
 """A person writes as much as they like; the shape wants a number."""
 
@@ -52,15 +45,8 @@ class HumanModel:
 
     def __init__(self, desk: AtInbox) -> None:
         """Sit down at this session of the inbox."""
-        self.desk = desk
-        self.turns = 0
-        self.session = Session(Seat.CLIENT)
-        self.session.negotiated = REVISION
-        self.session.known = Known(
-            client_name=HOST,
-            client_capabilities={"sampling": {"tools": {}}},
-            initialized=True,
-        )
+        can: dict[str, Any] = {"sampling": {"tools": {}}}
+        self.person = Asked(desk, Known(HOST, client_capabilities=can, initialized=True))
 
     def turn(
         self,
@@ -69,40 +55,20 @@ class HumanModel:
         heard: Callable[[str], None],
     ) -> Turn:
         """Put the turn into the inbox and wait for the person, however long it takes."""
-        self.turns += 1
-        line = json.dumps(request(self.turns, history, tools), ensure_ascii=False)
-        self.desk.record(Way.IN, line.encode("utf-8", "surrogatepass"))
-        (event,) = self.session.receive(line.encode("utf-8", "surrogatepass"))
-        if not isinstance(event, RequestArrived):  # we made it, so it is one
-            raise ModelError("the conversation cannot be put into the inbox")
-        exchange = event.exchange
-        found: list[Sent] = []
-
-        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
-            outcome = self.session.reply(exchange.number, text, form, anyway=anyway)
-            if isinstance(outcome, Sent):
-                self.desk.record(Way.OUT, outcome.own.encode(), by="person")
-                found.append(outcome)
-            return outcome
-
-        try:
-            self.desk.answer(exchange, self.session.known, judge)
-        except BaseException:
-            self.desk.withdraw(exchange, "the host was interrupted")
-            raise
-        if not found:
+        line = self.person.ask(METHOD, params_of(history, tools))
+        if line is None:
             raise ModelError("the person left the model's seat without an answer")
-        turn = said(found[0].own, self.turns)
+        turn = said(line, self.person.asked)
         heard(turn.text)
         return turn
 
     def close(self) -> None:
         """Leave the seat: the session ends."""
-        self.desk.end()
+        self.person.end()
 
 
-def request(number: int, history: Sequence[Turn], tools: Sequence[OfferedTool]) -> dict[str, Any]:
-    """Make the request that shows a person the conversation."""
+def params_of(history: Sequence[Turn], tools: Sequence[OfferedTool]) -> dict[str, Any]:
+    """Make the parameters that show a person the conversation."""
     system = "\n".join(turn.text for turn in history if turn.role is Role.SYSTEM)
     params: dict[str, Any] = {
         "messages": [_message(turn) for turn in history if turn.role is not Role.SYSTEM],
@@ -118,7 +84,7 @@ def request(number: int, history: Sequence[Turn], tools: Sequence[OfferedTool]) 
             }
             for tool in tools
         ]
-    return {"jsonrpc": "2.0", "id": number, "method": METHOD, "params": params}
+    return params
 
 
 def _message(turn: Turn) -> dict[str, Any]:

@@ -1,0 +1,311 @@
+"""A whole table of MCP: host, client, server and model, each held by a person or played.
+
+A person sits at the inbox, each seat in a session of its own. A seat that no person holds is played
+by what stands in `played/`: an answer book, a recorded model, a first prompt. Knows no web page.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import sys
+import threading
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.host.at_inbox import Asked, AtInbox, Recorded
+from humanmcp.host.child import ChildTransport, Command
+from humanmcp.host.client import Identity, Onlooker, Opening
+from humanmcp.host.config import Entry
+from humanmcp.host.models import ModelError
+from humanmcp.host.models.choose import Choice as ModelChoice
+from humanmcp.host.models.choose import seat_model
+from humanmcp.host.respondents import Nobody
+from humanmcp.host.runner import Call, Instead, Refuse, Runner, TurnLimitError
+from humanmcp.host.servers import Servers
+from humanmcp.host.transport import EndedError
+from humanmcp.inbox.contract import Seat
+from humanmcp.locales import say
+from humanmcp.protocol import messages
+from humanmcp.protocol.exchange import Known
+from humanmcp.protocol.messages import Message
+from humanmcp.terminal import Painted
+from humanmcp.terminal import say as show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from contextlib import ExitStack
+
+    from humanmcp.host.client import Respondent
+    from humanmcp.host.conversation import ToolResult, ToolUse, Turn
+    from humanmcp.host.runner import Choice
+    from humanmcp.host.servers import Place
+    from humanmcp.inbox.contract import Inbox
+
+ROOM: Final = "play"
+SERVER: Final = "weather"
+FIRST_PROMPT: Final = "東京と大阪の天気を教えて"
+IDENTITY: Final = Identity("humanmcp-host", "1.0.0")
+_LOOK_EVERY: Final = 0.02
+AS_LONG_AS_IT_TAKES: Final = 7 * 24 * 3600.0
+"""Seconds that an answer may take where people play: a week."""
+
+
+class Chair(enum.Enum):
+    """The four seats of MCP."""
+
+    HOST = "host"
+    CLIENT = "client"
+    SERVER = "server"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who sits where. `model` is who plays the model when no person does."""
+
+    people: frozenset[Chair]
+    home: Path
+    language: str = "en"
+    model: str = ""
+
+
+def played(name: str) -> Path:
+    """Return the file with which a seat is played that no person holds."""
+    return Path(str(resources.files("humanmcp.host").joinpath("played", name)))
+
+
+# -- the host's seat -------------------------------------------------------------------------------
+
+
+class HostAtDesk:
+    """A person in the host's seat: what they want to say, and what they decide, as forms.
+
+    A host asks its user by `elicitation/create`, so these questions are exactly that.
+    """
+
+    def __init__(self, desk: AtInbox, language: str) -> None:
+        """Sit down at this session of the inbox."""
+        self.person = Asked(
+            desk, Known(IDENTITY.name, client_capabilities={"elicitation": {}}, initialized=True)
+        )
+        self.language = language
+
+    def prompts(self) -> Generator[str, str, None]:
+        """Ask what to say to the model, until the person has nothing more to say.
+
+        Takes what was heard of it each time, and shows that with the next question.
+        """
+        heard = say(ROOM, "say something", self.language)
+        while True:
+            found = self._ask(heard, {"prompt": {"type": "string"}}, "prompt") or {}
+            prompt = str(found.get("prompt", ""))
+            if not prompt.strip():
+                return
+            heard = yield prompt
+
+    def permit(self, use: ToolUse, place: Place) -> Choice:
+        """Ask: call it, answer in its place, or refuse."""
+        given = json.dumps(use.input, ensure_ascii=False)
+        wants = say(ROOM, "wants", self.language, server=place.server, tool=place.tool, given=given)
+        fields: dict[str, Any] = {
+            "choice": {"type": "string", "enum": ["call", "answer", "refuse"], "default": "call"},
+            "answer": {"type": "string", "description": say(ROOM, "in its place", self.language)},
+        }
+        found = self._ask(wants, fields, "choice") or {"choice": "refuse"}
+        match found.get("choice"):
+            case "call":
+                return Call()
+            case "answer":
+                return Instead(str(found.get("answer", "")))
+            case _:
+                return Refuse()
+
+    def _ask(self, message: str, fields: dict[str, Any], needed: str) -> dict[str, Any] | None:
+        """Ask with a form. None when the person declines, or has left."""
+        form = {"type": "object", "properties": fields, "required": [needed]}
+        params = {"mode": "form", "message": message, "requestedSchema": form}
+        line = self.person.ask("elicitation/create", params)
+        answer = messages.read(line.encode("utf-8", "replace")) if line is not None else None
+        result = answer.body.get("result") if isinstance(answer, Message) else None
+        if not isinstance(result, dict) or result.get("action") != "accept":
+            return None
+        content = result.get("content")
+        return content if isinstance(content, dict) else {}
+
+    def end(self) -> None:
+        """Leave the seat."""
+        self.person.end()
+
+
+class PlayedHost:
+    """The host's seat when no person holds it: one prompt, and every call is allowed."""
+
+    def prompts(self) -> Generator[str, str, None]:
+        """Say one thing."""
+        yield FIRST_PROMPT
+
+    def permit(self, use: ToolUse, place: Place) -> Choice:  # noqa: ARG002 - as HostAtDesk
+        """Call it."""
+        return Call()
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
+class Narrator:
+    """Tells in the terminal what happens at the table, seat by seat. Asks the host's seat."""
+
+    def __init__(self, host: HostAtDesk | PlayedHost) -> None:
+        """Tell, and ask."""
+        self.host = host
+
+    def heard(self, piece: str) -> None:
+        """Wait for the whole turn."""
+
+    def turn_ended(self, turn: Turn) -> None:
+        """Tell what the model says and wants."""
+        if turn.text:
+            tell(Chair.MODEL, turn.text)
+        for use in turn.calls:
+            tell(Chair.MODEL, f"{use.name} {json.dumps(use.input, ensure_ascii=False)}")
+
+    def permit(self, use: ToolUse, place: Place) -> Choice:
+        """Ask the host's seat."""
+        return self.host.permit(use, place)
+
+    def calling(self, use: ToolUse, place: Place) -> None:
+        """Tell what goes over the wire."""
+        given = json.dumps(use.input, ensure_ascii=False)
+        tell(Chair.CLIENT, f"tools/call {place.tool} {given}")
+
+    def returned(self, use: ToolUse, result: ToolResult) -> None:  # noqa: ARG002 - Watcher
+        """Tell what came back."""
+        tell(Chair.SERVER, result.text)
+
+    def waiting(self, seconds: float) -> None:
+        """Tell that a service has no room."""
+        tell(Chair.MODEL, f"… {seconds:g} s")
+
+
+def tell(chair: Chair, text: str) -> None:
+    """Write one line: who, and what."""
+    show(Painted(f"{chair.value:>6} | ", "cyan"), text)
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+class Table:
+    """All four seats, taken. `sessions` names the inbox session of each person, by seat."""
+
+    def __init__(self, plan: Plan, inbox: Inbox, stack: ExitStack) -> None:
+        """Seat everybody. What was opened is closed by the stack, in order."""
+        self.plan = plan
+        self.inbox = inbox
+        self.stack = stack
+        self.sessions: dict[Chair, str] = {}
+        self.host = self._seat_host()
+        model = self._model()
+        self.stack.callback(model.close)
+        respondent, onlooker, desk = self._client()
+        entry = Entry(SERVER, server_command(plan))
+        self.servers = Servers(
+            (entry,),
+            respondent,
+            identity=IDENTITY,
+            onlooker=lambda _name: onlooker,
+            opening=Opening.HANDSHAKE,
+            patience=AS_LONG_AS_IT_TAKES,
+        )
+        self.desk = desk
+        self.runner = Runner(model, self.servers, Narrator(self.host))
+
+    def _open(self, chair: Chair, seat: Seat) -> AtInbox:
+        desk = AtInbox(
+            self.inbox,
+            seat,
+            title=chair.value,
+            asker=IDENTITY.name,
+            language=self.plan.language,
+        )
+        self.sessions[chair] = desk.name
+        return desk
+
+    def _seat_host(self) -> HostAtDesk | PlayedHost:
+        if Chair.HOST not in self.plan.people:
+            return PlayedHost()
+        host = HostAtDesk(self._open(Chair.HOST, Seat.CLIENT), self.plan.language)
+        self.stack.callback(host.end)
+        return host
+
+    def _model(self) -> Any:  # noqa: ANN401 - any `Model`
+        person = Chair.MODEL in self.plan.people
+        word = "human" if person else self.plan.model or f"script:{played('model.jsonl')}"
+        return seat_model(ModelChoice(word, lambda: self._open(Chair.MODEL, Seat.MODEL)))
+
+    def _client(self) -> tuple[Respondent, Onlooker, AtInbox | None]:
+        if Chair.CLIENT not in self.plan.people:
+            return Nobody(), Onlooker(), None
+        desk = self._open(Chair.CLIENT, Seat.CLIENT)
+        self.stack.callback(desk.end)
+        return desk, Recorded(desk, Onlooker()), desk
+
+    def start(self, seated: Callable[[], None]) -> None:
+        """Start the server. `seated` is called once every session is known, before anybody answers.
+
+        A person in the server's seat answers `initialize` first, so the start takes their time.
+        """
+        starting = threading.Thread(target=self.servers.start, daemon=True)
+        starting.start()
+        while starting.is_alive() and Chair.SERVER not in self.sessions:
+            self._find_server()
+            starting.join(_LOOK_EVERY)
+        self._find_server()
+        seated()
+        starting.join()
+        (server,) = self.servers.all
+        client = server.client
+        if self.desk is not None and client is not None:
+            self.desk.say = lambda text, anyway: client.say(text, anyway=anyway)[0]
+        if server.trouble:
+            raise EndedError(server.trouble)
+
+    def _find_server(self) -> None:
+        """Find the server's session: a stub tells its process id."""
+        client = self.servers.all[0].client
+        transport = client.transport if client is not None else None
+        if not isinstance(transport, ChildTransport):
+            return
+        for facts in self.inbox.sessions():
+            if facts.pid == transport.process.pid and facts.seat is Seat.SERVER:
+                self.sessions[Chair.SERVER] = facts.name
+
+    def play(self) -> None:
+        """Play until the host's seat has nothing more to say."""
+        prompts = self.host.prompts()
+        try:
+            prompt = next(prompts)
+            while True:
+                tell(Chair.HOST, prompt)
+                prompt = prompts.send(self._heard(prompt))
+        except StopIteration:
+            return
+
+    def _heard(self, prompt: str) -> str:
+        try:
+            return self.runner.run(prompt)
+        except (ModelError, TurnLimitError) as error:
+            tell(Chair.MODEL, str(error))
+            return str(error)
+
+
+def server_command(plan: Plan) -> Command:
+    """Return how the server's seat is started: a stub in either case, by hand or by a book."""
+    person = Chair.SERVER in plan.people
+    words = [sys.executable, "-m", "humanmcp", "serve", "--home", str(plan.home)]
+    book = ["--book", str(played("by_hand.toml" if person else "weather.toml"))]
+    how = [] if person else ["--auto"]
+    return Command((*words, *book, *how, "--title", Chair.SERVER.value, "--lang", plan.language))

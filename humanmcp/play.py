@@ -1,0 +1,126 @@
+"""`humanmcp play`: a whole table of MCP, any of its four seats held by a person.
+
+Starts the desk, gives each person a link to the view of their seat, and plays the other seats. What
+stands above the desk and the host puts them together here, so that neither knows the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from humanmcp.host.child import StartError
+from humanmcp.host.commands.ending import in_order, undisturbed
+from humanmcp.host.table import Chair, Plan, Table
+from humanmcp.host.transport import EndedError
+from humanmcp.inbox.contract import InboxError
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.paths import UnsafeFolderError, home_folder
+from humanmcp.settings import add_flags
+from humanmcp.terminal import Painted, complain
+from humanmcp.terminal import say as show
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from humanmcp.settings import Settings
+
+ROOM: Final = "play"
+DEFAULT: Final = "model,server"
+
+
+class PlayError(StopError):
+    """The table cannot be laid."""
+
+    room = ROOM
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    language = language_of()
+    parser.add_argument(
+        "--people",
+        metavar="SEATS",
+        default=DEFAULT,
+        help=say(ROOM, "help people", language, default=DEFAULT),
+    )
+    parser.add_argument(
+        "--model", metavar="MODEL", default="", help=say(ROOM, "help model", language)
+    )
+    parser.add_argument("--no-desk", action="store_true", help=say(ROOM, "help no-desk", language))
+    add_flags(parser, "home", "lang")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Play until the host's seat has nothing more to say. Returns the exit status."""
+    language = language_of(settings.lang)
+    try:
+        with in_order(), contextlib.ExitStack() as stack:
+            home = home_folder(settings.home)
+            plan = Plan(people_of(arguments.people), home, language, arguments.model)
+            table = Table(plan, FolderInbox(home), stack)
+            stack.callback(undisturbed(table.servers.close))
+            table.start(lambda: _announce(table, desk=not arguments.no_desk))
+            table.play()
+            show(say(ROOM, "over", language))
+    except StopError as error:
+        complain("humanmcp: ", error.sentence(language))
+        return USAGE_ERROR if isinstance(error, PlayError) else REFUSED
+    except (StartError, EndedError, InboxError, UnsafeFolderError) as error:
+        complain("humanmcp: ", str(error))
+        return REFUSED
+    except KeyboardInterrupt:
+        return REFUSED
+    return 0
+
+
+def people_of(text: str) -> frozenset[Chair]:
+    """Read which seats people hold.
+
+    Raises:
+        PlayError: there is no such seat.
+    """
+    names = {one.value: one for one in Chair}
+    wanted = [word.strip() for word in text.split(",") if word.strip() and text != "nobody"]
+    if wanted == ["all"]:
+        return frozenset(Chair)
+    unknown = [word for word in wanted if word not in names]
+    if unknown:
+        raise PlayError("no such seat", name=unknown[0], names=", ".join(names))
+    return frozenset(names[word] for word in wanted)
+
+
+def _announce(table: Table, *, desk: bool) -> None:
+    """Say who sits where, and give each person their link."""
+    language = table.plan.language
+    links = _links(table.plan.home, table) if desk and table.plan.people else {}
+    for chair in Chair:
+        if chair not in table.plan.people:
+            show(Painted(f"{chair.value:>6}  ", "bold"), say(ROOM, "is played", language))
+            continue
+        session = table.sessions.get(chair, "")
+        where = links.get(chair) or say(ROOM, "in the session", language, session=session)
+        show(Painted(f"{chair.value:>6}  ", "bold"), where)
+
+
+def _links(home: Path, table: Table) -> dict[Chair, str]:
+    """Make one address a person: each opens the desk once, at the view of their seat."""
+    from humanmcp.desk import launch  # noqa: PLC0415 - only where a page is wanted
+
+    try:
+        launch.find_or_start(str(home), open_browser=False)
+        facts = launch.wait_for_facts(home_folder(str(home)))
+        if facts is None:
+            return {}
+        return {
+            chair: f"{launch.login_address(facts)}&s={quote(session)}"
+            for chair, session in table.sessions.items()
+            if chair in table.plan.people
+        }
+    except (launch.NoDeskError, OSError) as error:
+        complain("humanmcp: ", str(error))
+        return {}

@@ -1,0 +1,203 @@
+"""`humanmcp play`: a whole table of MCP, with people in any of its seats."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.host.table import Chair
+from humanmcp.inbox.contract import Item, Life, Reply, Seat
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.play import PlayError, people_of
+from humanmcp.protocol.verdict import Form
+from tests.serving import bare_environment
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+SCHEMA = {"type": "object", "properties": {"location": {"type": "string"}}}
+TOOL = {"name": "get-japan-forecast", "inputSchema": SCHEMA}
+
+
+class Playing:
+    """A running table, and one person who walks from seat to seat."""
+
+    def __init__(self, home: Path, people: str) -> None:
+        """Lay it."""
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "humanmcp", "play", "--no-desk"),
+                *("--people", people, "--home", str(home), "--lang", "en"),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env=bare_environment(home.parent) | {"PYTHONUTF8": "1"},
+        )
+        self.inbox = FolderInbox(home)
+
+    def __enter__(self) -> Self:
+        """Use it as a context: it is gone afterwards."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop it."""
+        self.process.terminate()
+        self.process.communicate()
+
+    def session(self, chair: Chair) -> str | None:
+        """Return the session of a seat, as soon as there is one."""
+        found = [
+            facts.name
+            for facts in self.inbox.sessions()
+            if facts.title == chair.value and facts.life is Life.OPEN
+        ]
+        return found[0] if found else None
+
+    def waiting(self, chair: Chair, method: str) -> Item:
+        """Return what waits in a seat."""
+
+        def find() -> Item | None:
+            session = self.session(chair)
+            items = self.inbox.items(session) if session else ()
+            return next((one for one in items if one.method == method), None)
+
+        return until(find, f"{method} in the {chair.value}'s seat")
+
+    def answer(
+        self, chair: Chair, method: str, result: dict[str, Any] | str, form: Form = Form.RESULT
+    ) -> Item:
+        """Answer it, and wait until the answer was taken."""
+        item = self.waiting(chair, method)
+        text = result if isinstance(result, str) else json.dumps(result)
+        self.inbox.send(item.key, Reply(text, form, by="desk"))
+        until(lambda: self.inbox.item(item.key).state.value == "answered", f"{method} answered")
+        return item
+
+    def end(self) -> str:
+        """Wait for the end of the play; return what the terminal showed."""
+        out, err = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0, err
+        return out
+
+
+def prompt(text: str) -> dict[str, Any]:
+    """Fill the host's form."""
+    return {"action": "accept", "content": {"prompt": text}}
+
+
+def asks(place: str) -> dict[str, Any]:
+    """Ask for a forecast, in the model's place."""
+    name = "weather__get-japan-forecast"
+    call = {"type": "tool_use", "id": f"call-{place}", "name": name, "input": {"location": place}}
+    return {"role": "assistant", "content": [call], "model": "a person", "stopReason": "toolUse"}
+
+
+def test_nobody_plays_and_the_conversation_is_finished(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Four samples: the weather conversation from the prompt to the last words."""
+    home = ["--home", str(tmp_path / "box")]
+    assert main(["play", "--people", "nobody", "--lang", "en", *home]) == 0
+    shown = capfd.readouterr().out
+    assert shown.count("played by a sample") == 4
+    lines = [line.split(" | ") for line in shown.splitlines() if " | " in line]
+    assert [who.strip() for who, _what in lines] == [
+        *("host", "model", "model", "model"),
+        *("client", "server", "client", "server", "model"),
+    ]
+    assert "sunny" in shown
+    assert "遠い。自分で調べて" in shown
+
+
+def test_one_person_holds_all_four_seats(tmp_path: Path) -> None:
+    """Issue 5: host, client, server and model in one sitting, through one inbox and one check."""
+    with Playing(tmp_path / "box", "all") as table:
+        table.answer(
+            Chair.SERVER,
+            "initialize",
+            {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "me", "version": "1"},
+            },
+        )
+        table.answer(Chair.SERVER, "tools/list", {"tools": [TOOL]})
+        table.answer(Chair.HOST, "elicitation/create", prompt("What is the weather?"))
+        asked = table.answer(Chair.MODEL, "sampling/createMessage", asks("東京"))
+        shown = json.loads(asked.line)["params"]
+        assert shown["messages"][0]["content"]["text"] == "What is the weather?"
+        assert shown["tools"][0]["name"] == "weather__get-japan-forecast"
+        allow = {"action": "accept", "content": {"choice": "call"}}
+        decided = table.answer(Chair.HOST, "elicitation/create", allow)
+        assert "get-japan-forecast of weather" in json.loads(decided.line)["params"]["message"]
+        called = table.answer(Chair.SERVER, "tools/call", "sunny", Form.TEXT)
+        assert json.loads(called.line)["params"]["name"] == "get-japan-forecast"
+        table.answer(Chair.MODEL, "sampling/createMessage", "It is sunny.", Form.TEXT)
+        last = table.answer(Chair.HOST, "elicitation/create", {"action": "decline"})
+        assert json.loads(last.line)["params"]["message"] == "It is sunny."
+        shown_lines = table.end()
+        client = next(one for one in table.inbox.sessions() if one.title == "client")
+        frames = [json.loads(frame.raw) for frame in table.inbox.frames(client.name)]
+    assert "  host | What is the weather?" in shown_lines
+    assert " model | It is sunny." in shown_lines
+    assert client.seat is Seat.CLIENT
+    assert [one["method"] for one in frames if "method" in one] == [
+        "initialize",
+        "notifications/initialized",
+        "tools/list",
+        "tools/call",
+    ]
+
+
+def test_a_person_at_the_client_says_something_first(tmp_path: Path) -> None:
+    """The client's seat: a request of one's own goes to the server, and its answer is recorded."""
+    with Playing(tmp_path / "box", "client,host") as table:
+        table.waiting(Chair.HOST, "elicitation/create")
+        client = until(lambda: table.session(Chair.CLIENT), "the client's session")
+        ticket = table.inbox.say(client, Reply('{"jsonrpc":"2.0","id":"mine","method":"ping"}'))
+        until(lambda: table.inbox.refused(client, ticket) == (), "the ping to go out")
+        until(
+            lambda: any(b'"id":"mine","result"' in one.raw for one in table.inbox.frames(client)),
+            "its answer",
+        )
+        table.answer(Chair.HOST, "elicitation/create", {"action": "cancel"})
+        table.end()
+
+
+def test_the_host_may_answer_in_the_tool_s_place_or_refuse(tmp_path: Path) -> None:
+    """M12, at the desk: what the host types is what the model reads; the server is not asked."""
+    with Playing(tmp_path / "box", "host,model") as table:
+        table.answer(Chair.HOST, "elicitation/create", prompt("weather?"))
+        table.answer(Chair.MODEL, "sampling/createMessage", asks("東京"))
+        instead = {"action": "accept", "content": {"choice": "answer", "answer": "foggy"}}
+        table.answer(Chair.HOST, "elicitation/create", instead)
+        again = table.answer(Chair.MODEL, "sampling/createMessage", asks("大阪"))
+        assert "foggy" in again.line
+        table.answer(Chair.HOST, "elicitation/create", {"action": "decline"})
+        told = table.answer(Chair.MODEL, "sampling/createMessage", "Well.", Form.TEXT)
+        assert "The user refused this tool call." in told.line
+        table.answer(Chair.HOST, "elicitation/create", {"action": "decline"})
+        assert "client | tools/call" not in table.end()
+
+
+def test_seats_are_named_and_mistyped_ones_are_explained() -> None:
+    """`all`, `nobody`, a list; anything else names the four."""
+    assert people_of("all") == frozenset(Chair)
+    assert people_of("nobody") == frozenset()
+    assert people_of("model, server") == {Chair.MODEL, Chair.SERVER}
+    with pytest.raises(PlayError, match="the seats are host, client, server, model"):
+        people_of("modle")
