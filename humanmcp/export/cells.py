@@ -20,4 +20,4 @@ def defused(text: str) -> str:
 def markdown_cell(text: str, longest: int = 0) -> str:
     """Return a text as a cell of a Markdown table: nothing in it is markup."""
     shown = defused(one_line(text, longest))
-    return re.sub(r"([\\`*_{}\[\]<>()#|~!&])", r"\\\1", shown)
+    return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", shown)

@@ -71,7 +71,7 @@ def _section(turn: Turn, manner: Manner) -> Iterator[str]:
     if turn.kind in ("request", "notification"):
         card = explain(turn.method, turn.revision, language, asks=turn.kind == "request")
         yield ""
-        yield f"{card.what} ([{say(ROOM, 'page', language)}]({card.page}))"
+        yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page', language)}]({card.page}))"
     for found in turn.hints:
         yield ""
         yield f"- **{found.code}** {markdown_cell(problem(found, language))}"

@@ -50,7 +50,10 @@ class Host:
 
     def play(self, home: Path, *flags: str) -> Understood:
         """Play the weather session with `humanmcp serve`, whose inbox is `home`."""
-        server = [*COMMAND, "--home", str(home), *flags]
+        return self.play_with([*COMMAND, "--home", str(home), *flags], home)
+
+    def play_with(self, server: Sequence[str], home: Path) -> Understood:
+        """Play the weather session with any server; its home directory is that of `home`."""
         if self.script:
             return _with_node(self, server, home)
         return anyio.run(_with_python, self.mode, server, home)

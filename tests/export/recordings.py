@@ -1,0 +1,101 @@
+"""Recorded sessions for the tests of the exports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from humanmcp.export.reading import Recording
+from humanmcp.protocol.transcript import Frame, Way, to_json
+
+SEED: Final = Path(__file__).parent / "seed"
+
+
+def frame(seq: int, way: Way, message: Any, **more: Any) -> Frame:  # noqa: ANN401 - any JSON value; any field
+    """Make a frame; text and bytes stand as they are."""
+    raw = (
+        message
+        if isinstance(message, bytes)
+        else (message if isinstance(message, str) else json.dumps(message)).encode()
+    )
+    return Frame(seq, f"2026-11-20T18:49:{seq:02d}.123Z", way, raw, **more)
+
+
+def recording(*messages: tuple[Way, Any]) -> Recording:
+    """Make a recording of messages in order."""
+    frames = tuple(frame(seq, way, text) for seq, (way, text) in enumerate(messages, 1))
+    return Recording("20261120T184900Z-4f2a", frames)
+
+
+def ask(id: Any, method: str, **params: Any) -> tuple[Way, Any]:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+    """Make a request of the client's."""
+    return Way.IN, {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+def answer(id: Any, **body: Any) -> tuple[Way, Any]:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+    """Make an answer of the server's."""
+    return Way.OUT, {"jsonrpc": "2.0", "id": id, **body}
+
+
+OPENING: Final = (
+    ask(
+        0,
+        "initialize",
+        protocolVersion="2025-06-18",
+        capabilities={},
+        clientInfo={"name": "test-client", "version": "1.0"},
+    ),
+    answer(
+        0,
+        result={
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}, "resources": {}},
+            "serverInfo": {"name": "weather", "version": "2.0"},
+            "instructions": "Ask for the weather.",
+        },
+    ),
+    (Way.IN, {"jsonrpc": "2.0", "method": "notifications/initialized"}),
+)
+
+TOOL: Final = {
+    "name": "get-forecast",
+    "description": 'Tell the weather """ \\',
+    "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
+
+
+def text(words: str) -> dict[str, Any]:
+    """Make the result of a tool."""
+    return {"content": [{"type": "text", "text": words}]}
+
+
+def call(id: Any, city: str) -> tuple[Way, Any]:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+    """Make a call of the tool."""
+    return ask(id, "tools/call", name="get-forecast", arguments={"city": city})
+
+
+WEATHER: Final = recording(
+    *OPENING,
+    ask(1, "tools/list"),
+    answer(1, result={"tools": [TOOL]}),
+    call(2, "東京"),
+    call(3, "Nowhere"),
+    answer(3, error={"code": -32602, "message": "遠い。自分で調べて", "data": {"km": 400}}),
+    answer(2, result=text("sunny")),
+    call(4, "東京"),
+    answer(4, result=text("rain")),
+    ask(5, "resources/read", uri="file:///a"),
+    answer(5, result={"contents": [{"uri": "file:///a", "text": "A"}]}),
+    (Way.OUT, {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}),
+    (Way.IN, {"jsonrpc": "2.0", "id": 1, "result": {"roots": []}}),
+    (Way.ERR, "a line of stderr"),
+    (Way.OUT, "Listening on port 80"),
+)
+"""A session with calls that overlap, an error, a question of the server's, and a stray print."""
+
+
+def write(path: Path, recorded: Recording) -> Path:
+    """Write a transcript."""
+    path.write_text("".join(to_json(one) + "\n" for one in recorded.frames), encoding="utf-8")
+    return path

@@ -1,0 +1,76 @@
+"""The two listings of the first capture script, exactly (rows C2, C4, C7)."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from humanmcp.export import jsonl, log, pretty
+from humanmcp.export.manner import Manner
+from humanmcp.export.reading import find
+from humanmcp.protocol.transcript import Way
+from tests.export.recordings import SEED, WEATHER, recording
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANNER = Manner(zone=UTC)
+
+
+def test_the_first_listing_comes_out_as_it_went_in() -> None:
+    """C2: nine lines, byte for byte."""
+    source = SEED / "demo-app.log"
+    listing = log.write(find(str(source), SEED, UTC), MANNER)
+    assert listing == source.read_text(encoding="utf-8")
+    assert listing.count("\n") == 9
+
+
+def test_the_second_listing_is_the_first_one_laid_out() -> None:
+    """C4: 132 lines, byte for byte; made from the log or from a transcript."""
+    golden = (SEED / "demo-app.pretty.log").read_text(encoding="utf-8")
+    assert golden.count("\n") == 132
+    assert pretty.write(find(str(SEED / "demo-app.log"), SEED, UTC), MANNER) == golden
+
+
+def test_a_log_is_the_same_from_a_transcript() -> None:
+    """C7: a session's own record, in the same format."""
+    lines = log.write(WEATHER, MANNER).splitlines()
+    assert lines[0].startswith('[2026-11-20 18:49:01.123] IN: {"jsonrpc": "2.0", "id": 0,')
+    assert lines[-2:] == [
+        "[2026-11-20 18:49:16.123] ERR: a line of stderr",
+        "[2026-11-20 18:49:17.123] OUT: Listening on port 80",
+    ]
+
+
+def test_laying_out_changes_no_token() -> None:
+    """1.0, 1e5, big integers, escapes and doubled keys stay; prose and stderr stay lines."""
+    odd = '{"a":1.0,"a":1e5,"b":12345678901234567890,"c":"\\u0041 \\"{[","d":{},"e":[]}'
+    told = pretty.write(recording((Way.OUT, odd), (Way.ERR, '{"x":1}')), MANNER)
+    assert told == (
+        "[2026-11-20 18:49:01.123] OUT: {\n"
+        '    "a": 1.0,\n'
+        '    "a": 1e5,\n'
+        '    "b": 12345678901234567890,\n'
+        '    "c": "\\u0041 \\"{[",\n'
+        '    "d": {},\n'
+        '    "e": []\n'
+        "  }\n"
+        '[2026-11-20 18:49:02.123] ERR: {"x":1}\n'
+    )
+
+
+def test_lines_of_a_log_that_are_no_entries_are_kept(tmp_path: Path) -> None:
+    """The first formatter kept them, too; a log of Windows has its carriage returns."""
+    path = tmp_path / "odd.log"
+    path.write_bytes(b"[2025-04-06 15:09:35.419] IN: {}\r\nTraceback: something\r\n")
+    told = pretty.write(find(str(path), tmp_path, UTC), MANNER)
+    assert told == "[2025-04-06 15:09:35.419] IN: {}\nTraceback: something\n"
+
+
+def test_the_transcript_is_written_whole(tmp_path: Path) -> None:
+    """Nothing is lost as jsonl: what is read back are the same frames."""
+    odd = recording((Way.IN, b"\xff\xfe"), (Way.OUT, '{"a":"\\ud800"}'), (Way.IN, ""))
+    for recorded in (odd, WEATHER):
+        path = tmp_path / "transcript.jsonl"
+        path.write_text(jsonl.write(recorded, MANNER), encoding="utf-8")
+        assert find(str(path), tmp_path).frames == recorded.frames

@@ -1,0 +1,173 @@
+"""Markdown, Mermaid, HTML, HAR: complete, and nothing in them is markup of the wire's."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from humanmcp.export import har, html, markdown, mermaid
+from humanmcp.export.cells import defused, markdown_cell
+from humanmcp.export.manner import Manner
+from humanmcp.export.reading import Recording
+from humanmcp.protocol.transcript import CHANGED, HELD, INSTEAD, LET_GO, Way
+from tests.export.recordings import OPENING, WEATHER, answer, ask, call, frame, recording, text
+
+MANNER = Manner(zone=UTC)
+
+EVIL = "<img src=x onerror=alert(1)></pre><script>alert(2)</script>\"'`|#;--\n\x1b[2J\u202e"
+HOSTILE = recording(
+    *OPENING,
+    ask(1, f"tools/{EVIL}", name=EVIL),
+    ask(2, "tools/call", name=EVIL, arguments={EVIL: EVIL}),
+    answer(2, result=text(EVIL)),
+    answer(1, error={"code": 1, "message": EVIL}),
+    (Way.OUT, EVIL),
+    (Way.ERR, EVIL),
+)
+
+
+class Page(HTMLParser):
+    """Collects the elements and attributes of a page, and its text."""
+
+    def __init__(self, source: str) -> None:
+        """Read it."""
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.text = ""
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take note of an element."""
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        """Take note of text."""
+        self.text += data
+
+
+OURS = {
+    *("html", "head", "meta", "title", "style", "body", "h1", "dl", "dt", "dd", "p", "b", "a"),
+    *("details", "summary", "div", "small", "span", "pre"),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("recorded", [WEATHER, HOSTILE], ids=["weather", "hostile"])
+def test_the_page_has_no_element_but_ours(recorded: Recording, language: str) -> None:
+    """B1: no script, no image, no handler, nothing fetched, whatever was on the wire."""
+    told = html.write(recorded, Manner(language, UTC))
+    page = Page(told)
+    assert page.tags <= OURS
+    assert not [name for name in page.attributes if name.startswith("on") or name == "src"]
+    assert "default-src 'none'" in told
+    assert "\x1b" not in told
+    assert "\u202e" not in told
+
+
+def test_the_page_shows_every_message_with_its_explanation() -> None:
+    """What it is, what it means, what the check says, and which request an answer belongs to."""
+    page = Page(html.write(WEATHER, MANNER))
+    for wanted in (
+        *("test-client 1.0", "weather 2.0", "2025-06-18", "The model calls a tool"),
+        *("遠い。自分で調べて", "sunny", "a line of stderr", "Listening on port 80"),
+        "This answers tools/call get-forecast",
+    ):
+        assert wanted in page.text
+    assert "N01" in page.text  # the stray print is no message
+    assert "最初のメッセージ" in html.write(WEATHER, Manner("ja", UTC))
+
+
+def test_the_document_has_a_row_and_a_section_a_message() -> None:
+    """In order, with the time; the messages are laid out in fences."""
+    told = markdown.write(WEATHER, MANNER)
+    rows = [line for line in told.splitlines() if re.match(r"\| \d", line)]
+    assert len(rows) == len(WEATHER.frames)
+    assert "tools/call get-forecast" in rows[5]
+    assert told.count("\n## ") == len(WEATHER.frames)
+    assert told.count("```json") == told.count("```\n")
+
+
+def test_nothing_of_the_wire_is_markup_in_the_document() -> None:
+    """A fence is longer than any run of backticks in it; cells have no pipe, tag or line break."""
+    told = markdown.write(HOSTILE, MANNER)
+    outside = re.sub(r"^(`{3,})json\n.*?\n\1$", "", told, flags=re.MULTILINE | re.DOTALL)
+    assert not re.search(r"(?<!\\)<", outside)
+    assert "\x1b" not in told
+    for row in (line for line in told.splitlines() if re.match(r"\| \d", line)):
+        assert len(re.findall(r"(?<!\\)\|", row)) == 5
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", ' "=', "\uff1d"])
+def test_a_cell_is_no_formula(start: str) -> None:
+    """E1: an apostrophe goes before it, also behind quotes and spaces, and in full width."""
+    assert defused(f"{start}1+1").startswith("'")
+    assert markdown_cell("1+1") == "1+1"
+
+
+def test_the_diagram_has_an_arrow_a_message() -> None:
+    """Requests, answers, errors, both ways, in order."""
+    lines = mermaid.write(WEATHER, MANNER).splitlines()
+    assert lines[:3] == [
+        "sequenceDiagram",
+        "  participant C as test-client 1.0",
+        "  participant S as weather",
+    ]
+    assert any(line.startswith("  C->>S: tools/call get-forecast") for line in lines)
+    assert any(line.startswith("  S--xC: -32602") for line in lines)
+    assert any(line.startswith("  S->>C: roots/list") for line in lines)
+    messages = [frame for frame in WEATHER.frames if frame.way is not Way.ERR]
+    assert len(lines) == 3 + len(messages)
+
+
+def test_the_diagram_takes_nothing_of_the_wire_for_its_own_language() -> None:
+    """No line break, semicolon or mark of Mermaid's is left in a label."""
+    for line in mermaid.write(HOSTILE, MANNER).splitlines()[3:]:
+        arrow, _, label = line.partition(": ")
+        assert re.fullmatch(r"  [CS](->>|-\)|-->>|--x|-x)[CS]", arrow)
+        assert not re.search(r"[<>\"`|]|(?<!\d);", label)
+
+
+def test_what_a_person_did_stands_between_the_two() -> None:
+    """Held at the tap, changed by somebody, answered instead."""
+    frames = (
+        *recording(*OPENING).frames,
+        frame(4, Way.IN, call(2, "A")[1], number=1, note=HELD),
+        frame(5, Way.OUT, answer(2, result=text("mine"))[1], number=1, by="desk", note=INSTEAD),
+        frame(6, Way.IN, call(3, "B")[1], number=2, note=HELD),
+        frame(7, Way.IN, call(3, "C")[1], number=2, by="desk", note=CHANGED),
+        frame(8, Way.OUT, answer(3, result=text("C"))[1], number=3, note=HELD),
+        frame(9, Way.NOTE, "", number=3, by="desk", note=LET_GO),
+    )
+    recorded = Recording("tapped", frames)
+    arrows = [line.split(":")[0].strip() for line in mermaid.write(recorded, MANNER).splitlines()]
+    assert arrows[-6:] == ["C->>P", "P-->>C", "C->>P", "P->>S", "S-->>P", "Note over C,S"]
+    assert "answered instead" in html.write(recorded, MANNER)
+
+
+def test_the_archive_has_an_entry_a_request() -> None:
+    """HAR 1.2: both sides' requests and the notifications, with how long each answer took."""
+    log: dict[str, Any] = json.loads(har.write(WEATHER, MANNER))["log"]
+    assert log["version"] == "1.2"
+    entries = log["entries"]
+    assert [entry["request"]["url"] for entry in entries] == [
+        "stdio://server/initialize",
+        "stdio://server/notifications/initialized",
+        "stdio://server/tools/list",
+        "stdio://server/tools/call",
+        "stdio://server/tools/call",
+        "stdio://server/tools/call",
+        "stdio://server/resources/read",
+        "stdio://client/roots/list",
+    ]
+    first_call, second_call = entries[3], entries[4]
+    assert json.loads(first_call["response"]["content"]["text"])["result"] == text("sunny")
+    assert (first_call["time"], second_call["response"]["status"]) == (3000.0, 400)
+    required = {"startedDateTime", "time", "request", "response", "cache", "timings"}
+    assert all(required <= set(entry) for entry in entries)

@@ -1,0 +1,227 @@
+"""The exported server and the exported test are run, with a real client and a real server."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+
+from humanmcp.export import pytest as pytest_export
+from humanmcp.export import server as server_export
+from humanmcp.export.manner import Manner
+from humanmcp.export.source import identifier
+from tests.export.recordings import (
+    OPENING,
+    SEED,
+    WEATHER,
+    answer,
+    ask,
+    call,
+    recording,
+    text,
+    write,
+)
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from humanmcp.export.reading import Recording
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Path:
+    """Export the weather session as a server."""
+    path = tmp_path / "server.py"
+    path.write_text(server_export.write(WEATHER, Manner()), encoding="utf-8")
+    return path
+
+
+async def play(path: Path, mode: str) -> dict[str, Any]:
+    """Ask an exported server what was asked in the recording, with the SDK's client."""
+    parameters = StdioServerParameters(command=sys.executable, args=[str(path)])
+    said: dict[str, Any] = {}
+    async with Client(parameters, mode=mode) as client:
+        said["tools"] = [tool.name for tool in (await client.list_tools()).tools]
+        said["read"] = (await client.read_resource("file:///a")).contents[0].text  # type: ignore[union-attr] # recorded as text
+        for number in range(3):
+            result = await client.call_tool("get-forecast", {"city": "東京"})
+            said[f"call {number}"] = result.content[0].text  # type: ignore[union-attr] # recorded as text
+        for city in ("Nowhere", "Elsewhere"):
+            with pytest.raises(MCPError) as error:
+                await client.call_tool("get-forecast", {"city": city})
+            said[city] = (error.value.error.code, error.value.error.message)
+    return said
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_the_exported_server_answers_a_real_client_as_recorded(server: Path, mode: str) -> None:
+    """In both eras: each answer in its turn, errors with their code, and what is not recorded."""
+    said = anyio.run(play, server, mode)
+    assert said["tools"] == ["get-forecast"]
+    assert said["read"] == "A"
+    assert [said[f"call {number}"] for number in range(3)] == ["sunny", "rain", "rain"]
+    assert said["Nowhere"] == (-32602, "遠い。自分で調べて")
+    assert "no answer was recorded" in said["Elsewhere"][1]
+
+
+def test_each_tool_is_a_function_to_be_filled_in(server: Path) -> None:
+    """Named after the tool, with its description; the rest of the file is the same for all."""
+    tree = ast.parse(server.read_text(encoding="utf-8"))
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.AsyncFunctionDef)}
+    assert ast.get_docstring(functions["get_forecast"]) == "Tell the weather ''' /"
+
+
+def test_nothing_of_the_wire_becomes_code() -> None:
+    """Names, descriptions and values are literals, whatever they hold."""
+    evil = '"""\nimport os; os.system("x")\n"""\\'
+    recorded = recording(
+        *OPENING,
+        ask(1, "tools/list"),
+        answer(1, result={"tools": [{"name": evil, "description": evil}, {"name": "class"}]}),
+        ask(2, "tools/call", name=evil, arguments={evil: [1.0, 1e400, None, True]}),
+        answer(2, result=text(evil)),
+    )
+    for told in (server_export.write(recorded, Manner()), pytest_export.write(recorded, Manner())):
+        tree = ast.parse(told)
+        imported = {
+            alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import)
+            for alias in node.names
+        }
+        assert "os" not in imported or "import os\nimport queue" in told
+        calls = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and node.attr == "system"
+        ]
+        assert calls == []
+
+
+def test_names_of_functions_are_their_own() -> None:
+    """Keywords, digits, other scripts, and two that are alike."""
+    assert identifier("class", ()) == "_class"
+    assert identifier("2nd-tool", ()) == "_2nd_tool"
+    assert identifier("天気", ()) == "unnamed"
+    assert identifier("a b", {"a_b"}) == "a_b_2"
+
+
+def run_exported(path: Path, server: Path) -> tuple[int, str]:
+    """Run an exported test against a server, as its user does."""
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            path.parent,
+            path,
+        ],
+        env={**os.environ, "MCP_SERVER": f"{sys.executable} {server}"},
+        cwd=path.parent,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE * 3,
+        check=False,
+    )
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def exported_test(folder: Path, recorded: Recording) -> Path:
+    """Export a recording as a test."""
+    path = folder / "test_session.py"
+    path.write_text(pytest_export.write(recorded, Manner()), encoding="utf-8")
+    return path
+
+
+CALLS = recording(
+    *OPENING[:1],
+    answer(
+        0,
+        result={
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {"listChanged": False}},
+            "serverInfo": {"name": "weather", "version": "2.0"},
+        },
+    ),
+    *OPENING[2:],
+    call(2, "東京"),
+    answer(2, result={**text("sunny"), "isError": False}),
+    call(3, "Nowhere"),
+    answer(3, error={"code": -32602, "message": "遠い"}),
+)
+
+
+def test_the_exported_test_passes_where_the_server_answers_as_recorded(tmp_path: Path) -> None:
+    """Against the server that was exported from the same session: a real one, of the SDK."""
+    server = tmp_path / "server.py"
+    server.write_text(server_export.write(CALLS, Manner()), encoding="utf-8")
+    status, said = run_exported(exported_test(tmp_path, CALLS), server)
+    assert "3 passed" in said
+    assert status == 0
+
+
+def test_the_exported_test_fails_where_the_server_has_changed(tmp_path: Path) -> None:
+    """And names the request."""
+    server = tmp_path / "server.py"
+    source = server_export.write(CALLS, Manner())
+    server.write_text(source.replace("'sunny'", "'rain'"), encoding="utf-8")
+    status, said = run_exported(exported_test(tmp_path, CALLS), server)
+    assert status == 1
+    assert "1 failed, 2 passed" in said
+    assert "[2 tools/call get-forecast]" in said
+
+
+def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
+    """`humanmcp export`: to stdout or a file, with secrets taken out unless told otherwise."""
+    secret = write(
+        tmp_path / "transcript.jsonl",
+        recording(*OPENING, ask(1, "tools/call", name="login", arguments={"password": "hunter2"})),
+    )
+
+    def export(*words: str) -> str:
+        ran = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "humanmcp",
+                "export",
+                str(secret),
+                "--home",
+                str(tmp_path),
+                *words,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
+        )
+        return ran.stdout
+
+    for name in ("log", "pretty", "markdown", "mermaid", "html", "har", "server", "pytest"):
+        assert "hunter2" not in export("--format", name)
+    assert "hunter2" in export("--format", "jsonl")
+    assert "hunter2" not in export("--format", "jsonl", "--redact")
+    assert "hunter2" in export("--format", "log", "--no-redact")
+    output = tmp_path / "out.html"
+    assert export("--format", "html", "-o", str(output)) == ""
+    assert output.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_the_seeds_session_can_be_run() -> None:
+    """The demo-app of the capture, as a server whose shell tool executes nothing."""
+    from humanmcp.export.reading import find  # noqa: PLC0415 - one test needs it
+
+    told = server_export.write(find(str(SEED / "demo-app.log"), SEED), Manner())
+    assert "async def exec_shell_command(" in told
+    compile(told, "server.py", "exec")
