@@ -64,7 +64,8 @@ def weather(request: dict[str, Any]) -> str | None:
 class Person:
     """Answers every request that appears, one after the other.
 
-    `folder` is where `in.txt` stands (`--files`), or the inbox folder with all its sessions.
+    `folder` is where `in.txt` stands (`--files`), or an inbox folder with all its sessions, or the
+    folder of several such.
     """
 
     def __init__(self, folder: Path, answers: Answers = weather) -> None:
@@ -110,8 +111,8 @@ class Person:
             self._trouble = trouble
 
     def _in_texts(self) -> list[Path]:
-        own = self._folder / "in.txt"
-        return [own] if own.exists() else sorted(self._folder.glob("sessions/*/in.txt"))
+        places = ("in.txt", "sessions/*/in.txt", "*/sessions/*/in.txt")
+        return sorted(found for place in places for found in self._folder.glob(place))
 
     def _new_lines(self, in_txt: Path) -> list[str]:
         with in_txt.open("rb") as stream:
