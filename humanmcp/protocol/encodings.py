@@ -78,7 +78,8 @@ def _cp932(raw: bytes) -> str | None:
     """Decode CP932 (Shift_JIS) when it reads like Japanese, None otherwise.
 
     `“hello”` in cp1252 is valid CP932 too: 93 68 is a rare Chinese character there. Japanese has
-    its letters in runs, or with a second byte above ASCII; a lone accent or quote has neither.
+    its characters in runs, or with a second byte that is no Latin letter; a lone accent or quote
+    has neither.
     """
     try:
         text = raw.decode("cp932")
@@ -92,7 +93,9 @@ def _cp932(raw: bytes) -> str | None:
             continue
         pair = char.encode("cp932")
         in_run = bool(before)
-        if len(pair) == 2 and (pair[1] >= 0x80 or in_run):
+        kana = pair[0] in (0x81, 0x82, 0x83)  # hardly ever used in cp1252
+        letter = chr(pair[-1]).isalnum() and pair[-1] < 0x80  # as after an opening quote
+        if len(pair) == 2 and (in_run or kana or not letter):
             sure += 1
         else:
             doubtful += 1

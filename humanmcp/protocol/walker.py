@@ -411,11 +411,11 @@ def _by_presence(kind: kinds.ByPresence, revision: str) -> Judge:
             out.append(_not_an_object(value, path_of(chain)))
             return
         there = [name for name in arms if name in value]
-        if len(there) == 1:
+        if len(there) == 1 and ("uri" in value or "type" not in value):
             arms[there[0]](value, chain, out)
             return
         path = path_of(chain)
-        if there:  # two of them: the first one counts for most clients
+        if len(there) > 1:  # two of them: the first one counts for most clients
             detail = (("kept", there[0]), ("lost", there[1]))
             out.append(Found("M28", (*path, there[1]), detail, delete((*path, there[1]))))
             rest = {name: item for name, item in value.items() if name != there[1]}
@@ -430,10 +430,10 @@ def _neither(
     value: dict[str, Json], path: Path, kind: kinds.ByPresence, revision: str
 ) -> list[Found]:
     """Report an object that has none of the members that would tell its kind."""
-    if value.get("type") == "text" or "uri" not in value:  # an item of tools/call, say
+    if "uri" not in value:  # an item of tools/call, say
         first = next(iter(kind.shapes.values()))
         example_uri = example(SHAPES[first].members["uri"], revision)
-        mend = insert((*path, "uri"), example_uri) if "uri" not in value else None
+        mend = insert((*path, "uri"), example_uri)
         if "type" in value:
             rest = {name: item for name, item in value.items() if name != "type"}
             mend = replace_with(path, {"uri": example_uri, **rest})
