@@ -108,7 +108,12 @@ def state(request: Request, since: int = -1) -> dict[str, Any]:
     """Say what changed since a version: for pages that the live stream does not reach."""
     board = desk_of(request).board
     changes = () if since < 0 else board.since(since)
-    return {"version": board.version, "waiting": board.count(), "changes": report(changes)}
+    return {
+        "version": board.version,
+        "waiting": board.count(),
+        "streams": desk_of(request).live.streams,
+        "changes": report(changes),
+    }
 
 
 @router.get("/events")

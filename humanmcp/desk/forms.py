@@ -107,6 +107,7 @@ _BY_METHOD: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
             ("contents",),
             contents=_list(_object(("uri",), uri=_TEXT, mimeType=_TEXT, text=_LONG)),
         ),
+        "sampling/createMessage": _object(("content",), content=_object(("text",), text=_LONG)),
         "completion/complete": _object(
             ("completion",),
             completion=_object(
@@ -127,8 +128,22 @@ def form_of(item: Item, known: Known, tool: str) -> AnswerForm | None:
         return (
             None if schema is None else AnswerForm("/result/structuredContent", schema, mirror=True)
         )
+    if item.method == "elicitation/create":
+        return AnswerForm("/result", _asked_for(item))
     found = _BY_METHOD.get(item.method)
     return None if found is None else AnswerForm("/result", found)
+
+
+def _asked_for(item: Item) -> Mapping[str, Any]:
+    """Return the form that a server asks its user to fill in, below what the user decides."""
+    action = {"type": "string", "enum": ["accept", "decline", "cancel"]}
+    try:
+        schema = json.loads(item.line)["params"]["requestedSchema"]
+    except (ValueError, KeyError, TypeError):
+        return _object(("action",), action=action)
+    if not isinstance(schema, dict) or len(json.dumps(schema)) > LARGEST_SCHEMA:
+        return _object(("action",), action=action)
+    return _object(("action",), action=action, content=schema)
 
 
 def _output_schema(known: Known, tool: str) -> Mapping[str, Any] | None:

@@ -19,6 +19,7 @@ from humanmcp.desk import api, composing, history, picture, playing, setup_words
 from humanmcp.desk.composing import Became, Outcome
 from humanmcp.desk.desk import Desk, desk_of
 from humanmcp.desk.forms import form_of
+from humanmcp.desk.starts import chosen, starts_of
 from humanmcp.desk.templates import render, web_folder
 from humanmcp.inbox.contract import Draft, Item, Key, Life, UnknownItemError
 from humanmcp.locales import LANGUAGES
@@ -86,9 +87,11 @@ def inbox(request: Request, session: str = "", sent: str = "") -> HTMLResponse:
 
 
 @router.get("/m/{name}/{number}")
-def message(request: Request, name: str, number: int, sent: str = "") -> HTMLResponse:
+def message(
+    request: Request, name: str, number: int, session: str = "", sent: str = ""
+) -> HTMLResponse:
     """Show one exchange, whatever its state."""
-    return _inbox(request, Key(name, number), session="", sent=sent, chosen=True)
+    return _inbox(request, Key(name, number), session=session, sent=sent, chosen=True)
 
 
 @router.get("/list")
@@ -168,6 +171,7 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         "card": explain(item.method, item.revision, language),
         "steps": picture.draw(history.conversation(desk.board, key.session), key.number),
         "answers": saved,
+        "starts": starts_of(composing.exchange_of(item)),
         "island": api.script_json(_island(desk, item, draft, start)),
         **_standing(desk, item, language),
     }
@@ -177,7 +181,10 @@ def _island(desk: Desk, item: Item, draft: Draft, start: Draft) -> dict[str, Any
     """Gather what the composer's script starts from."""
     name = view.params_of(item.line).get("name")
     tool = name if isinstance(name, str) else ""
-    form = form_of(item, desk.inbox.known(item.key.session), tool)
+    document = composing.document(item, draft)
+    starts = starts_of(composing.exchange_of(item))
+    begun = chosen(starts, document)
+    form = begun.form if begun else form_of(item, desk.inbox.known(item.key.session), tool)
     fitting = desk.shelf.fitting(item.method, tool)[:9]
     return {
         "session": item.key.session,
@@ -187,7 +194,14 @@ def _island(desk: Desk, item: Item, draft: Draft, start: Draft) -> dict[str, Any
         "tool": tool,
         "revision": item.revision,
         "state": item.state.value,
-        "document": composing.document(item, draft),
+        "document": document,
+        "starts": [
+            {
+                "document": one.document,
+                "form": {"pointer": one.form.pointer, "schema": one.form.schema},
+            }
+            for one in starts
+        ],
         "template": start.text,
         "templates": composing.examples(item),
         "placeholders": list(PLACEHOLDERS.values()),

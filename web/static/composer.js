@@ -487,6 +487,9 @@ class Composer {
       const at = this.facts.saved.findIndex((one) => String(one.number) === button.dataset.saved);
       button.addEventListener("click", () => this.insertSaved(at + 1));
     }
+    for (const button of this.box.querySelectorAll("[data-start]")) {
+      button.addEventListener("click", () => this.begin(this.facts.starts[Number(button.dataset.start)]));
+    }
     for (const tab of this.box.querySelectorAll("[role=tab]")) {
       tab.addEventListener("click", () => this.choose(tab.dataset.view));
       tab.addEventListener("keydown", (event) => this.moveTab(event));
@@ -496,11 +499,23 @@ class Composer {
     }
     for (const label of this.box.querySelectorAll("[data-tools-only]")) label.hidden = !this.isText;
     this.box.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !isComposing(event)) event.target.blur();
+      if (event.key !== "Escape" || isComposing(event)) return;
+      // From the JSON editor to the line below it: a Tab from there goes on, not back into it.
+      if (event.target.shadowRoot) byId("position").parentElement.focus();
+      else event.target.blur();
     });
     window.addEventListener("pagehide", () => {
       if (this.touched && !this.sending) this.kept.write(this.text);
     });
+  }
+
+  // Begin anew in the model's place: with something to say, or with the call of a tool.
+  begin(start) {
+    if (this.locked) return;
+    this.facts.form = start.form;
+    this.form.become(start.form);
+    this.set(start.document);
+    this.show("form", { focus: true });
   }
 
   fromMenu(act) {

@@ -107,6 +107,16 @@ function started() {
   const own = document.querySelector("#status [data-writer]");
   if (own && own.dataset.writer === composer?.who) own.remove();
   placeFocus();
+  nameOpen();
+}
+
+// The address names what is open, so that a reload shows it again whatever became of it.
+function nameOpen() {
+  const key = document.querySelector("article.message")?.dataset.key;
+  const wide = matchMedia("(min-width: 56.01rem)").matches;
+  if (!key || location.pathname !== "/" || !wide) return;
+  const session = new URLSearchParams(location.search).get("session");
+  history.replaceState(null, "", `/m/${key}${session ? `?session=${encodeURIComponent(session)}` : ""}`);
 }
 
 started();

@@ -21,6 +21,13 @@ export class FormView {
     this.mirrored = null;
   }
 
+  // Show another part of the document, by another schema.
+  become(form) {
+    this.form = form;
+    this.path = form ? steps(form.pointer) : [];
+    this.shape = "";
+  }
+
   focus() {
     this.place.querySelector("input, textarea, select, button")?.focus();
   }

@@ -1,6 +1,8 @@
 // Swap the one-time key in the address's fragment for a cookie. A fragment is never sent by itself.
 
-const key = new URLSearchParams(location.hash.slice(1)).get("k");
+const given = new URLSearchParams(location.hash.slice(1));
+const key = given.get("k");
+const session = given.get("s"); // whose messages to show first: the seat that somebody was given
 
 if (key) {
   history.replaceState(null, "", location.pathname);
@@ -14,7 +16,7 @@ if (key) {
     body: JSON.stringify({ key }),
   }).catch(() => ({ ok: false }));
   if (answer.ok) {
-    location.replace("/");
+    location.replace(session ? `/?session=${encodeURIComponent(session)}` : "/");
   } else {
     opening.hidden = true;
     failed.hidden = false;

@@ -1,0 +1,67 @@
+"""One browser for all tests of the page; each test gets its own desk, host and window."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.browser.seats import Window
+from tests.conftest import CHROMIUM_NAMES
+from tests.desk.desking import Desking
+from tests.serving import Serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The distribution's Chromium, without a screen."""
+    path = next(filter(None, (shutil.which(name) for name in CHROMIUM_NAMES)))
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An inbox folder that does not exist yet."""
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def desk(home: Path) -> Iterator[Desking]:
+    """A desk over it."""
+    with Desking(home) as desk:
+        yield desk
+
+
+@pytest.fixture
+def host(home: Path, desk: Desking) -> Iterator[Serving]:
+    """A stub, with the test in the host's place. It answers nothing by itself."""
+    with Serving(home, "--by-hand") as serving:
+        yield serving
+
+
+@pytest.fixture
+def window(browser: Browser, desk: Desking) -> Iterator[Callable[..., Window]]:
+    """Open windows of separate people, logged in; what went wrong in any of them fails the test."""
+    windows: list[Window] = []
+
+    def opened(**options: object) -> Window:
+        windows.append(Window(browser, desk, **options))
+        return windows[-1]
+
+    yield opened
+    for one in windows:
+        one.close()
+    assert [trouble for one in windows for trouble in one.troubles] == []

@@ -1,0 +1,100 @@
+"""A window with the page in it, and messages for a host to send."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+
+    from tests.desk.desking import Desking
+    from tests.serving import Serving
+
+OPTIONS: Final[dict[str, Any]] = {
+    "viewport": {"width": 1280, "height": 800},
+    "locale": "en-US",
+    "reduced_motion": "reduce",
+}
+
+
+class Window:
+    """A browser of one person, logged in at a desk."""
+
+    def __init__(self, browser: Browser, desk: Desking, **options: Any) -> None:
+        """Open it and log in, with the key in the fragment as a person does."""
+        self.desk = desk
+        self.troubles: list[str] = []
+        self.foreign: list[str] = []
+        self.context = browser.new_context(**{**OPTIONS, **options})
+        self.context.set_default_timeout(10_000)
+        self.page = self.new_page()
+        if options.get("java_script_enabled") is not False:
+            self.page.goto(f"{desk.facts.address}login#k={desk.key()}")
+            self.page.wait_for_url(lambda url: "/login" not in url)
+
+    def new_page(self) -> Page:
+        """Open another tab of the same browser."""
+        page = self.context.new_page()
+        page.on("pageerror", lambda error: self.troubles.append(str(error)))
+        page.on("console", self._heard)
+        page.on("request", self._asked)
+        return page
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text or "TrustedHTML" in message.text:
+            self.troubles.append(message.text)
+
+    def _asked(self, request: Request) -> None:
+        if not request.url.startswith(self.desk.facts.address):
+            self.foreign.append(request.url)
+
+    def goto(self, path: str) -> Page:
+        """Open a path of the desk."""
+        self.page.goto(self.desk.facts.address + path.lstrip("/"))
+        return self.page
+
+    def close(self) -> None:
+        """Close it."""
+        self.context.close()
+
+
+def request(method: str, params: dict[str, Any] | None = None, token: str = "7") -> str:
+    """Write a request line; `token` is the id as it stands on the wire."""
+    inside = "" if params is None else f',"params":{json.dumps(params, ensure_ascii=False)}'
+    return f'{{"jsonrpc":"2.0","id":{token},"method":"{method}"{inside}}}'
+
+
+INITIALIZE: Final = request(
+    "initialize",
+    {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test-host", "version": "1.0"},
+    },
+    "0",
+)
+
+
+def call(token: str = "7", tool: str = "get_forecast", **arguments: Any) -> str:
+    """Write a call of a tool."""
+    return request("tools/call", {"name": tool, "arguments": arguments}, token)
+
+
+def begin(host: Serving, desk: Desking) -> None:
+    """Shake hands, with a script in the person's place."""
+    host.say(INITIALIZE)
+    answer_all(desk)
+    host.hear()
+    host.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+
+
+def answer_all(desk: Desking) -> None:
+    """Answer everything that waits with its template."""
+    from tests.waiting import until
+
+    waiting = until(lambda: desk.get("/api/exchanges")["waiting"], "something waits")
+    for one in waiting:
+        path = f"/api/exchanges/{one['session']}/{one['number']}"
+        text = desk.get(path)["document"]
+        assert desk.post(f"{path}/reply", {"text": text}).status == 200

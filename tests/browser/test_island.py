@@ -1,0 +1,215 @@
+"""The box a person writes in is an island: U06 to U10, U12 and U18."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seats import Window, begin, call
+from tests.browser.test_answering import read_json, write_json
+from tests.desk.desking import Desking
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.serving import Serving
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+
+def test_full_width_signs_are_mended_at_once_outside_strings(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """U06: pasted in Japanese: J03, J04 and J11 in Japanese, one click, strings untouched."""
+    begin(host, desk)
+    host.say(call())
+    page = window(locale="ja-JP").page
+    expect(page.locator("html")).to_have_attribute("lang", "ja")
+    page.locator("#tab-json").click()
+    write_json(
+        page,
+        '{\n\u3000"jsonrpc"：“2.0”，\n  "id": 7,\n'
+        '  "result": {"content": [{"type": "text", "text": "全角：，と\u3000“引用”"}]}\n}',
+    )
+    expect(page.locator("#problems")).to_contain_text("全角")
+    codes = set(page.locator("#problems .code").all_text_contents())
+    assert {"J03", "J04", "J11"} <= codes
+    buttons = page.locator("#problems .fix")
+    if page.locator(".problem-all .fix").count():
+        page.locator(".problem-all .fix").click()
+    else:
+        buttons.first.click()
+    expect(page.locator("#problems .problem.error")).to_have_count(0)
+    assert "全角：，と\u3000“引用”" in read_json(page)
+    page.locator("#send").click()
+    assert json.loads(host.hear())["result"]["content"][0]["text"] == "全角：，と\u3000“引用”"
+
+
+def test_messages_that_arrive_touch_nothing_in_the_box(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """U07: 50 new messages and 50 updates: text, caret, focus and scroll stay."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window().page
+    box = page.locator("#sentence")
+    expect(box).to_be_focused()
+    page.keyboard.insert_text("line\n" * 40 + "half a sent")
+    box.evaluate("one => { one.setSelectionRange(12, 15); one.scrollTop = 30; }")
+    before = box.evaluate(
+        "one => [one.value, one.selectionStart, one.selectionEnd, one.scrollTop, scrollY]"
+    )
+    for number in range(2, 52):
+        host.say(call(str(number), city=f"City {number}"))
+
+    def fifty() -> list[dict[str, Any]]:
+        others = [one for one in desk.get("/api/exchanges")["waiting"] if one["number"] > 2]
+        return others if len(others) == 50 else []
+
+    for one in until(fifty, "fifty more wait"):
+        path = f"/api/exchanges/{one['session']}/{one['number']}/draft"
+        desk.post(path, {"text": "somebody else writes", "who": "another"})
+    expect(page.locator("#rows .row")).to_have_count(51)
+    expect(page.locator("#rows .row .state", has_text="draft")).to_have_count(51)
+    after = box.evaluate(
+        "one => [one.value, one.selectionStart, one.selectionEnd, one.scrollTop, scrollY]"
+    )
+    assert after == before
+    expect(box).to_be_focused()
+
+
+def test_a_cancelled_request_keeps_the_text(desk: Desking, host: Serving, window: Windows) -> None:
+    """U08: banner, Send locked, text there, "Copy my draft" works; nothing on stdout."""
+    begin(host, desk)
+    host.say(call("7", city="Tokyo"))
+    shown = window(permissions=["clipboard-read", "clipboard-write"])
+    page = shown.page
+    page.locator("#sentence").fill("almost done")
+    host.say(
+        '{"jsonrpc":"2.0","method":"notifications/cancelled",'
+        '"params":{"requestId":7,"reason":"the user pressed Esc"}}'
+    )
+    expect(page.locator(".banner.cancelled")).to_contain_text("the user pressed Esc")
+    expect(page.locator("#send")).to_be_disabled()
+    expect(page.locator("#sentence")).to_have_value("almost done")
+    page.locator("#copy").click()
+    assert page.evaluate("navigator.clipboard.readText()") == "almost done"
+    page.reload()
+    expect(page.locator("#sentence")).to_have_value("almost done")
+    assert host.close()[1] == []
+
+
+def test_a_draft_survives_a_reload_and_a_restart_of_the_desk(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """U09: the text comes back; the page connects again and shows what it missed, once."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window().page
+    page.locator("#sentence").fill("a careful draft")
+    expect(page.locator("#saved-at")).to_contain_text("saved")
+    page.reload()
+    expect(page.locator("#sentence")).to_have_value("a careful draft")
+    desk.kill()
+    host.say(call("2", city="Osaka"))
+    expect(page.locator("#live")).not_to_have_attribute("data-how", "live")
+    page.locator("#sentence").fill("a careful draft, longer")
+    with Desking(desk.home, port=desk.port):
+        expect(page.locator("#live")).to_have_attribute("data-how", "live", timeout=8000)
+        expect(page.locator("#rows .row")).to_have_count(2)
+        expect(page.locator("#sentence")).to_have_value("a careful draft, longer")
+        page.locator("#send").click()
+        assert json.loads(host.hear())["result"]["content"][0]["text"] == "a careful draft, longer"
+
+
+def test_of_two_people_one_answers_and_the_other_keeps_the_text(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """U10: B sees that somebody writes; one line goes out; the loser is told and keeps the draft."""
+    begin(host, desk)
+    host.say(call())
+    first, second = window().page, window().page
+    expect(second.locator("#sentence")).to_be_visible()
+    first.locator("#sentence").fill("sunny")
+    expect(second.locator(".banner.writer")).to_be_visible()
+    second.locator("#sentence").fill("rain")
+    expect(first.locator(".banner.writer")).to_be_visible()
+    for page in (first, second):
+        page.evaluate("setTimeout(() => document.getElementById('send').click(), 300)")
+    sent = json.loads(host.hear())["result"]["content"][0]["text"]
+    winner, loser = (first, second) if sent == "sunny" else (second, first)
+    expect(winner.locator(".sent")).to_be_visible()
+    expect(loser.locator("#lock")).to_be_visible()
+    expect(loser.locator("#sentence")).to_have_value("rain" if sent == "sunny" else "sunny")
+    assert host.close()[1] == []
+
+
+def test_send_can_be_taken_back_for_three_seconds(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """U12: with Undo nothing goes out and the box is as before; without, one line after 3 s."""
+    begin(host, desk)
+    host.say(call())
+    page = window().page
+    page.evaluate("localStorage.setItem('humanmcp:choice:undo', 'on')")
+    page.locator("#sentence").fill("sunny")
+    page.locator("#send").click()
+    expect(page.locator("#undo")).to_be_visible()
+    expect(page.locator("#saved-at")).to_contain_text("Sending in")
+    page.locator("#undo").click()
+    expect(page.locator("#undo")).to_be_hidden()
+    expect(page.locator("#sentence")).to_have_value("sunny")
+    expect(page.locator("#sentence")).to_be_editable()
+    page.locator("#send").click()
+    expect(page.locator("#undo")).to_be_visible()
+    assert json.loads(host.hear())["result"]["content"][0]["text"] == "sunny"
+    assert host.close()[1] == []
+
+
+def test_an_input_method_is_left_alone(desk: Desking, host: Serving, window: Windows) -> None:
+    """U18: while something is composed no key sends and no letter acts; afterwards they do."""
+    begin(host, desk)
+    host.say(call())
+    page = window(locale="ja-JP").page
+    expect(page.locator("#sentence")).to_be_focused()
+    keys = page.context.new_cdp_session(page)
+    keys.send("Input.imeSetComposition", {"text": "はれ", "selectionStart": 2, "selectionEnd": 2})
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+Enter")
+    assert page.url.endswith("/2")
+    expect(page.locator("#send")).to_be_enabled()
+    keys.send("Input.insertText", {"text": "晴れje"})
+    expect(page.locator("#sentence")).to_have_value(re.compile("晴れje"))
+    page.keyboard.press("Control+Enter")
+    assert "晴れje" in json.loads(host.hear())["result"]["content"][0]["text"]
+    assert host.close()[1] == []
+
+
+def test_switching_views_loses_nothing(desk: Desking, host: Serving, window: Windows) -> None:
+    """Three views of one document: what one cannot show is still there in the others."""
+    begin(host, desk)
+    host.say(call())
+    page = window().page
+    page.locator("#sentence").fill("sunny 😀")
+    page.locator("#tab-json").click()
+    text = read_json(page).replace('"isError": false', '"isError": false, "_meta": {"n": 1.0e2}')
+    write_json(page, text)
+    page.locator("#tab-text").click()
+    expect(page.locator("#sentence")).to_have_value("sunny 😀")
+    page.locator("#sentence").fill("rain")
+    page.locator("[name=kind][value=error]").check()
+    page.locator("#error-message").fill("no such city")
+    page.locator("[name=kind][value='tool error']").check()
+    expect(page.locator("#sentence")).to_have_value("rain")
+    page.locator("#send").click()
+    line = host.hear()
+    assert '"_meta":{"n":1.0e2}' in line
+    assert '"isError":true' in line
+    assert json.loads(line)["result"]["content"][0]["text"] == "rain"

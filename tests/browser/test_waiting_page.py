@@ -1,0 +1,207 @@
+"""Time, notice and tabs: U13 to U16, U19 and U23."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seats import INITIALIZE, Window, begin, call, request
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.desk.desking import Desking
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_clock_counts_up_and_down_and_speaks_twice(desk: Desking, window: Windows) -> None:
+    """U13: 0:42 waited, 0:18 left; past the limit it says so; spoken of at 30 s and 10 s only."""
+    with Serving(desk.home, "--by-hand", "--client-limit", "60") as host:
+        begin(host, desk)
+        host.say(call())
+        page = window().page
+        expect(page.locator("#status .waited b")).to_be_visible()
+        arrived = datetime.fromtimestamp(
+            float(page.locator("#status").get_attribute("data-arrived") or 0), UTC
+        )
+        page.evaluate(
+            """() => {
+                window.spoken = [];
+                new MutationObserver((all) => {
+                    for (const one of all) for (const node of one.addedNodes) {
+                        window.spoken.push(node.textContent);
+                    }
+                }).observe(document.getElementById("said"), { childList: true });
+            }"""
+        )
+        for second in (20, 29, 31, 42):
+            page.clock.set_fixed_time(arrived + timedelta(seconds=second))
+            expect(page.locator("#status .waited b")).to_have_text(f"0:{second:02d}")
+        expect(page.locator("#status .limit b")).to_have_text("0:18")
+        for second in (45, 51, 55):
+            page.clock.set_fixed_time(arrived + timedelta(seconds=second))
+            expect(page.locator("#status .waited b")).to_have_text(f"0:{second:02d}")
+        page.clock.set_fixed_time(arrived + timedelta(seconds=61))
+        expect(page.locator("#status .limit")).to_contain_text("probably given up")
+        expect(page.locator("#send")).to_be_enabled()
+        assert page.evaluate("window.spoken") == ["30 seconds left", "10 seconds left"]
+
+
+def test_what_keeps_the_client_waiting_is_said(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """U14: with a progress token lines go out, growing, and stop; without one the reason is there."""
+    begin(host, desk)
+    line = request(
+        "tools/call",
+        {"name": "slow", "arguments": {}, "_meta": {"progressToken": "p-1"}},
+        "5",
+    )
+    host.say(line)
+    page = window().page
+    expect(page.locator(".keeping summary")).to_contain_text("told every few seconds")
+    seen = [json.loads(host.hear()) for _ in range(2)]
+    assert [one["method"] for one in seen] == ["notifications/progress"] * 2
+    assert seen[0]["params"]["progress"] < seen[1]["params"]["progress"]
+    assert seen[0]["params"]["progressToken"] == "p-1"
+    page.locator("#sentence").fill("done")
+    page.locator("#send").click()
+    while "result" not in (last := json.loads(host.hear())):
+        assert last["method"] == "notifications/progress"
+    assert last["id"] == 5
+    host.say(call("6"))
+    page.goto(desk.facts.address)
+    expect(page.locator(".keeping summary")).to_contain_text("Nothing keeps this client waiting")
+    page.locator(".keeping summary").click()
+    expect(page.locator(".keeping")).to_contain_text("progressToken")
+    assert host.close()[1] == []
+
+
+def test_the_book_answers_unless_somebody_writes(desk: Desking, window: Windows) -> None:
+    """U15: countdown, automatic answer, marked as such; writing before keeps it from answering."""
+    with Serving(desk.home) as host:
+        host.say(INITIALIZE)
+        page = window().page
+        expect(page.locator("#status .book [data-until]")).to_be_visible()
+        answered = json.loads(host.hear())
+        assert "serverInfo" in answered["result"]
+        expect(page.locator(".banner.answered")).to_contain_text("book")
+        host.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        host.say(request("tools/list", None, "1"))
+        page.goto(desk.facts.address)
+        page.locator("#tab-json").click()
+        page.locator("#tab-form").click()
+        page.locator("#form-fields input").first.fill("my_own_tool")
+        expect(page.locator("#status .book [data-until]")).to_have_count(0)
+        with pytest.raises(AssertionError, match="no line on stdout"):
+            host.hear(within=4)
+        page.locator("#send").click()
+        assert json.loads(host.hear())["result"]["tools"][0]["name"] == "my_own_tool"
+
+
+def test_the_countdown_can_be_held(desk: Desking, window: Windows) -> None:
+    """The countdown of the book is visible and stops at a click."""
+    with Serving(desk.home) as host:
+        host.say(INITIALIZE)
+        page = window().page
+        page.locator("#hold").click()
+        expect(page.locator("#status .book")).to_contain_text("waits for you")
+        with pytest.raises(AssertionError, match="no line on stdout"):
+            host.hear(within=4)
+
+
+def test_somebody_who_looks_elsewhere_is_told(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """U16: title, icon, one notification; clicking it opens the message."""
+    begin(host, desk)
+    shown = window()
+    page = shown.page
+    page.evaluate("localStorage.setItem('humanmcp:choice:notify', 'on')")
+    page.evaluate(
+        """() => {
+            window.notices = [];
+            window.Notification = class {
+                static permission = "granted";
+                constructor(title, options) { window.notices.push(this); this.body = options.body; }
+                close() {}
+            };
+            Object.defineProperty(document, "hidden", { get: () => true });
+        }"""
+    )
+    host.say(call())
+    expect(page).to_have_title("(1) humanmcp · waiting")
+    assert "icon-1.svg" in (page.locator("#icon").get_attribute("href") or "")
+    until(lambda: page.evaluate("window.notices.length") or None, "a notification")
+    assert page.evaluate("window.notices.length") == 1
+    assert "get_forecast" in page.evaluate("window.notices[0].body")
+    page.evaluate("window.notices[0].onclick()")
+    page.wait_for_url("**/m/*/2")
+
+
+def test_single_keys_can_be_turned_off(desk: Desking, host: Serving, window: Windows) -> None:
+    """U19: then letters do nothing, Ctrl+Enter still sends, and it is remembered."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    host.say(call("2", city="Osaka"))
+    page = window().page
+    expect(page.locator("#rows .row")).to_have_count(2)
+    page.locator("header .menu summary").click()
+    page.locator("[data-choice=keys]").uncheck()
+    page.reload()
+    expect(page.locator("#sentence")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(600)  # single keys do not act in the first half second of a page
+    for key in "jke":
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement === document.body")
+    expect(page.locator("[name=kind][value=result]")).to_be_checked()
+    page.locator("#sentence").fill("sunny")
+    page.keyboard.press("Control+Enter")
+    assert json.loads(host.hear())["id"] == 1
+
+
+def test_single_keys_move_and_choose(desk: Desking, host: Serving, window: Windows) -> None:
+    """J and K move through the list, E changes the kind, F the view."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    host.say(call("2", city="Osaka"))
+    page = window().page
+    expect(page.locator("#rows .row")).to_have_count(2)
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(600)  # single keys do not act in the first half second of a page
+    page.keyboard.press("j")
+    expect(page.locator("#rows .row").nth(1).locator("a")).to_be_focused()
+    page.keyboard.press("k")
+    expect(page.locator("#rows .row").nth(0).locator("a")).to_be_focused()
+    page.keyboard.press("e")
+    expect(page.locator("[name=kind][value='tool error']")).to_be_checked()
+    page.keyboard.press("f")
+    expect(page.locator("#view-json")).to_be_visible()
+
+
+def test_eight_tabs_share_one_stream(desk: Desking, host: Serving, window: Windows) -> None:
+    """U23: all of them update; when the one with the stream closes, another takes over."""
+    begin(host, desk)
+    shown = window()
+    tabs = [shown.page] + [shown.new_page() for _ in range(7)]
+    for tab in tabs[1:]:
+        tab.goto(desk.facts.address)
+    host.say(call("1"))
+    for tab in tabs:
+        expect(tab.locator("#rows .row")).to_have_count(1)
+    assert desk.get("/api/state")["streams"] <= 2
+    tabs[0].close()
+    host.say(call("2"))
+    for tab in tabs[1:]:
+        expect(tab.locator("#rows .row")).to_have_count(2)
+    until(lambda: desk.get("/api/state")["streams"] == 1 or None, "one stream is left")
