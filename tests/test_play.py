@@ -14,6 +14,7 @@ from humanmcp.host.table import Chair
 from humanmcp.inbox.contract import Item, Life, Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.play import PlayError, people_of
+from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 from tests.serving import bare_environment
 from tests.waiting import until
@@ -151,7 +152,9 @@ def test_one_person_holds_all_four_seats(tmp_path: Path) -> None:
         assert json.loads(last.line)["params"]["message"] == "It is sunny."
         shown_lines = table.end()
         client = next(one for one in table.inbox.sessions() if one.title == "client")
-        frames = [json.loads(frame.raw) for frame in table.inbox.frames(client.name)]
+        wire = (Way.IN, Way.OUT)
+        recorded = [one for one in table.inbox.frames(client.name) if one.way in wire]
+        frames = [json.loads(frame.raw) for frame in recorded]
     assert "  host | What is the weather?" in shown_lines
     assert " model | It is sunny." in shown_lines
     assert client.seat is Seat.CLIENT

@@ -125,7 +125,7 @@ CLIENTS: Final = (
     Client(("cursor",), "Cursor", opening=30, call=60, source="reported"),
     Client(("cline",), "Cline", opening=1.5, call=5, source="reported"),
     Client(("roo",), "Roo Code", opening=30, call=60, source="reported"),
-    Client(("humanmcp-host",), "humanmcp host", opening=180, source="our own"),
+    Client(("humanmcp-host",), "humanmcp host", opening=180),
     Client(
         ("ai-sdk",),
         "AI SDK",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -67,7 +68,7 @@ def pages(
         contexts.append(context)
         page = context.new_page()
         page.goto(links[seat])
-        page.wait_for_url("**/?session=*")
+        page.wait_for_url(re.compile("session="))
         found[seat] = page
     yield found
     for context in contexts:

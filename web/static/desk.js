@@ -54,13 +54,19 @@ async function refreshStatus(key) {
 
 // Nothing was open and something came: show it, as the first visit would have.
 let opening = false;
+let openAgain = false; // something more came while the page was on its way
 async function openFirst() {
-  if (opening || !document.querySelector(".empty")) return;
+  if (!document.querySelector(".empty")) return;
+  openAgain = opening;
+  if (opening) return;
   opening = true;
   const page = await part(location.href).catch(() => null);
   opening = false;
   const main = page?.getElementById("main");
-  if (!main?.querySelector("article")) return;
+  if (!main?.querySelector("article")) {
+    if (openAgain) openFirst();
+    return;
+  }
   document.body.className = page.body.className;
   document.getElementById("main").replaceWith(document.importNode(main, true));
   started();

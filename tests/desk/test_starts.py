@@ -1,0 +1,66 @@
+"""The beginnings that a person in the model's seat is offered at the desk."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from humanmcp.desk.starts import MOST, chosen, starts_of
+from humanmcp.protocol import drafts
+from humanmcp.protocol.exchange import Exchange
+from humanmcp.protocol.messages import Message, read
+
+
+def asked(method: str = "sampling/createMessage", **params: object) -> Exchange:
+    """Make the exchange of one request."""
+    turn = {"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}]}
+    body = {"jsonrpc": "2.0", "id": 3, "method": method, "params": {**turn, **params}}
+    message = read(json.dumps(body).encode())
+    assert isinstance(message, Message)
+    return Exchange(1, message, "2025-11-25")
+
+
+DICE = {"name": "dice__dice", "description": "Roll", "inputSchema": {"type": "object"}}
+
+
+def test_a_turn_begins_with_words_or_with_one_of_the_tools() -> None:
+    """Each beginning is a whole message that names the tool; its form fills in the input."""
+    say, call = starts_of(asked(tools=[DICE]))
+    assert (say.tool, call.tool) == ("", "dice__dice")
+    assert say.form.pointer == "/result/content"
+    assert call.form.pointer == "/result/content/input"
+    assert call.form.schema == {"type": "object"}
+    assert json.loads(call.document)["result"]["content"]["id"] == "call-3"
+
+
+def test_every_beginning_passes_the_check() -> None:
+    """What a button writes can be sent once it is filled in."""
+    exchange = asked(tools=[DICE], maxTokens=10)
+    for start in starts_of(exchange):
+        assert drafts.check(exchange, start.document).errors == ()
+
+
+def test_a_document_goes_back_to_its_beginning() -> None:
+    """After a reload the form is that of the tool that is being called."""
+    starts = starts_of(asked(tools=[DICE]))
+    assert [chosen(starts, one.document) for one in starts] == list(starts)
+    for text in ("{", "[]", "{}", '{"result":{"content":[]}}', '{"result":{"content":7}}'):
+        assert chosen(starts, text) is None
+
+
+@pytest.mark.parametrize(
+    "exchange",
+    [asked(), asked(tools=[]), asked(tools="x"), asked("tools/call", tools=[DICE])],
+)
+def test_where_no_tool_is_offered_there_is_nothing_to_choose(exchange: Exchange) -> None:
+    """The ordinary form is enough."""
+    assert starts_of(exchange) == ()
+
+
+def test_what_came_over_the_wire_may_be_anything() -> None:
+    """Tools without a name, schemas that are none, and more tools than a page can hold."""
+    odd = [7, {"name": 1}, {"name": "a", "inputSchema": 7}]
+    _say, call = starts_of(asked(tools=odd))
+    assert call.form.schema == {}
+    assert len(starts_of(asked(tools=[DICE] * 100))) == MOST + 1
