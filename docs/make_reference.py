@@ -1,7 +1,7 @@
-"""Write what the manual has from the code: two pages of docs/reference, and what others quote.
+"""Write what the manual has from the code: pages of docs/reference, and what other pages quote.
 
-A command, a flag or a setting that is not on its page does not exist for a user; so the pages come
-from the same tables as the program. A page quotes a conversation in a block after the comment
+A command, a setting or a problem that is not on its page does not exist for a user; so the pages
+come from the same tables as the program. A page quotes a conversation in a block after the comment
 `quote: FILE`. `make docs` writes all of it anew; tests/test_docs.py fails when something is stale.
 """
 
@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.cli import COMMANDS
-from humanmcp.locales import say
+from humanmcp.locales import LANGUAGES, say, sentences
+from humanmcp.protocol import codes
+from humanmcp.protocol.problems import Level
 from humanmcp.settings import FILE_NAME, PREFIX, Settings
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def pages() -> Mapping[Path, str]:
     return {
         folder / "commands.md": _page(_commands()),
         folder / "settings.md": _page(_settings()),
+        folder / "problems.md": _page(_problems()),
         **dict(_quoting()),
     }
 
@@ -117,6 +120,60 @@ def _settings() -> Iterator[str]:
 
 def _default(value: Any) -> str:  # noqa: ANN401 - a setting is text, a number or a truth value
     return "" if value == "" else f"`{value}`"
+
+
+# -- problems ---------------------------------------------------------------------------------
+
+GROUPS: Final = {
+    "J": "The JSON text",
+    "R": "The JSON-RPC envelope",
+    "M": "What MCP asks",
+    "N": "An incoming line",
+    "F": "The file that was written",
+}
+LEVELS: Final = {
+    Level.ERROR: "the client would fail or never see the answer: it is not sent unless you insist",
+    Level.WARNING: "some clients would fail or lose a part",
+    Level.HINT: "allowed; there is something to learn",
+    Level.REPAIRED: "has one meaning only, and is mended in what is sent",
+}
+
+
+def _problems() -> Iterator[str]:
+    yield "# Problems"
+    yield ""
+    yield "Everything that the check can say of an answer, of a message that came in, or of a file."
+    yield "Words in braces are filled in. `humanmcp check` explains an answer without a session."
+    yield ""
+    yield "| level | means |"
+    yield "| --- | --- |"
+    yield from (f"| {level.value} | {meaning} |" for level, meaning in LEVELS.items())
+    for letter, title in GROUPS.items():
+        yield ""
+        yield f"## {title}"
+        for code, level in sorted(codes.LEVELS.items()):
+            if code.startswith(letter):
+                yield from _problem(code, level)
+
+
+def _problem(code: str, level: Level) -> Iterator[str]:
+    """Show a problem as a person reads it, in every language, with the reason beside it."""
+    yield ""
+    yield f"### {code}"
+    yield ""
+    yield f"**{level.value}**"
+    yield ""
+    for language in LANGUAGES:
+        table = sentences(language)
+        reason = table["why"].get(code, "")
+        yield f"- {_plain(table['problem'][code])} {_plain(reason)}".rstrip()
+
+
+def _plain(text: str) -> str:
+    """Keep a sentence of our own from being read as Markdown or HTML."""
+    return re.sub(
+        r"([\\*_`<>\[\]])", r"\\\1", " ".join(text.replace("{{", "{").replace("}}", "}").split())
+    )
 
 
 # -- conversations ----------------------------------------------------------------------------
