@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.desk.forms import LARGEST_SCHEMA, AnswerForm
-from humanmcp.protocol.results import MODEL
-from humanmcp.protocol.starting import message
+from humanmcp.protocol.results import plain_result
+from humanmcp.protocol.starting import calls, message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.protocol.exchange import Exchange
 
-METHOD: Final = "sampling/createMessage"
 SAY: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {"text": {"type": "string", "format": "long"}},
@@ -41,11 +40,24 @@ class Start:
 
 def starts_of(exchange: Exchange) -> tuple[Start, ...]:
     """List the beginnings; none where the request is no turn of a model, or offers no tool."""
-    tools = exchange.request.params.get("tools")
-    if exchange.method != METHOD or not isinstance(tools, list) or not tools:
+    results = calls(exchange)
+    if not results:
         return ()
-    say = Start("", "", _document(exchange, {"type": "text", "text": ""}, "endTurn"), _form(SAY))
-    return (say, *(_call(exchange, tool) for tool in tools[:MOST] if _is_tool(tool)))
+    said = plain_result(exchange, "")
+    say = Start("", "", message(exchange, "result", said), AnswerForm("/result/content", SAY))
+    offered = {tool["name"]: tool for tool in exchange.request.params["tools"] if _is_named(tool)}
+    return (
+        say,
+        *(
+            Start(
+                name,
+                _about(offered[name]),
+                message(exchange, "result", result),
+                _form(offered[name]),
+            )
+            for name, result in list(results.items())[:MOST]
+        ),
+    )
 
 
 def chosen(starts: tuple[Start, ...], document: str) -> Start | None:
@@ -58,29 +70,16 @@ def chosen(starts: tuple[Start, ...], document: str) -> Start | None:
     return next((one for one in starts if one.tool == tool), None)
 
 
-def _is_tool(tool: Any) -> bool:  # noqa: ANN401 - it came over a wire
+def _is_named(tool: Any) -> bool:  # noqa: ANN401 - it came over a wire
     return isinstance(tool, dict) and isinstance(tool.get("name"), str)
 
 
-def _call(exchange: Exchange, tool: Mapping[str, Any]) -> Start:
-    """Begin with a call. Its number of turns makes the id one of its own."""
-    name = tool["name"]
-    call = f"call-{exchange.id.value}"
-    content = {"type": "tool_use", "id": call, "name": name, "input": {}}
+def _about(tool: Mapping[str, Any]) -> str:
+    return str(tool.get("description") or "")
+
+
+def _form(tool: Mapping[str, Any]) -> AnswerForm:
     schema = tool.get("inputSchema")
-    usable = isinstance(schema, dict) and len(json.dumps(schema)) <= LARGEST_SCHEMA
-    return Start(
-        name,
-        str(tool.get("description") or ""),
-        _document(exchange, content, "toolUse"),
-        _form(schema if usable and isinstance(schema, dict) else {}, "/input"),
-    )
-
-
-def _form(schema: Mapping[str, Any], inside: str = "") -> AnswerForm:
-    return AnswerForm("/result/content" + inside, schema)
-
-
-def _document(exchange: Exchange, content: Mapping[str, Any], reason: str) -> str:
-    said = {"role": "assistant", "content": content, "model": MODEL, "stopReason": reason}
-    return message(exchange, "result", said)
+    if not isinstance(schema, dict) or len(json.dumps(schema)) > LARGEST_SCHEMA:
+        schema = {}
+    return AnswerForm("/result/content/input", schema)

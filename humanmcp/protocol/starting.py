@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol import revisions, templates
 from humanmcp.protocol.exchange import Known
+from humanmcp.protocol.results import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,9 +44,27 @@ def variants(exchange: Exchange) -> Mapping[str, str]:
         name: message(exchange, "result", result)
         for name, result in _results(exchange, "en").items()
     }
+    for name, result in calls(exchange).items():
+        texts[f"call {name}"] = message(exchange, "result", result)
     for name, error in templates.errors(exchange.method, exchange.revision).items():
         texts[name] = message(exchange, "error", _fitted_error(exchange, error))
     return texts
+
+
+def calls(exchange: Exchange) -> Mapping[str, JsonObject]:
+    """Return, for a turn of a model, the result that calls each of the offered tools, by name."""
+    tools = exchange.request.params.get("tools")
+    if exchange.method != "sampling/createMessage" or not isinstance(tools, list):
+        return {}
+    names = [tool["name"] for tool in tools if isinstance(tool, dict) and "name" in tool]
+    return {name: _call(exchange, name) for name in names if isinstance(name, str)}
+
+
+def _call(exchange: Exchange, tool: str) -> JsonObject:
+    """Call a tool in the model's place. The id of the turn makes the call's id one of its own."""
+    call = f"call-{exchange.id.value}"
+    content = {"type": "tool_use", "id": call, "name": tool, "input": {}}
+    return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "toolUse"}
 
 
 def message(exchange: Exchange, member: str, body: Json) -> str:

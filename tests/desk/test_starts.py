@@ -63,4 +63,12 @@ def test_what_came_over_the_wire_may_be_anything() -> None:
     odd = [7, {"name": 1}, {"name": "a", "inputSchema": 7}]
     _say, call = starts_of(asked(tools=odd))
     assert call.form.schema == {}
-    assert len(starts_of(asked(tools=[DICE] * 100))) == MOST + 1
+    many = [{"name": f"t{number}"} for number in range(100)]
+    assert len(starts_of(asked(tools=many))) == MOST + 1
+
+
+def test_the_terminal_has_the_same_beginnings() -> None:
+    """`humanmcp answer N --template "call dice__dice"`."""
+    exchange = asked(tools=[DICE])
+    _say, call = starts_of(exchange)
+    assert drafts.templates(exchange)["call dice__dice"] == call.document
