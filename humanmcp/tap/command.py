@@ -162,8 +162,8 @@ def _tap(
         session=session,
     )
     status = tap.run()
-    if recorder.lost:
-        complain(say("tap", "lost", language, count=recorder.lost, why=recorder.trouble or "-"))
+    if recorder.missing:
+        complain(say("tap", "lost", language, count=recorder.missing, why=recorder.trouble or "-"))
     return status
 
 

@@ -105,14 +105,18 @@ class Listening:
                     if isinstance(item, Message):
                         self._hear_message(frame, item)
             case Malformed() as malformed:
-                self._facts = replace(self._facts, probe=False)
+                self._is_no_probe()
                 self._check_later(frame, malformed)
 
     def _hear_message(self, frame: Frame, message: Message) -> None:
         heard = self._correlation.hear(frame.way, message)
         if heard.method != "server/discover":
-            self._facts = replace(self._facts, probe=False)
+            self._is_no_probe()
         self._check_later(frame, heard)
+
+    def _is_no_probe(self) -> None:
+        if self._facts.probe:
+            self._facts = replace(self._facts, probe=False)
 
     def _check_later(self, frame: Frame, heard: Heard | Malformed) -> None:
         if len(frame.raw) <= LONGEST_CHECKED:
@@ -120,16 +124,18 @@ class Listening:
             self._unchecked.append(_Unchecked(frame.seq, heard, now.known, now.revision))
 
     def _describe(self) -> None:
-        known = self._correlation.known
+        """Tell the desks who speaks, when that has changed."""
+        known, revision = self._correlation.known, self._correlation.revision
+        now = (known, revision, self._facts.probe)
+        if now == self._told:
+            return
+        self._told = now
         self._facts = replace(
             self._facts,
             client=known.client_name,
             client_version=known.client_version,
-            revision=self._correlation.revision,
+            revision=revision,
         )
-        if (self._facts, known) == self._told:
-            return
-        self._told = (self._facts, known)
         try:
             self._inbox.describe(self._facts, known)
         except InboxError as error:

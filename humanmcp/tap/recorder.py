@@ -25,13 +25,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_WAITING: Final = 256 * 1024 * 1024
+MOST_WAITING: Final = 128 * 1024 * 1024
 """Bytes that wait to be written down; what comes on top of that is dropped from the record."""
 
 BY_TAP: Final = "tap"
 """Who wrote a frame that nobody decided."""
 
 _OVERHEAD: Final = 500  # bytes that an entry takes besides its line, roughly
+_LINGER: Final = 0.002
+"""Seconds that a line waits before it is written down: an answer that comes at once goes first."""
+
 _STATUS: Final = 0.2  # seconds between two looks at what was dropped while nothing passes
 
 
@@ -81,8 +84,9 @@ class Recorder:
         self._waiting = 0
         self._dropped = 0
         self._seq = 0
+        self._closing = threading.Event()
         self.lost = 0
-        """Lines that are missing from the record, dropped or refused by the disk."""
+        """Lines that were dropped, or refused by the disk."""
         self.trouble = ""
         """What the disk said last."""
         self._thread = threading.Thread(target=self._run, name="tap-records", daemon=True)
@@ -100,17 +104,28 @@ class Recorder:
     def put(self, way: Way, raw: bytes, *, number: int = 0, by: str = "", note: str = "") -> None:
         """Take note of a line, or of something to be said of one."""
         with self._lock:
-            if self._waiting + len(raw) > self._most:
+            # A line that is alone is never too long: otherwise it could not be kept at all.
+            if self._waiting and self._waiting + len(raw) > self._most:
                 self._dropped += 1
                 return
             self._waiting += len(raw) + _OVERHEAD
         self._entries.put(_Entry(way, raw, self._now(), number, by, note))
 
-    def close(self, within: float) -> bool:
-        """Write down what still waits, for at most `within` seconds. Says whether it was all."""
+    def stop(self) -> None:
+        """Take no more. What waits is still written down."""
+        self._closing.set()
         self._entries.put(None)
-        self._thread.join(within)
-        return not self._thread.is_alive() and not self.lost
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until everything is written down, but not for long. Says whether it is."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    @property
+    def missing(self) -> int:
+        """The lines that are not in the record: lost, or still waiting."""
+        with self._lock:
+            return self.lost + self._dropped + self._entries.qsize()
 
     # -- the thread -----------------------------------------------------------------------------
 
@@ -125,6 +140,9 @@ class Recorder:
                 continue
             if entry is None:
                 break
+            if not busy:
+                self._closing.wait(_LINGER)
+                busy = True
             self._take(entry)
         self._say_what_is_missing()
         for output in self._outputs:

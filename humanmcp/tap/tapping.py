@@ -41,8 +41,11 @@ QUIET: Final = 0.3
 MERCY: Final = 1.5
 """Seconds between a signal and the end by force. Hosts wait 2 s before they end us that way."""
 
-RECORDS_WITHIN: Final = 1.0
-"""Seconds that the record may take to be complete once all else has ended."""
+RECORDS_WITHIN: Final = 10.0
+"""Seconds that the record may take to be complete once all else has ended. It seldom takes any."""
+
+RECORDS_SOON: Final = 0.3
+"""The same when we were told to stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +228,24 @@ class Tap:
             self._take_in(news)
         for way in (Way.OUT, Way.ERR, Way.IN):
             self._side_ended(way)
-        self._recorder.close(RECORDS_WITHIN)
+        self._finish_record()
         if self._session is not None:
             try:
                 self._session.inbox.end(self._session.name)
             except InboxError as error:
                 self._recorder.trouble = str(error)
+
+    def _finish_record(self) -> None:
+        """Let what waits be written down, as long as nobody is in a hurry."""
+        self._recorder.stop()
+        began = time.monotonic()
+        while not self._recorder.wait(NAP):
+            news = self._next_news()
+            if isinstance(news, Told):
+                self._kill_at = time.monotonic()
+            patience = RECORDS_WITHIN if self._kill_at is None else RECORDS_SOON
+            if time.monotonic() - began > patience:
+                break
 
     def _next_news(self) -> News | None:
         try:
