@@ -6,9 +6,11 @@ import json
 
 import pytest
 
+from humanmcp.desk.forms import form_of
 from humanmcp.desk.starts import MOST, chosen, starts_of
+from humanmcp.inbox.contract import Item, Key
 from humanmcp.protocol import drafts
-from humanmcp.protocol.exchange import Exchange
+from humanmcp.protocol.exchange import Exchange, Known
 from humanmcp.protocol.messages import Message, read
 
 
@@ -72,3 +74,16 @@ def test_the_terminal_has_the_same_beginnings() -> None:
     exchange = asked(tools=[DICE])
     _say, call = starts_of(exchange)
     assert drafts.templates(exchange)["call dice__dice"] == call.document
+
+
+@pytest.mark.parametrize("schema", [{"type": "object", "properties": {"name": {}}}, 7, None])
+def test_what_a_server_asks_its_user_is_a_form(schema: object) -> None:
+    """An elicitation: what the user decides, and the fields that the server wants."""
+    line = asked("elicitation/create", requestedSchema=schema).request.raw
+    item = Item(Key("s", 1), line, "elicitation/create", "3", "2025-11-25", "")
+    form = form_of(item, Known(), "")
+    assert form is not None
+    assert form.pointer == "/result"
+    fields = form.schema["properties"]
+    assert fields["action"]["enum"] == ["accept", "decline", "cancel"]
+    assert fields.get("content") == (schema if isinstance(schema, dict) else None)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))
+DICE: Final = (sys.executable, str(SAMPLES / "servers" / "dice.py"))
 FAULTY: Final = (sys.executable, str(SAMPLES / "fixtures" / "faulty_dice.py"))
 LESSON: Final = ("--script", str(SAMPLES / "lessons" / "calculate.txt"))
 STAMP: Final = re.compile(r"^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d  ")
@@ -122,9 +123,18 @@ def test_wrong_arguments_are_caught_before_the_call(tmp_path: Path) -> None:
     assert "first must be a number" in run.stdout
 
 
-def test_the_client_cannot_tell_a_person_from_a_program(tmp_path: Path) -> None:
-    """G5: a person answers all four requests; the transcript is the one of the program."""
-    program = typed(tmp_path, LESSON, "ping")
+@pytest.mark.parametrize(
+    ("flags", "server", "lines"),
+    [
+        pytest.param(LESSON, CALCULATE, ("ping",), id="G5-calculate"),
+        pytest.param((), DICE, ("tools/list", "call dice sides=6"), id="R10-dice"),
+    ],
+)
+def test_the_client_cannot_tell_a_person_from_a_program(
+    tmp_path: Path, flags: tuple[str, ...], server: tuple[str, ...], lines: tuple[str, ...]
+) -> None:
+    """G5, R10: a person answers all requests (with real dice, say); the same lines on the wire."""
+    program = typed(tmp_path, flags, *lines, server=server)
     answers = {
         message["id"]: message["result"]
         for sender, message in wire(program.stderr)
@@ -138,9 +148,9 @@ def test_the_client_cannot_tell_a_person_from_a_program(tmp_path: Path) -> None:
     home.mkdir()
     stub = (sys.executable, "-m", "humanmcp", "serve", "--by-hand", "--home", str(home / "box"))
     with Person(home, answer) as person:
-        by_hand = typed(home, LESSON, "ping", server=stub)
+        by_hand = typed(home, flags, *lines, server=stub)
     assert wire(by_hand.stderr) == wire(program.stderr)
-    assert len(person.answered) == 4
+    assert len(person.answered) == len(answers) >= 3
 
 
 def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:

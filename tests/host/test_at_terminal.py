@@ -1,0 +1,252 @@
+"""The person at the terminal answers what a server asks, also while they are typing."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.host.at_inbox import AtInbox
+from humanmcp.host.at_terminal import AtTerminal
+from humanmcp.host.respondents import Nobody
+from humanmcp.host.typing_in import Typist
+from humanmcp.inbox.contract import Reply, Seat
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.events import RequestArrived, Sent
+from humanmcp.protocol.exchange import State
+from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.verdict import Form
+from tests.host.seats import SCRIPTED
+from tests.serving import bare_environment
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from humanmcp.host.client import Respondent
+    from humanmcp.protocol.events import Outcome
+    from humanmcp.protocol.exchange import Exchange
+
+FORM = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+    "required": ["name"],
+}
+ELICIT = {"message": "Who are you?", "mode": "form", "requestedSchema": FORM}
+URL = {"message": "Log in", "mode": "url", "url": "https://example.com", "elicitationId": "e"}
+SAMPLE = {
+    "systemPrompt": "Be brief.",
+    "messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}],
+    "maxTokens": 10,
+}
+
+
+class Question:
+    """A server's question, and what became of it."""
+
+    def __init__(self, method: str, params: dict[str, Any] | None = None) -> None:
+        """Ask."""
+        self.session = Session(Role.CLIENT)
+        self.session.negotiated = "2025-11-25"
+        self.sent: list[dict[str, Any]] = []
+        body: dict[str, Any] = {"jsonrpc": "2.0", "id": "q", "method": method}
+        line = json.dumps(body if params is None else body | {"params": params})
+        (event,) = self.session.receive(line.encode())
+        assert isinstance(event, RequestArrived)
+        self.exchange: Exchange = event.exchange
+
+    def judge(self, text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+        """Check an answer, as the client does."""
+        outcome = self.session.reply(self.exchange.number, text, form, anyway=anyway)
+        if isinstance(outcome, Sent):
+            self.sent.append(json.loads(outcome.own))
+        return outcome
+
+    def put_to(self, respondent: Respondent) -> dict[str, Any]:
+        """Have it answered; return the answer without its envelope."""
+        respondent.answer(self.exchange, self.session.known, self.judge)
+        (answer,) = self.sent
+        found = answer.get("result") or answer["error"]
+        assert isinstance(found, dict)
+        return found
+
+
+def at_terminal(*typed: str) -> AtTerminal:
+    """Sit down somebody who types this."""
+    return AtTerminal(Typist(typed), "en")
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "typed", "answer"),
+    [
+        (
+            "roots/list",
+            None,
+            ["file:///a file:///b"],
+            {"roots": [{"uri": "file:///a"}, {"uri": "file:///b"}]},
+        ),
+        (
+            "elicitation/create",
+            ELICIT,
+            ["a", "Ada", "36"],
+            {"action": "accept", "content": {"name": "Ada", "age": 36}},
+        ),
+        (
+            "elicitation/create",
+            ELICIT,
+            ["a", "Ada", "old", "36"],
+            {"action": "accept", "content": {"name": "Ada", "age": 36}},
+        ),
+        ("elicitation/create", ELICIT, ["d"], {"action": "decline"}),
+        ("elicitation/create", ELICIT, ["c"], {"action": "cancel"}),
+        ("elicitation/create", URL, ["a"], {"action": "accept"}),
+        (
+            "sampling/createMessage",
+            SAMPLE,
+            ["hello"],
+            {
+                "role": "assistant",
+                "content": {"type": "text", "text": "hello"},
+                "model": "a person",
+                "stopReason": "endTurn",
+            },
+        ),
+    ],
+)
+def test_a_person_answers_at_the_terminal(
+    method: str, params: dict[str, Any] | None, typed: list[str], answer: dict[str, Any]
+) -> None:
+    """Roots, a form field by field (a slip is asked again), a page to open, a model's words."""
+    assert Question(method, params).put_to(at_terminal(*typed)) == answer
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "answer"),
+    [
+        ("roots/list", None, {"roots": [{"uri": "file:///example/root1", "name": "Root 1"}]}),
+        ("elicitation/create", ELICIT, {"action": "cancel"}),
+        (
+            "sampling/createMessage",
+            SAMPLE,
+            {"code": -1, "message": "User rejected sampling request"},
+        ),
+    ],
+)
+def test_where_nobody_sits_the_roots_are_shown_and_the_rest_is_declined(
+    method: str, params: dict[str, Any] | None, answer: dict[str, Any]
+) -> None:
+    """G10: without a terminal and without a script nobody is waited for."""
+    assert Question(method, params).put_to(Nobody()) == answer
+    assert Question(method, params).put_to(at_terminal()) == answer
+
+
+def test_an_unknown_question_is_answered_as_unknown() -> None:
+    """-32601 is what a client says that does not know a method."""
+    assert Question("tasks/list").put_to(Nobody())["code"] == -32601
+
+
+def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
+    """`--desk`: the same question, draft and check, in the inbox; a slip comes back."""
+    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, title="client")
+    question = Question("elicitation/create", ELICIT)
+    asking = threading.Thread(
+        target=desk.answer, args=(question.exchange, question.session.known, question.judge)
+    )
+    asking.start()
+    inbox = FolderInbox(tmp_path)
+    (item,) = until(lambda: list(inbox.items(desk.name)), "the question")
+    assert '"action": "accept"' in (item.draft.text if item.draft else "")
+    inbox.send(item.key, Reply('{"action": "maybe"}', Form.RESULT, by="desk"))
+    assert until(lambda: inbox.item(item.key).problems, "its problems")
+    inbox.send(item.key, Reply('{"action": "decline"}', Form.RESULT, by="desk"))
+    asking.join(20)
+    assert question.sent == [{"jsonrpc": "2.0", "id": "q", "result": {"action": "decline"}}]
+    assert inbox.item(item.key).state is State.ANSWERED
+    desk.end()
+
+
+def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
+    """The server cancelled: nobody should go on writing."""
+    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT)
+    question = Question("elicitation/create", ELICIT)
+    asking = threading.Thread(
+        target=desk.answer, args=(question.exchange, question.session.known, question.judge)
+    )
+    asking.start()
+    inbox = FolderInbox(tmp_path)
+    (item,) = until(lambda: list(inbox.items(desk.name)), "the question")
+    until(lambda: desk._questions, "the wait")
+    desk.withdraw(question.exchange, "never mind")
+    asking.join(20)
+    assert not asking.is_alive()
+    assert inbox.item(item.key).state is State.CANCELLED
+    desk.end()
+
+
+class Terminal:
+    """A client at a real terminal, with a test at the keys."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start it opposite the scripted server."""
+        self.keys, theirs = pty.openpty()
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "humanmcp", "client", "--lang", "en", "--"),
+                *(sys.executable, str(SCRIPTED)),
+            ],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=subprocess.DEVNULL,
+            env=bare_environment(folder) | {"TERM": "dumb", "NO_COLOR": "1"},
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.shown = ""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        try:
+            while got := os.read(self.keys, 4096):
+                self.shown += got.decode("utf-8", "replace")
+        except OSError:  # the terminal is closed
+            return
+
+    def see(self, wanted: str) -> None:
+        """Wait until this is shown, and forget what came before it."""
+        until(lambda: wanted in self.shown, f"{wanted!r} in {self.shown[-400:]!r}")
+        self.shown = self.shown.split(wanted, 1)[1]
+
+    def type(self, line: str) -> None:
+        """Type a line."""
+        os.write(self.keys, line.encode() + b"\n")
+
+    def end(self) -> int:
+        """Wait for the end."""
+        status = self.process.wait(timeout=20)
+        os.close(self.keys)
+        self._reader.join()
+        return status
+
+
+def test_a_question_finds_the_person_at_the_prompt(tmp_path: Path) -> None:
+    """Two threads, one keyboard: Enter leaves the prompt, and then the question has its turn."""
+    terminal = Terminal(tmp_path)
+    terminal.see("Enter method :  ")
+    terminal.type("test/ask &")
+    terminal.see("press Enter to answer it")
+    terminal.type("")
+    terminal.see("folders to show")
+    terminal.type("file:///home/me")
+    terminal.see("Enter method :  ")
+    terminal.type("test/seen")
+    terminal.see("file:///home/me")
+    terminal.see("Enter method :  ")
+    terminal.type("quit")
+    assert terminal.end() == 0
