@@ -28,12 +28,17 @@ from humanmcp.protocol import clients
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.templates import PLACEHOLDERS
+from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 
 router: Final = APIRouter(default_response_class=HTMLResponse)
 
 EDITOR: Final = "vendor/editor.js"
 THEMES: Final = ("auto", "light", "dark")
+STAGED: Final = 400
+"""Lines of a conversation that the projector's page can go back to."""
+AROUND: Final = 6
+"""Earlier lines that stand above the one that is shown."""
 RECENT: Final = 12
 """Lines of the past that stand under what waits."""
 YEAR: Final = 365 * 24 * 3600
@@ -355,6 +360,44 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         raw=frames[0].text,
         laid_out=pretty(frames[0].text),
     )
+
+
+@router.get("/present")
+def present(request: Request, name: str = "", seq: int = 0) -> HTMLResponse:
+    """Show one step of a conversation, large, for a projector. Nothing can be answered here."""
+    desk = desk_of(request)
+    sessions = desk.board.sessions()
+    living = [one for one in sessions if one.facts.life is Life.OPEN]
+    chosen = name or next((one.facts.name for one in (*living, *sessions)), "")
+    values: dict[str, Any] = {"chosen": chosen, "step": None, "follow": not seq}
+    if chosen:
+        values |= _stage(desk, chosen, seq, api.spoken(request))
+    return page(request, "present.html", **values)
+
+
+def _stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
+    """Gather one step and what stands around it: the newest one unless another is named."""
+    mark = desk.board.session(name)
+    frames = [one for one in desk.inbox.before(name, 0, STAGED) if one.way in (Way.IN, Way.OUT)]
+    at = next((at for at, one in enumerate(frames) if one.seq == seq), len(frames) - 1)
+    if at < 0:
+        return {}
+    step = view.step(name, mark.badge, frames[at])
+    asks = step.kind == "request"
+    shown = [view.step(name, mark.badge, one) for one in frames[max(0, at - AROUND) : at + 1]]
+    waits = {row.key.number: row for row in desk.board.waiting(name)}.get(step.number)
+    return {
+        "step": step,
+        "place": at + 1,
+        "total": len(frames),
+        "before": frames[at - 1].seq if at else 0,
+        "after": frames[at + 1].seq if at + 1 < len(frames) else 0,
+        "card": explain(step.word, mark.facts.revision, language, asks=asks) if step.word else None,
+        "laid_out": pretty(frames[at].text),
+        "steps": picture.draw(shown, step.seq, by_seq=True),
+        "pending": asks and waits is not None,
+        "arrived": waits.arrived if waits is not None else 0.0,
+    }
 
 
 @router.get("/connect")

