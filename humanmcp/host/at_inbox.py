@@ -263,7 +263,10 @@ class Asked:
 
 
 class Recorded(Onlooker):
-    """Writes every line of a client's session into the inbox, for the desks to show."""
+    """Writes every line of a client's session into the inbox, for the desks to show.
+
+    As in every transcript, `in` is what comes from the client: here, what we say ourselves.
+    """
 
     def __init__(self, desk: AtInbox, inner: Onlooker) -> None:
         """Record, and let the other onlooker look too."""
@@ -272,12 +275,12 @@ class Recorded(Onlooker):
 
     def line_sent(self, line: str) -> None:
         """Record a line of ours."""
-        self.desk.record(Way.OUT, line.encode("utf-8", "surrogatepass"))
+        self.desk.record(Way.IN, line.encode("utf-8", "surrogatepass"))
         self.inner.line_sent(line)
 
     def line_arrived(self, line: bytes) -> None:
         """Record a line of the server's."""
-        self.desk.record(Way.IN, line)
+        self.desk.record(Way.OUT, line)
         self.inner.line_arrived(line)
 
     def said_aside(self, line: bytes) -> None:
