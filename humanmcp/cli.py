@@ -36,6 +36,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "tap": "humanmcp.tap.command",
     "hold": "humanmcp.tap.holding",
     "release": "humanmcp.tap.release",
+    "wrap": "humanmcp.setup.wrap",
+    "unwrap": "humanmcp.setup.unwrap",
     "export": "humanmcp.export.command",
     "diff": "humanmcp.export.comparing",
 }

@@ -132,11 +132,11 @@ def command_for(given: Mapping[str, Any], manner: list[str]) -> Command:
     for name, value in given.items():
         written = str(Path(value).expanduser().absolute()) if name in _PATHS else str(value)
         words += ["--" + name.replace("_", "-"), written]
-    starter = _starter()
-    return Command(starter[0], (*starter[1:], *words, *manner))
+    first, *rest = starter()
+    return Command(first, (*rest, *words, *manner))
 
 
-def _starter() -> list[str]:
+def starter() -> list[str]:
     """Return the words that start humanmcp from anywhere, without a PATH."""
     python = Path(sys.executable)
     uvx = shutil.which("uvx")

@@ -1,0 +1,118 @@
+"""`humanmcp wrap HOST SERVER`: put the tap before a server that a host has configured already."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import REFUSED
+from humanmcp.settings import add_flags
+from humanmcp.setup import config_file
+from humanmcp.setup.config import starter
+from humanmcp.setup.config_file import ConfigError
+from humanmcp.setup.hosts import BY_NAME, Format, Host, place
+from humanmcp.setup.wrapping import is_wrapped, wrapped
+from humanmcp.terminal import Painted, complain
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.settings import Settings
+
+ROOM: Final = "wrap"
+
+
+class WrapError(ConfigError):
+    """A server cannot be wrapped or unwrapped."""
+
+    room = ROOM
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of `wrap`."""
+    add_place(parser)
+    parser.add_argument(
+        "--hold", action="append", default=[], metavar="PATTERN", help=say("tap", "hold")
+    )
+    parser.add_argument("--log-dir", metavar="DIR", help=say("tap", "log-dir"))
+    add_flags(parser, "home", "book", "lang")
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Declare what names an entry in a host's configuration."""
+    hosts = ", ".join(BY_NAME)
+    parser.add_argument(
+        "host", metavar="HOST", choices=BY_NAME, help=say(ROOM, "host", hosts=hosts)
+    )
+    parser.add_argument("server", metavar="SERVER", help=say(ROOM, "server"))
+    parser.add_argument("--path", metavar="FILE", help=say(ROOM, "path"))
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Put the tap in. Returns the exit status."""
+    language = language_of(settings.lang)
+    host, path = BY_NAME[arguments.host], place_of(arguments)
+    try:
+        text, entry = entry_of(host, arguments.server, path)
+        if is_wrapped(entry):
+            raise WrapError("wrapped already", name=arguments.server, path=path)
+        changed = wrapped(entry, starter(), _flags(arguments))
+        if changed is None:
+            raise WrapError("no command", name=arguments.server, path=path)
+        after = config_file.with_entry(text, host, arguments.server, changed, path)
+        kept = config_file.write(path, after)
+    except ConfigError as error:
+        complain(Painted(error.sentence(language), "yellow"))
+        return REFUSED
+    report("done", host, arguments.server, kept, language)
+    return 0
+
+
+def _flags(arguments: argparse.Namespace) -> list[str]:
+    """Return the words for `humanmcp tap`, with absolute paths: hosts start it anywhere."""
+    words = ["--title", arguments.server, "--quiet"]
+    for flag, value in (
+        ("--home", arguments.home),
+        ("--book", arguments.book),
+        ("--log-dir", arguments.log_dir),
+    ):
+        if value:
+            words += [flag, str(Path(value).expanduser().absolute())]
+    for pattern in arguments.hold:
+        words += ["--hold", pattern]
+    return words
+
+
+def place_of(arguments: argparse.Namespace) -> Path:
+    """Return the configuration file that is meant."""
+    if arguments.path:
+        return Path(arguments.path).expanduser().absolute()
+    host = BY_NAME[arguments.host]
+    return place(host, sys.platform, Path.home(), os.environ, Path.cwd())
+
+
+def entry_of(host: Host, name: str, path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of the configuration, and the entry of one server in it.
+
+    Raises:
+        ConfigError: the file is not understood, or has no such server.
+    """
+    if host.format is Format.YAML:
+        raise WrapError("no yaml", label=host.label)
+    text = config_file.read(path)
+    known = config_file.servers(config_file.parsed(text, host.format, path), host, path)
+    entry = known.get(name)
+    if not isinstance(entry, dict):
+        raise WrapError("no server", name=name, path=path, names=", ".join(known) or "-")
+    return text, entry
+
+
+def report(code: str, host: Host, name: str, kept: Path | None, language: str) -> None:
+    """Say what was done, where the old file is, and what is to be done now."""
+    complain(Painted(say(ROOM, code, language, name=name, label=host.label), "green"))
+    if kept is not None:
+        complain(say("config", "backup", language, backup=kept))
+    complain(say("config", "restart", language, label=host.label))

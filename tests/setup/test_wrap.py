@@ -1,0 +1,130 @@
+"""The tap is put before a server's command in a host's configuration, and taken out again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.setup.wrapping import is_wrapped, unwrapped, wrapped
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STARTER = ("/opt/bin/humanmcp",)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "npx", "args": ["-y", "server", "--", "x"], "env": {"KEY": "1"}, "timeout": 5},
+        {"type": "stdio", "command": "/bin/server"},
+        {"type": "local", "command": ["uvx", "server"], "enabled": True},
+        {"cmd": "server", "args": [], "type": "stdio"},
+    ],
+    ids=["plain", "without arguments", "one list", "cmd"],
+)
+def test_what_is_wrapped_and_unwrapped_is_the_same_entry(entry: dict[str, Any]) -> None:
+    """In every shape that hosts have; all other keys stay."""
+    tapped = wrapped(entry, STARTER, ("--hold", "in"))
+    assert is_wrapped(tapped)
+    assert not is_wrapped(entry)
+    back = unwrapped(tapped)
+    assert {**back, "args": back.get("args", [])} == {**entry, "args": entry.get("args", [])}
+    assert set(entry) <= set(tapped)
+
+
+def test_the_servers_own_words_come_after_the_dashes() -> None:
+    """C1: the order of the article, with `--` between ours and theirs."""
+    tapped = wrapped({"command": "npx", "args": ["-y", "s"]}, STARTER, ("--quiet",))
+    assert tapped == {
+        "command": "/opt/bin/humanmcp",
+        "args": ["tap", "--quiet", "--", "npx", "-y", "s"],
+    }
+
+
+def test_a_remote_server_has_no_command_to_stand_before() -> None:
+    """W10: an entry with an address only."""
+    assert wrapped({"url": "https://example.org"}, STARTER, ()) is None
+
+
+def test_our_own_server_is_not_taken_for_a_wrapped_one() -> None:
+    """`humanmcp serve` has no tap."""
+    assert not is_wrapped({"command": "/opt/bin/humanmcp", "args": ["serve", "--", "tap"]})
+    assert unwrapped({"command": "other", "args": ["tap", "--", "x"]}) is None
+
+
+CONFIG = """{
+  // my servers
+  "servers": {
+    "demo": { "command": "demo-app", "args": [ "run", 1.0, ], },
+    "other": { "url": "https://example.org" }
+  },
+}
+"""
+PLAIN = """{
+  "mcpServers": {
+    "demo":   {"command": "demo-app", "args": ["run"], "env": {"A": "b"}}
+  }
+}
+"""
+
+
+def command(name: str, *words: str) -> tuple[int, str]:
+    """Run `humanmcp wrap` or `unwrap`."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "humanmcp", name, *words, "--lang", "en"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def test_the_file_is_as_it_was_after_both(tmp_path: Path) -> None:
+    """With a backup each time, and byte for byte."""
+    path = tmp_path / "config.json"
+    path.write_text(PLAIN, encoding="utf-8")
+    status, said = command("wrap", "claude-desktop", "demo", "--path", str(path), "--hold", "next")
+    assert status == 0
+    assert "Watch it" in said
+    entry = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]["demo"]
+    assert entry["env"] == {"A": "b"}
+    assert entry["args"][-5:] == ["--hold", "next", "--", "demo-app", "run"]
+    (backup,) = tmp_path.glob("*.bak")
+    assert backup.read_text(encoding="utf-8") == PLAIN
+    assert command("wrap", "claude-desktop", "demo", "--path", str(path))[0] == 1
+    assert command("unwrap", "claude-desktop", "demo", "--path", str(path))[0] == 0
+    assert path.read_text(encoding="utf-8") == PLAIN
+    assert command("unwrap", "claude-desktop", "demo", "--path", str(path))[0] == 1
+
+
+def test_comments_survive(tmp_path: Path) -> None:
+    """VS Code's file is JSON with comments."""
+    path = tmp_path / "mcp.json"
+    path.write_text(CONFIG.replace("1.0, ", ""), encoding="utf-8")
+    assert command("wrap", "vscode", "demo", "--path", str(path))[0] == 0
+    assert "// my servers" in path.read_text(encoding="utf-8")
+    status, said = command("wrap", "vscode", "other", "--path", str(path))
+    assert status == 1
+    assert "has no command" in said
+
+
+def test_what_cannot_be_wrapped_is_said_and_left_alone(tmp_path: Path) -> None:
+    """C9: the seed's trailing comma is named with its line; an unknown server with the known."""
+    path = tmp_path / "config.json"
+    broken = PLAIN.replace('"b"}}', '"b"}},')
+    path.write_text(broken, encoding="utf-8")
+    status, said = command("wrap", "claude-desktop", "demo", "--path", str(path))
+    assert status == 1
+    assert "line 3" in said
+    assert path.read_text(encoding="utf-8") == broken
+    path.write_text(PLAIN, encoding="utf-8")
+    status, said = command("wrap", "claude-desktop", "nobody", "--path", str(path))
+    assert status == 1
+    assert "demo" in said
