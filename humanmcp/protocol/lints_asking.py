@@ -36,7 +36,7 @@ def lacking(method: str, params: Json, declared: Mapping[str, Json]) -> str:
         mode = details.get("mode", "form")
         # `"elicitation": {}` means forms only
         known = inside or {"form": {}}
-        return "" if mode in known or mode not in ("form", "url") else f"elicitation.{mode}"
+        return f"elicitation.{mode}" if mode in ("form", "url") and mode not in known else ""
     if capability == "sampling" and ("tools" in details or "toolChoice" in details):
         return "" if "tools" in inside else "sampling.tools"
     return ""

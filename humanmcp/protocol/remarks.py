@@ -61,15 +61,19 @@ def review(exchange: Exchange, response: Message, known: Known = _NOBODY) -> tup
 
 def _placed(message: Message, found: list[Found], page: str) -> tuple[Problem, ...]:
     """Make problems that block nothing and offer no fix: the text is the peer's."""
-    placer = Placer(Source(message.raw, message.raw, (), None, page)) if found else None
-    placed: dict[tuple[str, str], Problem] = {}
-    for each in one_each(found):
-        level = each.level or LEVELS[each.code]
-        kind = Level.WARNING if level is Level.ERROR else level
-        if placer is not None:
-            problem = placer.problem(replace(each, mend=None, level=kind))
-            placed.setdefault((problem.pointer, problem.code), problem)
-    return tuple(sorted(placed.values(), key=lambda each: each.start))
+    if not found:
+        return ()
+    placer = Placer(Source(message.raw, message.raw, (), None, page))
+    problems = [
+        placer.problem(replace(each, mend=None, level=_softened(each))) for each in one_each(found)
+    ]
+    return tuple(sorted(problems, key=lambda each: each.start))
+
+
+def _softened(found: Found) -> Level:
+    """Return how bad a finding is in what somebody else sent: at most a warning."""
+    level = found.level or LEVELS[found.code]
+    return Level.WARNING if level is Level.ERROR else level
 
 
 def _envelope(message: Message) -> list[Found]:

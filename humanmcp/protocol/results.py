@@ -5,9 +5,10 @@ A result is told by the method, the revision, and (since 2026-07-28) by its own 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol import revisions
+from humanmcp.protocol.codes import LEVELS
 from humanmcp.protocol.findings import (
     Found,
     delete,
@@ -22,6 +23,7 @@ from humanmcp.protocol.findings import (
 from humanmcp.protocol.kinds import Many
 from humanmcp.protocol.lints import lint
 from humanmcp.protocol.messages import json_type
+from humanmcp.protocol.problems import Level
 from humanmcp.protocol.shapes import CONTENT, RESULTS, RESULTS_2026
 from humanmcp.protocol.spelling import alike
 from humanmcp.protocol.walker import judge
@@ -55,15 +57,20 @@ def judge_result(
 
 
 def one_each(found: list[Found]) -> list[Found]:
-    """Keep one finding for each place: the first that was made."""
-    seen: set[tuple[Any, ...]] = set()
-    kept: list[Found] = []
+    """Keep one finding for each place: an error before anything else, then the first."""
+    kept: dict[tuple[Path, Path], Found] = {}
     for each in found:
         key = (each.path, each.mend.path if each.mend else each.path)
-        if key not in seen:
-            seen.add(key)
-            kept.append(each)
-    return kept
+        first = kept.setdefault(key, each)
+        # of a member that the shape does not know (M11) a lint knows more
+        if blocks(each) and not blocks(first) and each.code != "M11":
+            kept[key] = each
+    return list(kept.values())
+
+
+def blocks(found: Found) -> bool:
+    """Say whether a finding keeps an answer from being sent."""
+    return (found.level or LEVELS[found.code]) is Level.ERROR
 
 
 def _of(exchange: Exchange) -> tuple[tuple[str, str], ...]:

@@ -262,7 +262,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "EmptyParams": params(),
     # -- tools -----------------------------------------------------------------------------------
     "ListToolsResult": paged(
-        tools=must(Many("Tool"), example=[{"name": "…", "inputSchema": {"type": "object"}}])
+        tools=must(Many("Tool"), example=[{"name": "ask_human", "inputSchema": {"type": "object"}}])
     ),
     "Tool": shape(
         name=must(Text("tool name"), example="ask_human"),
@@ -565,11 +565,15 @@ SHAPES: Final[Mapping[str, Shape]] = {
         requestState=may(TEXT),
     ),
     "AskUser": shape(
+        R2026_07,
         method=must(TEXT),
-        params=must(ByMember("mode", {"form": "FormInput", "url": "UrlInput"}, usual="form")),
+        params=must(
+            ByMember("mode", {"form": "FormInput", "url": "UrlInput"}, usual="form"),
+            example={"message": "…", "requestedSchema": {"type": "object", "properties": {}}},
+        ),
     ),
-    "AskModel": shape(method=must(TEXT), params=must("ModelInput")),
-    "AskRoots": shape(method=must(TEXT), params=may("MetaOnly")),
+    "AskModel": shape(R2026_07, method=must(TEXT), params=must("ModelInput")),
+    "AskRoots": shape(R2026_07, method=must(TEXT), params=may("MetaOnly")),
     "MetaOnly": shape(_meta=may(ANY_OBJECT)),
     "FormInput": shape(
         mode=may(TEXT),
@@ -665,7 +669,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
         requested=must(TEXT, example="…"),
     ),
     "CapabilityErrorData": shape(
-        open_=True, requiredCapabilities=must("ClientCapabilities", example={"elicitation": {}})
+        R2026_07,
+        open_=True,
+        requiredCapabilities=must("ClientCapabilities", example={"elicitation": {}}),
     ),
     "UrlErrorData": shape(
         open_=True,

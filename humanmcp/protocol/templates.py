@@ -106,12 +106,17 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         },
     },
     "server/discover": {
-        "tools_only": {"supportedVersions": [R2026_07], "capabilities": {"tools": {}}},
+        "tools_only": {
+            "supportedVersions": [R2026_07],
+            "capabilities": {"tools": {}},
+            "_meta": {revisions.META_SERVER: {"name": "humanmcp", "version": "0.1.0"}},
+        },
         "minimal": {"supportedVersions": [R2026_07], "capabilities": {}},
         "typical": {
             "supportedVersions": [R2026_07],
             "capabilities": {k: v for k, v in _OFFERED.items() if k != "logging"},
             "instructions": _PATIENCE,
+            "_meta": {revisions.META_SERVER: _SERVER},
         },
     },
     **{method: {"minimal": {}} for method in sorted(revisions.EMPTY_RESULTS)},
@@ -550,14 +555,14 @@ def _trimmed(value: Json, kind: Kind, revision: str) -> Json:
     """Leave out of a value what a revision does not know."""
     match kind:
         case str() if isinstance(value, dict):
-            members = SHAPES[kind].members
-            return {
-                name: _trimmed(item, members[name].kind(revision), revision)
-                if name in members
-                else item
-                for name, item in value.items()
-                if name not in members or members[name].exists(revision)
-            }
+            shape, kept = SHAPES[kind], {}
+            for name, item in value.items():
+                member = shape.members.get(name)
+                if member is None and shape.open:
+                    kept[name] = item
+                elif member is not None and member.exists(revision):
+                    kept[name] = _trimmed(item, member.kind(revision), revision)
+            return kept
         case kinds.Many() if isinstance(value, list):
             return [_trimmed(item, kind.item, revision) for item in value]
         case _:

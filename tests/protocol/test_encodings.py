@@ -1,5 +1,4 @@
 """Files that other editors and shells wrote (E15, E16, E17, D5, H16)."""
-# ruff: noqa: RUF001 - curly quotes are what this is about
 
 from __future__ import annotations
 
@@ -40,7 +39,9 @@ def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> Non
     hold_problem(problem, text)
 
 
-@pytest.mark.parametrize("word", ["大阪", "晴", "東京の天気は晴れです。", "それは “ok” です", "テスト"])
+@pytest.mark.parametrize(
+    "word", ["大阪", "晴", "東京の天気は晴れです。", "それは “ok” です", "テスト"]
+)
 def test_japanese_of_any_length_is_recognised(word: str) -> None:
     """E17: a person may answer with one word."""
     text, (problem,) = decode(f'{{"text":"{word}"}}'.encode("cp932"))
@@ -48,7 +49,7 @@ def test_japanese_of_any_length_is_recognised(word: str) -> None:
     assert problem.code == "F03"
 
 
-@pytest.mark.parametrize("text", ['{“a”: “b”}', '{"a":"café"}', '{"a":"naïve"}', '{"a":"“école”"}'])
+@pytest.mark.parametrize("text", ["{“a”: “b”}", '{"a":"café"}', '{"a":"naïve"}', '{"a":"“école”"}'])
 def test_windows_1252_is_refused_with_advice(text: str) -> None:
     """D5: “hello” would be valid CP932; a guess would send what nobody typed."""
     shown, (problem,) = decode(text.encode("cp1252"))
@@ -57,7 +58,9 @@ def test_windows_1252_is_refused_with_advice(text: str) -> None:
     hold_problem(problem, shown)
 
 
-@pytest.mark.parametrize("raw", [b"\x00\x01\x02\x03", b'{"a":"\x00"}', b"\xff\xfea", b"\xff\x00\xff"])
+@pytest.mark.parametrize(
+    "raw", [b"\x00\x01\x02\x03", b'{"a":"\x00"}', b"\xff\xfea", b"\xff\x00\xff"]
+)
 def test_what_is_no_text_is_refused(raw: bytes) -> None:
     """A file of bytes, or half of a character at its end."""
     _text, problems = decode(raw)

@@ -1,0 +1,209 @@
+"""Other people's validators as referees: what they reject, we reject; what we offer, they accept.
+
+`mcp_types` is the official Python package. It knows the shapes of 2025-11-25 (for every handshake
+revision) and of 2026-07-28, and accepts much that the official schema rejects: it is a lower bound.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcp_types import methods
+from pydantic import TypeAdapter, ValidationError
+
+from humanmcp.protocol import drafts, revisions
+from humanmcp.protocol.revisions import R2025_11, R2026_07
+from humanmcp.protocol.verdict import Form
+from tests.asking import asked, check, stating
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.protocol.exchange import Exchange
+
+EVERYTHING: Final[dict[str, Any]] = {
+    "roots": {},
+    "sampling": {"tools": {}},
+    "elicitation": {"form": {}, "url": {}},
+}
+CLIENTS: Final = ("roots/list", "sampling/createMessage", "elicitation/create")
+
+
+def exchange_of(method: str, revision: str) -> Exchange:
+    """Make a request that leaves every answer open."""
+    params: dict[str, Any] = {"protocolVersion": revision, "name": "a"}
+    if revision == R2026_07:
+        params["_meta"] = stating(EVERYTHING)
+    return asked(method, params, revision=revision, token="1")
+
+
+def refused_by_referee(method: str, revision: str, result: object) -> bool:
+    """Say whether mcp_types rejects a result.
+
+    An answer with `resultType` is held against the one model it names: the union of both accepts
+    anything as a question back (protocol.md 3).
+    """
+    table = methods.CLIENT_RESULTS if method in CLIENTS else methods.SERVER_RESULTS
+    arms = get_args(table[method, revision]) or (table[method, revision],)
+    if len(arms) > 1 and isinstance(result, dict):
+        asks = result.get("resultType") == "input_required"
+        arms = tuple(arm for arm in arms if arm.__name__.startswith("InputRequired") == asks)
+    try:
+        TypeAdapter(arms[0]).validate_python(result, by_name=False)
+    except ValidationError:
+        return True
+    return False
+
+
+SEATS: Final = sorted(
+    {(method, revision) for method, revision in methods.SERVER_RESULTS}
+    | {(method, revision) for method, revision in methods.CLIENT_RESULTS if method in CLIENTS}
+)
+
+
+def examples(method: str, revision: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """List the results we offer, as (variant, result), leaving out what mcp_types has not."""
+    for variant, text in drafts.templates(exchange_of(method, revision)).items():
+        message = json.loads(text)
+        if "result" in message and variant != "task":  # no tasks in mcp_types
+            yield variant, message["result"]
+
+
+@pytest.mark.parametrize(("method", "revision"), SEATS)
+def test_every_template_passes_the_official_types(method: str, revision: str) -> None:
+    """U04: every template and every draft of every method and revision."""
+    offered = dict(examples(method, revision))
+    assert offered
+    for variant, result in offered.items():
+        if method not in CLIENTS:
+            methods.parse_server_result(method, revision, result)
+        assert not refused_by_referee(method, revision, result), variant
+    text = drafts.start(exchange_of(method, revision))
+    assert not refused_by_referee(method, revision, json.loads(text)["result"])
+
+
+def test_no_method_is_without_a_referee() -> None:
+    """What mcp_types leaves out: tasks, and what 2026-07-28 asks inside an answer."""
+    ours = {
+        (method, revision)
+        for method, (_way, known) in revisions.REQUESTS.items()
+        for revision in known
+    }
+    assert {method for method, _ in ours - set(SEATS)} <= {
+        "tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update",
+    }  # fmt: skip
+
+
+VALUES: Final[tuple[Any, ...]] = (
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    "",
+    "x",
+    "text",
+    [],
+    ["x"],
+    {},
+    {"x": 1},
+    [{}],
+    [None],
+)
+NAMES: Final = ("name", "type", "content", "_meta", "x", "mimeType", "isError", "data", "text")
+
+
+def places(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """List the paths of everything inside a value."""
+    items: Any = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    for step, item in items:
+        yield (*path, step)
+        yield from places(item, (*path, step))
+
+
+def at(value: Any, path: tuple[str | int, ...]) -> Any:  # noqa: ANN401 - any JSON value
+    """Return what stands at a path."""
+    for step in path:
+        value = value[step]
+    return value
+
+
+def mutations(result: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Make every small mistake in a result: a member lost, renamed, of another kind."""
+    for path in places(result):
+        owner, last = path[:-1], path[-1]
+        lost = copy.deepcopy(result)
+        del at(lost, owner)[last]
+        yield f"without {path}", lost
+        for value in VALUES:
+            other = copy.deepcopy(result)
+            at(other, owner)[last] = value
+            yield f"{path} = {value!r}", other
+        if isinstance(last, str):
+            renamed = copy.deepcopy(result)
+            whole = at(renamed, owner)
+            whole[last.upper()] = whole.pop(last)
+            yield f"{path} renamed", renamed
+
+
+@pytest.mark.parametrize(("method", "revision"), SEATS)
+def test_what_the_official_types_reject_we_reject(method: str, revision: str) -> None:
+    """protocol.md 3: everything that they reject must be an error here, too."""
+    exchange = exchange_of(method, revision)
+    missed = []
+    count = 0
+    for variant, result in examples(method, revision):
+        for what, wrong in mutations(result):
+            count += 1
+            refused = refused_by_referee(method, revision, wrong)
+            if refused and drafts.check(exchange, json.dumps(wrong), Form.RESULT).sendable:
+                missed.append(f"{variant}: {what}")
+    assert missed == []
+    assert count or method in revisions.EMPTY_RESULTS
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_two_mistakes_at_once_are_no_way_past(data: st.DataObject) -> None:
+    """The same with two random mistakes, and every promise of a verdict kept."""
+    method, revision = data.draw(st.sampled_from(SEATS))
+    _variant, result = data.draw(st.sampled_from(list(examples(method, revision))))
+    wrong = copy.deepcopy(result)
+    for _ in range(2):
+        paths = list(places(wrong))
+        if not paths:
+            return
+        path = data.draw(st.sampled_from(paths))
+        owner = at(wrong, path[:-1])
+        if isinstance(owner, dict) and data.draw(st.booleans()):
+            owner[data.draw(st.sampled_from(NAMES))] = owner.pop(path[-1])
+        else:
+            owner[path[-1]] = copy.deepcopy(data.draw(st.sampled_from(VALUES)))
+    verdict = check(exchange_of(method, revision), json.dumps(wrong), Form.RESULT)
+    if refused_by_referee(method, revision, wrong):
+        assert not verdict.sendable
+
+
+@pytest.mark.parametrize("revision", [R2025_11, R2026_07])
+def test_fixes_never_make_it_worse(revision: str) -> None:
+    """A fix of a mutated template leaves fewer or other problems, never a broken text."""
+    for method in ("tools/list", "tools/call"):
+        exchange = exchange_of(method, revision)
+        for _variant, result in examples(method, revision):
+            for _what, wrong in mutations(result):
+                verdict = drafts.check(exchange, json.dumps(wrong), Form.RESULT)
+                for problem in verdict.problems:
+                    if problem.fix:
+                        again = drafts.check(exchange, problem.fix.apply(verdict.text), Form.RESULT)
+                        assert not any(each.code.startswith("J") and each.blocks
+                                       for each in again.problems)  # fmt: skip
+                        assert problem not in again.problems
