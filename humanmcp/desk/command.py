@@ -6,6 +6,7 @@ the terminal and nowhere else: not into a log, an argument list or the environme
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import logging
 import os
@@ -142,7 +143,7 @@ def _serve(home: Path, host: str, settings: Settings, language: str, *, open_bro
             launch.open_in_browser(home, facts)
 
     try:
-        with Following(home, desk.board):
+        with Following(home, desk.board), contextlib.suppress(KeyboardInterrupt):
             _Server(desk, ready).run(sockets=[listening])
     finally:
         playing.end()

@@ -130,6 +130,8 @@ class ItemShelf:
 
     def _item(self, key: Key, state: State, path: Path) -> Item | None:
         files = _signatures(path)
+        if not path.is_dir():
+            raise FileNotFoundError(path)  # it moved while it was listed: a part of it is missing
         with self._lock:
             known = self._items.get(key)
         if known is not None and known[:2] == (state, files):

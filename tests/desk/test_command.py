@@ -1,0 +1,151 @@
+"""`humanmcp desk`: one for each inbox, found again, disposable."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.desk import launch
+from tests.browser.seats import call
+from tests.desk.desking import COMMAND, Desking
+from tests.serving import Serving
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def test_a_second_desk_points_to_the_first(home: Path) -> None:
+    """One desk an inbox: the second prints an address of the first, with a key, and ends."""
+    with Desking(home) as desk:
+        second = subprocess.run(
+            [*COMMAND, "--home", str(home)],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert second.returncode == 0
+        address = second.stdout.splitlines()[-1]
+        assert address.startswith(f"{desk.facts.address}login#k=")
+        key = address.partition("#k=")[2]
+        body = json.dumps({"key": key}).encode()
+        json_type = {"Content-Type": "application/json"}
+        assert desk.ask("POST", "/api/login", body=body, headers=json_type).status == 200
+
+
+def test_a_taken_port_leads_to_the_next(home: Path, tmp_path: Path) -> None:
+    """The address is always the one in desk.json and on the terminal."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with Desking(home, port=port) as desk:
+            assert desk.port != port
+            assert str(desk.port) in desk.out.read_text(encoding="utf-8")
+
+
+def test_a_file_of_a_dead_desk_is_ignored(home: Path) -> None:
+    """Who is alive is decided by the lock: not by a file, not by a process number."""
+    with Desking(home) as desk:
+        desk.kill()
+        assert (home / launch.FACTS_NAME).exists()
+        assert launch.find(home) is None
+    with Desking(home) as again:
+        assert launch.find(home) == again.facts
+
+
+def test_a_broken_file_of_a_living_desk_is_no_desk_yet(home: Path) -> None:
+    """What cannot be read is asked for again, not believed."""
+    with Desking(home):
+        for content in ("", "[]", "{}", '{"address": 1}', "\xff"):
+            (home / launch.FACTS_NAME).write_text(content, encoding="latin-1")
+            assert launch.find(home) is None
+
+
+@pytest.fixture
+def started(home: Path) -> Iterator[Path]:
+    """A home whose desk, whoever started it, is gone afterwards."""
+    yield home
+    facts = launch.find(home)
+    if facts is not None:
+        os.kill(facts.pid, signal.SIGTERM)
+        until(lambda: launch.find(home) is None, "the desk is gone")
+
+
+def test_a_desk_outlives_the_process_group_that_started_it(started: Path) -> None:
+    """A host kills the whole group of a stub two seconds after it closed its stdin."""
+    code = (
+        "import sys, time\n"
+        "from humanmcp.desk.launch import find_or_start\n"
+        "sys.stderr.write(find_or_start(sys.argv[1], open_browser=False))\n"
+        "sys.stderr.flush()\n"
+        "time.sleep(60)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(started)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    until(lambda: launch.find(started), "a desk")
+    facts = launch.find(started)
+    assert facts is not None
+    os.killpg(process.pid, signal.SIGKILL)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert out == b""  # stdout is the wire
+    assert b"#k=" not in err
+    assert launch.find(started) == facts
+    assert launch.find_or_start(started, open_browser=False) == facts.address
+    log = (started / launch.LOG_NAME).read_text(encoding="utf-8")
+    assert facts.token not in log
+
+
+def test_the_browser_is_opened_by_a_file_and_not_by_an_argument(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A18: the key is in a 0600 file; the argument list only names the file."""
+    asked: list[list[str]] = []
+    with Desking(home) as desk:
+        monkeypatch.setattr(subprocess, "Popen", lambda words, **_: asked.append(words))
+        launch.open_in_browser(home, desk.facts)
+    page = home / launch.OPEN_NAME
+    assert page.stat().st_mode & 0o777 == 0o600
+    key = page.read_text(encoding="utf-8").partition("#k=")[2][:22]
+    assert key
+    assert key not in " ".join(asked[0])
+    assert page.as_uri() in asked[0]
+
+
+def test_a_killed_desk_loses_nothing_and_sends_nothing_twice(home: Path) -> None:
+    """100 waiting, a draft, kill -9: all of it is there again, each answer goes out once."""
+    with Serving(home, "--by-hand") as host, Desking(home) as desk:
+        for number in range(1, 101):
+            host.say(call(str(number), city=f"City {number}"))
+        name = host.session.name
+        until(lambda: len(desk.get("/api/exchanges")["waiting"]) == 100 or None, "100 wait")
+        answer = {"text": "sunny", "form": "text"}
+        assert desk.post(f"/api/exchanges/{name}/1/reply", answer).status == 200
+        draft = {"text": "half a sent", "form": "text", "touched": True}
+        assert desk.post(f"/api/exchanges/{name}/2/draft", draft).status == 200
+        desk.kill()
+        with Desking(home) as again:
+            waiting = again.get("/api/exchanges")["waiting"]
+            assert [one["number"] for one in waiting] == list(range(2, 101))
+            kept = again.get(f"/api/exchanges/{name}/2")["draft"]
+            assert (kept["text"], kept["touched"]) == ("half a sent", True)
+            assert again.post(f"/api/exchanges/{name}/1/reply", answer).status == 409
+            for one in waiting:
+                path = f"/api/exchanges/{name}/{one['number']}/reply"
+                assert again.post(path, answer).status == 200
+        ids = [json.loads(host.hear())["id"] for _ in range(100)]
+        assert ids == list(range(1, 101))
+        assert host.close()[1] == []

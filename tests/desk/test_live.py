@@ -1,0 +1,174 @@
+"""The live stream, against a running desk: what it says, how it ends, who may read it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+from humanmcp.desk.board import Change
+from humanmcp.desk.live import report
+from tests.browser.seats import call
+from tests.desk.desking import Desking
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+
+class Stream:
+    """One reader of the stream."""
+
+    def __init__(self, desk: Desking, path: str = "/api/events", **headers: str) -> None:
+        """Open it."""
+        self.connection = http.client.HTTPConnection("127.0.0.1", desk.port, timeout=20)
+        self.connection.request("GET", path, headers={**(headers or desk.bearer)})
+        self.response = self.connection.getresponse()
+
+    def __enter__(self) -> Self:
+        """Use it as a context."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Close it: the answer keeps the socket open by itself."""
+        self.response.close()
+        self.connection.close()
+
+    def event(self) -> tuple[str, Any]:
+        """Return the next event: its name and what it says."""
+        found: dict[str, str] = {}
+        while line := self.response.readline().decode().rstrip("\n"):
+            key, _, value = line.partition(": ")
+            assert key not in found, "one line of each kind an event"
+            found[key] = value
+        if not found:
+            return "", None
+        return found.get("event", ""), json.loads(found.get("data", "null"))
+
+
+def test_it_says_what_changed_and_not_to_what(home: Path) -> None:
+    """An event names the session and the exchange; nothing of a message is in it (B8)."""
+    evil = "\n\ndata: {}\n\nevent: bye"
+    with Desking(home) as desk, Serving(home, "--by-hand") as host, Stream(desk) as stream:
+        assert stream.event()[0] == "hello"
+        host.say(call("1", city=evil))
+        seen: list[Any] = []
+        while not any(one["what"] == "arrived" for one in seen):
+            name, said = stream.event()
+            assert name == "change"
+            assert "data:" not in json.dumps(said)
+            seen += said["changes"]
+        assert {one["number"] for one in seen} <= {0, 1}
+
+
+def test_a_reader_that_was_away_is_told_what_it_missed(home: Path) -> None:
+    """By the number of the last change it saw; a number of another desk means: everything."""
+    with Desking(home) as desk, Serving(home, "--by-hand") as host:
+        before = desk.get("/api/state")["version"]
+        host.say(call("1"))
+        until(lambda: desk.get("/api/state")["waiting"] == 1 or None, "it waits")
+        last = {"Last-Event-ID": str(before), **desk.bearer}
+        with Stream(desk, **last) as stream:
+            stream.event()
+            _, said = stream.event()
+            assert "arrived" in [one["what"] for one in said["changes"]]
+        with Stream(desk, **{**last, "Last-Event-ID": "5"}) as stream:
+            stream.event()
+            assert stream.event()[1]["changes"] == [{"what": "everything"}]
+        assert desk.get(f"/api/state?since={before}")["changes"] == said["changes"]
+        assert desk.get("/api/state?since=5")["changes"] == [{"what": "everything"}]
+
+
+def test_open_streams_do_not_keep_the_desk(home: Path) -> None:
+    """It ends within two seconds whoever still reads."""
+    with Desking(home) as desk:
+        streams = [Stream(desk) for _ in range(5)]
+        for stream in streams:
+            assert stream.event()[0] == "hello"
+        began = time.monotonic()
+        assert desk.stop() == 0
+        assert time.monotonic() - began < 2
+        for stream in streams:
+            assert stream.event()[0] == "bye"
+            stream.close()
+
+
+def test_the_stream_ends_with_the_visit(home: Path) -> None:
+    """A26: a second after logging out nothing more is said."""
+    with Desking(home) as desk:
+        cookie = desk.cookie()
+        own = {"Origin": f"http://127.0.0.1:{desk.port}", "Content-Type": "application/json"}
+        with Stream(desk, **cookie) as stream:
+            assert stream.event()[0] == "hello"
+            desk.ask("POST", "/api/logout", body=b"{}", headers={**own, **cookie})
+            began = time.monotonic()
+            assert stream.event()[0] == "bye"
+            assert time.monotonic() - began < 2
+
+
+def test_a_reader_that_never_reads_holds_up_nobody(home: Path) -> None:
+    """F2: others are told at once, and its own backlog is one event, not a thousand."""
+    with Desking(home) as desk, Serving(home, "--by-hand") as host:
+        lazy = socket.create_connection(("127.0.0.1", desk.port))
+        lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        lazy.sendall(
+            f"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{desk.port}\r\n"
+            f"Authorization: Bearer {desk.facts.token}\r\n\r\n".encode()
+        )
+        with Stream(desk) as stream:
+            stream.event()
+            for number in range(20):
+                host.say(call(str(number)))
+            seen: set[int] = set()
+            while len(seen) < 20:
+                seen |= {one["number"] for one in stream.event()[1]["changes"]} - {0}
+        lazy.close()
+
+
+def test_idle_connections_do_not_starve_the_desk(home: Path) -> None:
+    """F1: a few hundred that say nothing, and the page still answers."""
+    with Desking(home) as desk:
+        idle = [socket.create_connection(("127.0.0.1", desk.port)) for _ in range(300)]
+        assert desk.get("/api/state")["waiting"] == 0
+        for one in idle:
+            one.close()
+
+
+def test_several_changes_of_one_exchange_are_one() -> None:
+    """It arrived and changed: to who saw neither, it arrived. It arrived and closed: it closed."""
+    changes = (
+        Change(1, "arrived", "s", 1),
+        Change(2, "changed", "s", 1),
+        Change(3, "arrived", "s", 2),
+        Change(4, "closed", "s", 2),
+        Change(5, "session", "s"),
+    )
+    assert report(changes) == [
+        {"what": "arrived", "session": "s", "number": 1},
+        {"what": "closed", "session": "s", "number": 2},
+        {"what": "session", "session": "s", "number": 0},
+    ]
+    assert report(None) == [{"what": "everything"}]
+    assert report(()) == []
+
+
+def test_the_first_line_tells_the_browser_when_to_come_back(home: Path) -> None:
+    """The waiting time after a break and the number of the last change come first."""
+    with Desking(home) as desk, Stream(desk) as stream:
+        lines = [stream.response.readline().decode() for _ in range(2)]
+        assert lines[0] == "retry: 1000\n"
+        assert re.fullmatch(r"id: \d+\n", lines[1])
