@@ -47,6 +47,14 @@ def why_no_browser() -> str:
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {"node": why_no_node, "browser": why_no_browser}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the browser tests of a file together, in one worker: they share one browser."""
+    for item in items:
+        if item.get_closest_marker("browser") is not None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what cannot run here, with the reason."""
     for mark, why_not in NEEDS.items():

@@ -1,4 +1,4 @@
-"""One browser for all tests of the page; each test gets its own desk, host and window."""
+"""One browser for the tests of a file; each test gets its own desk, host and window."""
 
 from __future__ import annotations
 
@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The distribution's Chromium, without a screen."""
+    """The distribution's Chromium, without a screen.
+
+    It ends with its file: while it lives, an event loop runs in this thread, and tests elsewhere
+    that start one of their own would fail.
+    """
     path = next(filter(None, (shutil.which(name) for name in CHROMIUM_NAMES)))
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
