@@ -6,30 +6,26 @@ looks for replies; whoever asked waits without looking.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
-from humanmcp.host.client import Onlooker
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
-from humanmcp.protocol import drafts, revisions
-from humanmcp.protocol.events import Late, Parked, Refused, RequestArrived, Sent
-from humanmcp.protocol.exchange import Known, State
-from humanmcp.protocol.session import Role, Session
-from humanmcp.protocol.transcript import Frame, Way
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol import drafts
+from humanmcp.protocol.events import Late, Parked, Refused, Sent
+from humanmcp.protocol.exchange import State
+from humanmcp.protocol.transcript import Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from humanmcp.host.client import Judge
+    from humanmcp.host.company import Judge
     from humanmcp.inbox.contract import Inbox, Seat
-    from humanmcp.protocol.events import Event, Outcome
-    from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.exchange import Exchange, Known
+    from humanmcp.protocol.transcript import Way
     from humanmcp.protocol.verdict import Verdict
 
 logger = logging.getLogger(__name__)
@@ -214,88 +210,6 @@ class AtInbox:
         self.inbox.end(self.name)
         for question in self._questions.values():
             question.over.set()
-
-
-class Asked:
-    """A person who is asked by us, not by a server: the host is the peer of their session.
-
-    What is asked is a request of MCP all the same (`sampling/createMessage` of a model's seat,
-    `elicitation/create` of a host's), in a revision that has it. So the ordinary check judges the
-    answers, and the ordinary pages show them.
-    """
-
-    def __init__(self, desk: AtInbox, known: Known) -> None:
-        """Ask at this session of the inbox. `known` is what the check may take as established."""
-        self.desk = desk
-        self.session = Session(Role.CLIENT)
-        self.session.negotiated = revisions.R2025_11
-        self.session.known = known
-        self.asked = 0
-
-    def ask(self, method: str, params: Mapping[str, Any]) -> str | None:
-        """Ask, and wait for as long as it takes. Returns the line of the answer, None for none."""
-        self.asked += 1
-        question = {"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}
-        line = json.dumps(question, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        self.desk.record(Way.IN, line)
-        (event,) = self.session.receive(line)
-        assert isinstance(event, RequestArrived)  # noqa: S101 - it is the request made above
-        exchange = event.exchange
-        found: list[str] = []
-
-        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
-            outcome = self.session.reply(exchange.number, text, form, anyway=anyway)
-            if isinstance(outcome, Sent):
-                self.desk.record(Way.OUT, outcome.own.encode("utf-8", "replace"), by="person")
-                found.append(outcome.own)
-            return outcome
-
-        try:
-            self.desk.answer(exchange, self.session.known, judge)
-        except BaseException:
-            self.desk.withdraw(exchange, "the host was interrupted")
-            raise
-        return found[0] if found else None
-
-    def end(self) -> None:
-        """Ask no more: the session ends."""
-        self.desk.end()
-
-
-class Recorded(Onlooker):
-    """Writes every line of a client's session into the inbox, for the desks to show.
-
-    As in every transcript, `in` is what comes from the client: here, what we say ourselves.
-    """
-
-    def __init__(self, desk: AtInbox, inner: Onlooker) -> None:
-        """Record, and let the other onlooker look too."""
-        self.desk = desk
-        self.inner = inner
-
-    def line_sent(self, line: str) -> None:
-        """Record a line of ours."""
-        self.desk.record(Way.IN, line.encode("utf-8", "surrogatepass"))
-        self.inner.line_sent(line)
-
-    def line_arrived(self, line: bytes) -> None:
-        """Record a line of the server's."""
-        self.desk.record(Way.OUT, line)
-        self.inner.line_arrived(line)
-
-    def said_aside(self, line: bytes) -> None:
-        """Record a line of the server's stderr."""
-        self.desk.record(Way.ERR, line)
-        self.inner.said_aside(line)
-
-    def happened(self, event: Event) -> None:
-        """Pass it on."""
-        self.inner.happened(event)
-
-    def server_ended(self, why: str) -> None:
-        """Record that the server is gone."""
-        self.desk.record(Way.NOTE, b"", note=why)
-        self.inner.server_ended(why)
 
 
 def stamp() -> str:

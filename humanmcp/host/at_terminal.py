@@ -16,7 +16,7 @@ from humanmcp.terminal import Painted
 from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
-    from humanmcp.host.client import Judge
+    from humanmcp.host.company import Judge
     from humanmcp.host.typing_in import Typist
     from humanmcp.protocol.exchange import Exchange, Known
 

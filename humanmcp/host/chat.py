@@ -14,8 +14,9 @@ from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
     from humanmcp.host.conversation import Turn
+    from humanmcp.host.offering import Place
     from humanmcp.host.runner import Choice, Runner
-    from humanmcp.host.servers import Place, Servers
+    from humanmcp.host.servers import Servers
     from humanmcp.host.typing_in import Typist
 
 ROOM: Final = "host"

@@ -6,22 +6,23 @@ neither processes nor terminals. Several threads may ask at once; each gets its 
 
 from __future__ import annotations
 
-import enum
-import json
 import threading
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from dataclasses import replace as changed
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.host.company import Onlooker
+from humanmcp.host.opening import (
+    Identity,
+    NoAnswerError,
+    NotOfferedError,
+    Opening,
+    OpeningError,
+    Response,
+)
+from humanmcp.host.questions import find_out, one_line
 from humanmcp.host.transport import EndedError
 from humanmcp.protocol import messages, revisions
-from humanmcp.protocol.events import (
-    RequestArrived,
-    RequestCancelled,
-    ResponseArrived,
-    Sent,
-)
+from humanmcp.protocol.events import RequestArrived, RequestCancelled, ResponseArrived, Sent
 from humanmcp.protocol.messages import Kind, Message
 from humanmcp.protocol.session import Role, Session
 from humanmcp.protocol.verdict import Form
@@ -29,10 +30,10 @@ from humanmcp.protocol.verdict import Form
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from humanmcp.host.company import Judge, Respondent
     from humanmcp.host.transport import Transport
     from humanmcp.protocol.events import Event, Outcome
     from humanmcp.protocol.exchange import Exchange, Known
-    from humanmcp.protocol.problems import Problem
     from humanmcp.protocol.verdict import Verdict
 
 PATIENCE: Final = 60.0
@@ -53,141 +54,6 @@ _CAPABILITY_OF: Final = {
     "completion/": "completions",
     "logging/": "logging",
 }
-
-
-class Opening(enum.Enum):
-    """How a session is opened."""
-
-    HANDSHAKE = "handshake"
-    """`initialize`, then `notifications/initialized` (2024-11-05 to 2025-11-25)."""
-    MODERN = "modern"
-    """`server/discover`; every request carries its revision (2026-07-28)."""
-    PROBE = "probe"
-    """Ask `server/discover` first and fall back to the handshake, as today's SDKs do."""
-
-
-def _all_that_a_person_can_do() -> Mapping[str, Any]:
-    return {"roots": {"listChanged": True}, "sampling": {}, "elicitation": {}}
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Who the client says it is, and what a server may ask of it."""
-
-    name: str = "example-client"
-    version: str = "1.0.0"
-    capabilities: Mapping[str, Any] = field(default_factory=_all_that_a_person_can_do)
-
-    @property
-    def info(self) -> dict[str, str]:
-        """The `clientInfo` of the wire."""
-        return {"name": self.name, "version": self.version}
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """The answer to one request, and what the check says of it."""
-
-    asked: Message
-    message: Message
-    problems: tuple[Problem, ...] = ()
-
-    @property
-    def result(self) -> dict[str, Any] | None:
-        """The result; None when the answer is an error, or no object."""
-        result = self.message.body.get("result")
-        return result if self.message.kind is Kind.RESULT and isinstance(result, dict) else None
-
-    @property
-    def error(self) -> tuple[int | None, str] | None:
-        """The error's code and message, as far as they can be read; None for a result."""
-        if self.message.kind is not Kind.ERROR:
-            return None
-        error = self.message.body["error"]
-        if not isinstance(error, dict):
-            return None, str(error)
-        code = error.get("code")
-        return code if isinstance(code, int) else None, str(error.get("message", ""))
-
-
-class NoAnswerError(Exception):
-    """The server did not answer in time."""
-
-    def __init__(self, method: str, seconds: float) -> None:
-        """Remember what was asked and for how long it was waited."""
-        super().__init__(method, seconds)
-        self.method = method
-        self.seconds = seconds
-
-    def __str__(self) -> str:
-        """Say what happened and what was done about it."""
-        return f"no answer to {self.method} within {self.seconds:g} s; the server was told so"
-
-
-class NotOfferedError(Exception):
-    """The server did not declare what a request needs. Nothing was sent."""
-
-    def __init__(self, method: str, capability: str) -> None:
-        """Remember what was asked and what it needs."""
-        super().__init__(method, capability)
-        self.method = method
-        self.capability = capability
-
-    def __str__(self) -> str:
-        """Name the capability."""
-        return (
-            f"{self.method} was not sent: the server did not declare "
-            f'"{self.capability}" in its capabilities'
-        )
-
-
-class OpeningError(Exception):
-    """A session could not be opened."""
-
-    def __init__(self, why: str) -> None:
-        """Remember why."""
-        super().__init__(why)
-        self.why = why
-
-    def __str__(self) -> str:
-        """Say why."""
-        return f"the session could not be opened: {self.why}"
-
-
-class Judge(Protocol):
-    """Hands in an answer to a server's question. It is checked, and sent when it passes."""
-
-    def __call__(self, text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
-        """Return what became of it; `Refused` may be tried again."""
-
-
-class Respondent(Protocol):
-    """Who answers what a server asks of the client: a person, or nobody."""
-
-    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
-        """Answer one question, however long it takes. Runs in a thread of its own."""
-
-    def withdraw(self, exchange: Exchange, reason: str) -> None:
-        """Learn that the server no longer wants an answer."""
-
-
-class Onlooker:
-    """Sees everything that goes over the wire. This one looks away; others override."""
-
-    def line_sent(self, line: str) -> None:
-        """See a line that goes to the server."""
-
-    def line_arrived(self, line: bytes) -> None:
-        """See a line from the server."""
-
-    def said_aside(self, line: bytes) -> None:
-        """See a line of the server's stderr."""
-
-    def happened(self, event: Event) -> None:
-        """See what the line before meant."""
-
-    def server_ended(self, why: str) -> None:
-        """See that the server is gone, and that it was not us who ended it."""
 
 
 class Client:
@@ -298,7 +164,7 @@ class Client:
             found = response.result or {}
             if found.get("resultType") != "input_required":
                 return response
-            more = self._find_out(found)
+            more = find_out(found, self.session.known, self._ask)
             if more is None:
                 return response
             response = self.request(method, {**(params or {}), **more})
@@ -458,7 +324,7 @@ class Client:
         def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
             return self._judge(exchange.number, text, form, anyway=anyway)
 
-        self._ask(exchange, self.session, judge)
+        self._ask(exchange, self.session.known, judge)
 
     def _judge(
         self, number: int, text: str, form: Form = Form.RESULT, *, anyway: bool = False
@@ -469,60 +335,14 @@ class Client:
                 self._write(outcome.line)
         return outcome
 
-    def _ask(self, exchange: Exchange, session: Session, judge: Judge) -> None:
+    def _ask(self, exchange: Exchange, known: Known, judge: Judge) -> None:
         with self._lock:
             self._questions += 1
         try:
-            self.respondent.answer(exchange, session.known, judge)
+            self.respondent.answer(exchange, known, judge)
         finally:
             with self._lock:
                 self._questions -= 1
-
-    def _find_out(self, found: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Have the questions of an `input_required` answered. None when one of them was not."""
-        questions = found.get("inputRequests", {})
-        more: dict[str, Any] = {}
-        if isinstance(questions, dict) and questions:
-            answers = {key: self._answer_inside(key, asked) for key, asked in questions.items()}
-            if None in answers.values():
-                return None
-            more["inputResponses"] = answers
-        if "requestState" in found:
-            more["requestState"] = found["requestState"]
-        return more or None
-
-    def _answer_inside(self, key: str, asked: Any) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
-        """Have one question inside a result answered, by the same people and the same check.
-
-        It has no envelope: it gets one for as long as it is asked. Its shape is that of the last
-        revision in which it was a request of its own.
-        """
-        if not isinstance(asked, dict):
-            return None
-        aside = Session(Role.CLIENT)
-        aside.known = changed(self.session.known)
-        envelope = {"jsonrpc": "2.0", "id": key, **asked}
-        found: list[Sent] = []
-
-        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
-            outcome = aside.reply(1, text, form, anyway=anyway)
-            if isinstance(outcome, Sent):
-                found.append(outcome)
-            return outcome
-
-        for event in aside.receive(one_line(envelope).encode("utf-8", "surrogatepass")):
-            if isinstance(event, RequestArrived):
-                self._ask(event.exchange, aside, judge)
-        if not found:
-            return None
-        reply = messages.read(found[0].own.encode())
-        result = reply.body.get("result") if isinstance(reply, Message) else None
-        return result if isinstance(result, dict) else None
-
-
-def one_line(value: Mapping[str, Any]) -> str:
-    """Write an object as one line."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _supported(response: Response) -> list[Any]:

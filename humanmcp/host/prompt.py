@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.host.client import NoAnswerError, NotOfferedError
 from humanmcp.host.explaining import told
 from humanmcp.host.forms import FieldError, TypingError, arguments
+from humanmcp.host.opening import NoAnswerError, NotOfferedError
 from humanmcp.host.transport import EndedError
 from humanmcp.locales import say
 from humanmcp.protocol import drafts, messages, revisions
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from humanmcp.host.at_terminal import AtTerminal
-    from humanmcp.host.client import Client, Response
+    from humanmcp.host.client import Client
+    from humanmcp.host.opening import Response
     from humanmcp.host.typing_in import Typist
 
 PROMPT: Final = "Enter method :  "

@@ -10,7 +10,7 @@ from humanmcp.protocol.verdict import Form
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.host.client import Judge
+    from humanmcp.host.company import Judge
     from humanmcp.protocol.exchange import Exchange, Known
 
 EXAMPLE_ROOTS: Final = ({"uri": "file:///example/root1", "name": "Root 1"},)

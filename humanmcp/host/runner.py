@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, assert_never
 
 from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse, Turn
 from humanmcp.host.models import ModelError
+from humanmcp.host.offering import NoToolError
 from humanmcp.host.retry import with_retries
-from humanmcp.host.servers import NoToolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.host.models import Model
-    from humanmcp.host.servers import Called, Place, Servers
+    from humanmcp.host.offering import Place
+    from humanmcp.host.servers import Called, Servers
 
 REFUSED: Final = "The user refused this tool call."
 INTERRUPTED: Final = "The user interrupted this tool call."

@@ -5,31 +5,28 @@ A server that does not start, or dies, costs its tools and nothing else.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.child import ChildTransport, StartError
-from humanmcp.host.client import Client, NoAnswerError, Onlooker, Opening, OpeningError
+from humanmcp.host.client import Client
+from humanmcp.host.company import Onlooker
 from humanmcp.host.conversation import OfferedTool
+from humanmcp.host.offering import BETWEEN, NoToolError, Place, offered_name, text_of
+from humanmcp.host.opening import NoAnswerError, Opening, OpeningError
 from humanmcp.host.transport import EndedError
 from humanmcp.protocol.events import NoticeArrived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.host.client import Identity, Respondent
+    from humanmcp.host.company import Respondent
     from humanmcp.host.config import Entry
+    from humanmcp.host.opening import Identity
     from humanmcp.protocol.events import Event
 
-BETWEEN: Final = "__"
-LONGEST_NAME: Final = 64
-"""What LLM services allow for a tool's name; other characters than these they refuse."""
-_FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_-]")
 _TROUBLE: Final = (StartError, OpeningError, NoAnswerError, EndedError)
 
 
@@ -39,28 +36,6 @@ class Called:
 
     text: str
     is_error: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an offered name leads: a server, and the name its tool has there."""
-
-    server: str
-    tool: str
-
-
-class NoToolError(LookupError):
-    """A name leads nowhere."""
-
-    def __init__(self, name: str, why: str) -> None:
-        """Remember the name and what is wrong with it."""
-        super().__init__(name, why)
-        self.name = name
-        self.why = why
-
-    def __str__(self) -> str:
-        """Say so, for the model to read."""
-        return f"Error calling tool {self.name}: {self.why}"
 
 
 class _Ear(Onlooker):
@@ -262,38 +237,3 @@ class Servers:
             return Called(f"Error calling tool {place.tool}: {code}: {why}", is_error=True)
         result = response.result or {}
         return Called(text_of(result), is_error=result.get("isError") is True)
-
-
-def offered_name(server: str, tool: str, taken: Mapping[str, Place]) -> str:
-    """Return `server__tool` in characters that LLM services allow, and as no other is called."""
-    plain = _FORBIDDEN.sub("_", f"{server}{BETWEEN}{tool}")
-    if len(plain) <= LONGEST_NAME and plain not in taken:
-        return plain
-    mark = hashlib.sha256(f"{server}{BETWEEN}{tool}".encode()).hexdigest()[:8]
-    return f"{plain[: LONGEST_NAME - 9]}_{mark}"
-
-
-def text_of(result: Mapping[str, Any]) -> str:
-    """Return what a model reads of a tool's result: its text items, joined with one space."""
-    content = result.get("content")
-    parts = [_item(item) for item in content] if isinstance(content, list) else []
-    if not any(parts) and "structuredContent" in result:
-        return json.dumps(result["structuredContent"], ensure_ascii=False)
-    return " ".join(part for part in parts if part).strip()
-
-
-def _item(item: Any) -> str:  # noqa: ANN401 - any JSON value
-    match item:
-        case {"type": "text", "text": str(text)}:
-            return text.strip()
-        case {"type": "image" | "audio" as kind, "mimeType": str(mime)}:
-            return f"[{kind}: {mime}]"
-        case {"type": "resource", "resource": {"text": str(text)}}:
-            return text.strip()
-        case {"type": "resource", "resource": {"uri": str(uri)}} | {
-            "type": "resource_link",
-            "uri": str(uri),
-        }:
-            return f"[resource: {uri}]"
-        case _:
-            return ""

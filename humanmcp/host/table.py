@@ -15,39 +15,36 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.host.at_inbox import Asked, AtInbox, Recorded
+from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.child import ChildTransport, Command
-from humanmcp.host.client import Identity, Onlooker, Opening
+from humanmcp.host.company import Onlooker
 from humanmcp.host.config import Entry
+from humanmcp.host.host_chair import HOST, HostAtDesk, PlayedHost
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.choose import Choice as ModelChoice
 from humanmcp.host.models.choose import seat_model
+from humanmcp.host.opening import Identity, Opening
+from humanmcp.host.recorded import Recorded
 from humanmcp.host.respondents import Nobody
-from humanmcp.host.runner import Call, Instead, Refuse, Runner, TurnLimitError
+from humanmcp.host.runner import Runner, TurnLimitError
 from humanmcp.host.servers import Servers
 from humanmcp.host.transport import EndedError
 from humanmcp.inbox.contract import Seat
-from humanmcp.locales import say
-from humanmcp.protocol import messages
-from humanmcp.protocol.exchange import Known
-from humanmcp.protocol.messages import Message
 from humanmcp.terminal import Painted
 from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
     from contextlib import ExitStack
 
-    from humanmcp.host.client import Respondent
+    from humanmcp.host.company import Respondent
     from humanmcp.host.conversation import ToolResult, ToolUse, Turn
+    from humanmcp.host.offering import Place
     from humanmcp.host.runner import Choice
-    from humanmcp.host.servers import Place
     from humanmcp.inbox.contract import Inbox
 
-ROOM: Final = "play"
 SERVER: Final = "weather"
-FIRST_PROMPT: Final = "東京と大阪の天気を教えて"
-IDENTITY: Final = Identity("humanmcp-host", "1.0.0")
+IDENTITY: Final = Identity(HOST, "1.0.0")
 _LOOK_EVERY: Final = 0.02
 AS_LONG_AS_IT_TAKES: Final = 7 * 24 * 3600.0
 """Seconds that an answer may take where people play: a week."""
@@ -75,84 +72,6 @@ class Plan:
 def played(name: str) -> Path:
     """Return the file with which a seat is played that no person holds."""
     return Path(str(resources.files("humanmcp.host").joinpath("played", name)))
-
-
-# -- the host's seat -------------------------------------------------------------------------------
-
-
-class HostAtDesk:
-    """A person in the host's seat: what they want to say, and what they decide, as forms.
-
-    A host asks its user by `elicitation/create`, so these questions are exactly that.
-    """
-
-    def __init__(self, desk: AtInbox, language: str) -> None:
-        """Sit down at this session of the inbox."""
-        self.person = Asked(
-            desk, Known(IDENTITY.name, client_capabilities={"elicitation": {}}, initialized=True)
-        )
-        self.language = language
-
-    def prompts(self) -> Generator[str, str, None]:
-        """Ask what to say to the model, until the person has nothing more to say.
-
-        Takes what was heard of it each time, and shows that with the next question.
-        """
-        heard = say(ROOM, "say something", self.language)
-        while True:
-            found = self._ask(heard, {"prompt": {"type": "string"}}, "prompt") or {}
-            prompt = str(found.get("prompt", ""))
-            if not prompt.strip():
-                return
-            heard = yield prompt
-
-    def permit(self, use: ToolUse, place: Place) -> Choice:
-        """Ask: call it, answer in its place, or refuse."""
-        given = json.dumps(use.input, ensure_ascii=False)
-        wants = say(ROOM, "wants", self.language, server=place.server, tool=place.tool, given=given)
-        fields: dict[str, Any] = {
-            "choice": {"type": "string", "enum": ["call", "answer", "refuse"], "default": "call"},
-            "answer": {"type": "string", "description": say(ROOM, "in its place", self.language)},
-        }
-        found = self._ask(wants, fields, "choice") or {"choice": "refuse"}
-        match found.get("choice"):
-            case "call":
-                return Call()
-            case "answer":
-                return Instead(str(found.get("answer", "")))
-            case _:
-                return Refuse()
-
-    def _ask(self, message: str, fields: dict[str, Any], needed: str) -> dict[str, Any] | None:
-        """Ask with a form. None when the person declines, or has left."""
-        form = {"type": "object", "properties": fields, "required": [needed]}
-        params = {"mode": "form", "message": message, "requestedSchema": form}
-        line = self.person.ask("elicitation/create", params)
-        answer = messages.read(line.encode("utf-8", "replace")) if line is not None else None
-        result = answer.body.get("result") if isinstance(answer, Message) else None
-        if not isinstance(result, dict) or result.get("action") != "accept":
-            return None
-        content = result.get("content")
-        return content if isinstance(content, dict) else {}
-
-    def end(self) -> None:
-        """Leave the seat."""
-        self.person.end()
-
-
-class PlayedHost:
-    """The host's seat when no person holds it: one prompt, and every call is allowed."""
-
-    def prompts(self) -> Generator[str, str, None]:
-        """Say one thing."""
-        yield FIRST_PROMPT
-
-    def permit(self, use: ToolUse, place: Place) -> Choice:  # noqa: ARG002 - as HostAtDesk
-        """Call it."""
-        return Call()
-
-    def end(self) -> None:
-        """Do nothing."""
 
 
 class Narrator:

@@ -9,7 +9,7 @@ import threading
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.host.client import Onlooker
+from humanmcp.host.company import Onlooker
 from humanmcp.host.explaining import told
 from humanmcp.locales import say
 from humanmcp.protocol.events import NoticeArrived, RequestArrived, ResponseArrived

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.host.conversation import ToolResult, ToolUse, Turn
+    from humanmcp.host.offering import Place
     from humanmcp.host.runner import Choice
-    from humanmcp.host.servers import Place
 
 DICE: Final = Entry("dice", sample("dice"))
 WEATHER: Final = Entry("human", sample("weather"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from humanmcp.host.child import ChildTransport, Command
-from humanmcp.host.client import Onlooker
+from humanmcp.host.company import Onlooker
 from humanmcp.host.transport import pair
 from tests.host.scripted import ScriptedServer
 

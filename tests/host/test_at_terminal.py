@@ -29,7 +29,7 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from humanmcp.host.client import Respondent
+    from humanmcp.host.company import Respondent
     from humanmcp.protocol.events import Outcome
     from humanmcp.protocol.exchange import Exchange
 

@@ -13,7 +13,8 @@ from typing import Final
 import pytest
 
 from humanmcp.host.child import ChildTransport, Command, StartError, environment, lines
-from humanmcp.host.client import Client, Opening
+from humanmcp.host.client import Client
+from humanmcp.host.opening import Opening
 from humanmcp.host.respondents import Nobody
 from humanmcp.host.transport import EndedError
 from tests.host.seats import Notes, sample

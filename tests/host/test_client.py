@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.host.client import (
-    Client,
-    Identity,
-    NoAnswerError,
-    NotOfferedError,
-    Opening,
-    OpeningError,
-)
+from humanmcp.host.client import Client
+from humanmcp.host.opening import Identity, NoAnswerError, NotOfferedError, Opening, OpeningError
 from humanmcp.host.respondents import Nobody
 from humanmcp.host.transport import EndedError
 from humanmcp.protocol.events import NoticeArrived, ResponseArrived
@@ -26,7 +20,7 @@ from tests.waiting import PATIENCE, until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.host.client import Judge
+    from humanmcp.host.company import Judge
     from humanmcp.protocol.exchange import Exchange, Known
 
 

@@ -14,9 +14,9 @@ from humanmcp.host.conversation import (
     tool_written,
 )
 from humanmcp.host.models import ModelError
+from humanmcp.host.offering import Place, offered_name, text_of
 from humanmcp.host.retry import pauses
 from humanmcp.host.runner import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError
-from humanmcp.host.servers import Place, offered_name, text_of
 from tests.host.hosting import DICE, OVERLOADED, SCRIPT, WEATHER, Watching, says, table, use
 
 ROLL = use("dice__dice", sides=6)

@@ -12,7 +12,8 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
 from humanmcp.host.child import ChildTransport, Command
-from humanmcp.host.client import Client, Opening
+from humanmcp.host.client import Client
+from humanmcp.host.opening import Opening
 from humanmcp.host.respondents import Nobody
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.transcript import Way

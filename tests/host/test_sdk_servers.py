@@ -10,7 +10,8 @@ from typing import Any, Final
 import pytest
 
 from humanmcp.host.child import ChildTransport, Command
-from humanmcp.host.client import Client, Opening, OpeningError
+from humanmcp.host.client import Client
+from humanmcp.host.opening import Opening, OpeningError
 from humanmcp.host.respondents import Nobody
 from humanmcp.protocol.events import ResponseArrived
 from tests.host.seats import Notes, sample

@@ -7,21 +7,15 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.host.at_inbox import AtInbox, Recorded
+from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.at_terminal import AtTerminal
 from humanmcp.host.child import ChildTransport, Command, StartError
-from humanmcp.host.client import (
-    PATIENCE,
-    Client,
-    Identity,
-    NoAnswerError,
-    NotOfferedError,
-    Opening,
-    OpeningError,
-)
+from humanmcp.host.client import PATIENCE, Client
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
+from humanmcp.host.opening import Identity, NoAnswerError, NotOfferedError, Opening, OpeningError
 from humanmcp.host.prompt import Prompt
+from humanmcp.host.recorded import Recorded
 from humanmcp.host.respondents import EXAMPLE_ROOTS, Nobody
 from humanmcp.host.transport import EndedError
 from humanmcp.host.typing_in import Typist
@@ -39,7 +33,7 @@ from humanmcp.terminal import say as show
 if TYPE_CHECKING:
     import argparse
 
-    from humanmcp.host.client import Onlooker, Respondent
+    from humanmcp.host.company import Onlooker, Respondent
     from humanmcp.settings import Settings
 
 ROOM: Final = "client"

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.at_terminal import AtTerminal
 from humanmcp.host.chat import AtHost, Chat
-from humanmcp.host.client import PATIENCE, Identity, Onlooker
+from humanmcp.host.client import PATIENCE
 from humanmcp.host.commands.ending import in_order, undisturbed
+from humanmcp.host.company import Onlooker
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.models.choose import Choice, seat_model
+from humanmcp.host.opening import Identity
 from humanmcp.host.runner import Limits, Runner
 from humanmcp.host.servers import Servers
 from humanmcp.host.typing_in import Typist
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from humanmcp.host.client import Respondent
+    from humanmcp.host.company import Respondent
     from humanmcp.settings import Settings
 
 ROOM: Final = "host"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
-from humanmcp.host.at_inbox import Asked
+from humanmcp.host.asked import Asked
 from humanmcp.host.conversation import (
     Role,
     Text,

@@ -1,0 +1,65 @@
+"""A person who is asked something by us, at a desk: the one in the model's seat, or at the host."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from humanmcp.protocol import revisions
+from humanmcp.protocol.events import RequestArrived, Sent
+from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.verdict import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.protocol.events import Outcome
+    from humanmcp.protocol.exchange import Known
+
+
+class Asked:
+    """A person who is asked by us, not by a server: the host is the peer of their session.
+
+    What is asked is a request of MCP all the same (`sampling/createMessage` of a model's seat,
+    `elicitation/create` of a host's), in a revision that has it. So the ordinary check judges the
+    answers, and the ordinary pages show them.
+    """
+
+    def __init__(self, desk: AtInbox, known: Known) -> None:
+        """Ask at this session of the inbox. `known` is what the check may take as established."""
+        self.desk = desk
+        self.session = Session(Role.CLIENT)
+        self.session.negotiated = revisions.R2025_11
+        self.session.known = known
+        self.asked = 0
+
+    def ask(self, method: str, params: Mapping[str, Any]) -> str | None:
+        """Ask, and wait for as long as it takes. Returns the line of the answer, None for none."""
+        self.asked += 1
+        question = {"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}
+        line = json.dumps(question, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        self.desk.record(Way.IN, line)
+        (event,) = self.session.receive(line)
+        assert isinstance(event, RequestArrived)  # noqa: S101 - it is the request made above
+        exchange = event.exchange
+        found: list[str] = []
+
+        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+            outcome = self.session.reply(exchange.number, text, form, anyway=anyway)
+            if isinstance(outcome, Sent):
+                self.desk.record(Way.OUT, outcome.own.encode("utf-8", "replace"), by="person")
+                found.append(outcome.own)
+            return outcome
+
+        try:
+            self.desk.answer(exchange, self.session.known, judge)
+        except BaseException:
+            self.desk.withdraw(exchange, "the host was interrupted")
+            raise
+        return found[0] if found else None
+
+    def end(self) -> None:
+        """Ask no more: the session ends."""
+        self.desk.end()

@@ -1,0 +1,48 @@
+"""A client's session, line by line, in the transcript of its session in the inbox."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.host.company import Onlooker
+from humanmcp.protocol.transcript import Way
+
+if TYPE_CHECKING:
+    from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.protocol.events import Event
+
+
+class Recorded(Onlooker):
+    """Writes every line of a client's session into the inbox, for the desks to show.
+
+    As in every transcript, `in` is what comes from the client: here, what we say ourselves.
+    """
+
+    def __init__(self, desk: AtInbox, inner: Onlooker) -> None:
+        """Record, and let the other onlooker look too."""
+        self.desk = desk
+        self.inner = inner
+
+    def line_sent(self, line: str) -> None:
+        """Record a line of ours."""
+        self.desk.record(Way.IN, line.encode("utf-8", "surrogatepass"))
+        self.inner.line_sent(line)
+
+    def line_arrived(self, line: bytes) -> None:
+        """Record a line of the server's."""
+        self.desk.record(Way.OUT, line)
+        self.inner.line_arrived(line)
+
+    def said_aside(self, line: bytes) -> None:
+        """Record a line of the server's stderr."""
+        self.desk.record(Way.ERR, line)
+        self.inner.said_aside(line)
+
+    def happened(self, event: Event) -> None:
+        """Pass it on."""
+        self.inner.happened(event)
+
+    def server_ended(self, why: str) -> None:
+        """Record that the server is gone."""
+        self.desk.record(Way.NOTE, b"", note=why)
+        self.inner.server_ended(why)
