@@ -75,6 +75,12 @@ class Found:
 
 def quoted(value: Json) -> str:
     """Return a value as JSON, safe to show and short enough for a sentence."""
+    if isinstance(value, dict):
+        return "{…}" if value else "{}"
+    if isinstance(value, list):
+        return "[…]" if value else "[]"
+    if isinstance(value, str):
+        value = value[: LONGEST_QUOTE + 1]
     return one_line(json.dumps(value, ensure_ascii=False), LONGEST_QUOTE)
 
 

@@ -16,18 +16,32 @@ from humanmcp.protocol.findings import (
     delete,
     insert,
     json_text,
-    quoted,
     rename_to,
     replace_with,
     shown,
-    unwrap,
     wrap,
 )
 from humanmcp.protocol.forms import FORMS
-from humanmcp.protocol.messages import json_type
 from humanmcp.protocol.revisions import MODERN
 from humanmcp.protocol.shapes import SHAPES
 from humanmcp.protocol.spelling import alike, meant_by
+from humanmcp.protocol.telling import (
+    beyond,
+    example,
+    example_of,
+    ill_formed,
+    missing,
+    name_of,
+    no_arm,
+    not_a_truth,
+    not_an_object,
+    not_number,
+    not_one_of,
+    not_text,
+    null,
+    too_many,
+    what,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,39 +75,6 @@ def path_of(chain: Chain) -> Path:
         chain, step = chain
         steps.append(step)
     return tuple(reversed(steps))
-
-
-def example_of(kind: Kind, revision: str) -> Json:  # noqa: PLR0911 - one arm a kind
-    """Return a small value of a kind, to show and to insert."""
-    match kind:
-        case kinds.Truth():
-            return False
-        case kinds.Number():
-            return 0
-        case kinds.Many():
-            return []
-        case kinds.Each() | kinds.ByMember() | kinds.ByPresence():
-            return {}
-        case kinds.OneOf():
-            return kind.values[0]
-        case kinds.OneOrMany():
-            return example_of(kind.item, revision)
-        case str():
-            members = SHAPES[kind].members.items()
-            return {
-                name: example(member, revision)
-                for name, member in members
-                if revision in member.required
-            }
-        case _:
-            return "…"
-
-
-def example(member: Member, revision: str) -> Json:
-    """Return the example of a member: its own, or one made from its kind."""
-    if member.example is not None:
-        return member.example
-    return example_of(member.kind(revision), revision)
 
 
 @cache
@@ -139,32 +120,7 @@ def _anything(_value: Json, _chain: Chain, _out: list[Found]) -> None:
 
 def _text(value: Json, chain: Chain, out: list[Found]) -> None:
     if type(value) is not str:
-        out.append(_not_text(value, path_of(chain)))
-
-
-def _not_text(value: Json, path: Path) -> Found:
-    mend = None
-    if value is not None and not isinstance(value, (dict, list)):
-        mend = wrap(path, '"', '"')
-    return Found("M15", path, _what(path, value), mend)
-
-
-def _null(path: Path) -> Found:
-    return Found("M20", path, _what(path, None), delete(path))
-
-
-def _what(path: Path, value: Json) -> tuple[tuple[str, str], ...]:
-    return (("key", name_of(path)), ("got", json_type(value)))
-
-
-def name_of(path: Path) -> str:
-    """Return how a person would call the place: `tools[0].name`, without what leads to it."""
-    steps = [step for step in path if step not in ("params", "result")] or list(path[-1:])
-    said = ""
-    first = -3 if len(steps) < 4 or isinstance(steps[-3], str) else -4
-    for step in steps[first:]:
-        said += f"[{step}]" if isinstance(step, int) else f".{step}" if said else step
-    return shown(said)
+        out.append(not_text(value, path_of(chain)))
 
 
 def _formed(form: str) -> Judge:
@@ -172,14 +128,11 @@ def _formed(form: str) -> Judge:
 
     def judge_form(value: Json, chain: Chain, out: list[Found]) -> None:
         if type(value) is not str:
-            out.append(_not_text(value, path_of(chain)))
+            out.append(not_text(value, path_of(chain)))
             return
         trouble = trouble_of(value)
         if trouble is not None:
-            path = path_of(chain)
-            mend = None if trouble.mended is None else replace_with(path, trouble.mended)
-            detail = (("key", name_of(path)), ("value", shown(value)))
-            out.append(Found(trouble.code, path, detail, mend))
+            out.append(ill_formed(trouble, value, path_of(chain)))
 
     return judge_form
 
@@ -188,7 +141,7 @@ def _token(value: Json, chain: Chain, out: list[Found]) -> None:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return
     path = path_of(chain)
-    out.append(Found("M81", path, _what(path, value)))
+    out.append(Found("M81", path, what(path, value)))
 
 
 def _answer(value: Json, chain: Chain, out: list[Found]) -> None:
@@ -197,7 +150,7 @@ def _answer(value: Json, chain: Chain, out: list[Found]) -> None:
     if texts or isinstance(value, (str, int, float)):
         return
     path = path_of(chain)
-    out.append(_null(path) if value is None else Found("M76", path, _what(path, value)))
+    out.append(null(path) if value is None else Found("M76", path, what(path, value)))
 
 
 def _number(kind: kinds.Number) -> Judge:
@@ -206,57 +159,27 @@ def _number(kind: kinds.Number) -> Judge:
     def judge_number(value: Json, chain: Chain, out: list[Found]) -> None:
         fits = type(value) is int or (type(value) is float and (not whole or value.is_integer()))
         if not fits:
-            out.append(_not_number(value, path_of(chain), whole=whole))
+            out.append(not_number(value, path_of(chain), whole=whole))
         elif least is not None and value < least:
-            path = path_of(chain)
-            detail = (("key", name_of(path)), ("value", quoted(value)), ("limit", f"{least:g}"))
-            out.append(Found("M22", path, detail, replace_with(path, least)))
+            out.append(beyond("M22", value, least, path_of(chain)))
         elif most is not None and value > most:
-            path = path_of(chain)
-            detail = (("key", name_of(path)), ("value", quoted(value)), ("limit", f"{most:g}"))
-            out.append(Found("M23", path, detail, replace_with(path, most)))
+            out.append(beyond("M23", value, most, path_of(chain)))
 
     return judge_number
-
-
-def _not_number(value: Json, path: Path, *, whole: bool) -> Found:
-    mend = None
-    if isinstance(value, str):
-        digits = value.strip()
-        if digits.removeprefix("-").isdecimal() and digits.isascii() and len(digits) < 1000:
-            mend = replace_with(path, int(digits), "unquote")
-    elif isinstance(value, float):
-        mend = replace_with(path, round(value))
-    detail = (("key", name_of(path)), ("value", quoted(value)))
-    return Found("M18" if whole else "M19", path, detail, mend)
 
 
 def _truth(value: Json, chain: Chain, out: list[Found]) -> None:
     if value is True or value is False:
         return
-    path = path_of(chain)
-    words = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
-    meant = words.get(str(value).strip().lower())
-    mend = None if meant is None else replace_with(path, meant)
-    out.append(Found("M17", path, _what(path, value), mend))
+    out.append(not_a_truth(value, path_of(chain)))
 
 
 def _one_of(kind: kinds.OneOf) -> Judge:
     values = kind.values
-    code = kind.code
 
     def judge_one_of(value: Json, chain: Chain, out: list[Found]) -> None:
-        if type(value) is str and value in values:
-            return
-        path = path_of(chain)
-        detail = (
-            ("key", name_of(path)),
-            ("allowed", ", ".join(json_text(each) for each in values)),
-            ("value", quoted(value)),
-        )
-        meant = values[0] if len(values) == 1 else alike(value, values)
-        mend = None if meant is None else replace_with(path, meant)
-        out.append(Found(code, path, detail, mend))
+        if type(value) is not str or value not in values:
+            out.append(not_one_of(value, kind, path_of(chain)))
 
     return judge_one_of
 
@@ -287,9 +210,7 @@ def _many(kind: kinds.Many, revision: str) -> Judge:
             if len(out) > ENOUGH:
                 return
         if most is not None and len(value) > most:
-            path = path_of(chain)
-            detail = (("key", name_of(path)), ("limit", str(most)), ("count", str(len(value))))
-            out.append(Found("M25", path, detail))
+            out.append(too_many(len(value), most, path_of(chain)))
 
     return judge_many
 
@@ -299,7 +220,7 @@ def _not_a_list(value: Json, path: Path, kind: kinds.Many, revision: str) -> Fou
         wanted: Json = [{"type": "text", "text": "…"}]
     else:
         wanted = [example_of(kind.item, revision)]
-    detail = (*_what(path, value), ("example", json_text(wanted)))
+    detail = (*what(path, value), ("example", json_text(wanted)))
     mend = None
     if isinstance(kind.item, kinds.ByMember) and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
@@ -334,7 +255,7 @@ def _each(kind: kinds.Each, revision: str) -> Judge:
 
     def judge_each(value: Json, chain: Chain, out: list[Found]) -> None:
         if type(value) is not dict:
-            out.append(_not_an_object(value, path_of(chain)))
+            out.append(not_an_object(value, path_of(chain)))
             return
         for name, item in value.items():
             judge_value(item, (chain, name), out)
@@ -342,16 +263,6 @@ def _each(kind: kinds.Each, revision: str) -> Judge:
                 return
 
     return judge_each
-
-
-def _not_an_object(value: Json, path: Path) -> Found:
-    if value is None:
-        return Found("M16", path, _what(path, None), replace_with(path, {}))
-    # `"tools": true` among capabilities means `{}`; a list of names means an object of them
-    mend = replace_with(path, {}) if value is True else None
-    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-        mend = replace_with(path, {item: {} for item in value})
-    return Found("M16", path, _what(path, value), mend)
 
 
 # -- objects told apart -------------------------------------------------------------------------
@@ -371,36 +282,9 @@ def _by_member(kind: kinds.ByMember, revision: str) -> Judge:
             if type(told) is str and told in arms:
                 arms[told](value, chain, out)
                 return
-        out.append(_no_arm(value, path_of(chain), kind, revision))
+        out.append(no_arm(value, path_of(chain), kind, revision))
 
     return judge_by_member
-
-
-def _no_arm(value: Json, path: Path, kind: kinds.ByMember, revision: str) -> Found:
-    names = [name for name, shape in kind.shapes.items() if SHAPES[shape].since <= revision]
-    allowed = ", ".join(json_text(name) for name in names)
-    if not isinstance(value, dict):
-        mend = None
-        if kind.member == "type" and isinstance(value, str):
-            mend = replace_with(path, {"type": "text", "text": value}, "wrap")
-        elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
-            mend = unwrap(path, (0,))
-        return Found("M16", path, _what(path, value), mend)
-    told = value.get(kind.member)
-    at = (*path, kind.member)
-    if kind.member not in value:
-        meant = next((name for name in names if name in value), None)
-        mend = insert(at, meant) if meant else None
-        detail = (("key", kind.member), ("allowed", allowed), ("where", name_of(path)))
-        return Found("M26", path, detail, mend)
-    if isinstance(told, str) and told in kind.shapes:
-        since = SHAPES[kind.shapes[told]].since
-        late = (("value", told), ("since", since), ("revision", revision), ("allowed", allowed))
-        return Found("M24", at, late)
-    meant = alike(told, names)
-    mend = None if meant is None else replace_with(at, meant)
-    detail = (("value", quoted(told)), ("allowed", allowed), ("key", name_of(at)))
-    return Found("M02" if kind.member == "type" else "M21", at, detail, mend)
 
 
 def _by_presence(kind: kinds.ByPresence, revision: str) -> Judge:
@@ -408,7 +292,7 @@ def _by_presence(kind: kinds.ByPresence, revision: str) -> Judge:
 
     def judge_by_presence(value: Json, chain: Chain, out: list[Found]) -> None:
         if type(value) is not dict:
-            out.append(_not_an_object(value, path_of(chain)))
+            out.append(not_an_object(value, path_of(chain)))
             return
         there = [name for name in arms if name in value]
         if len(there) == 1 and ("uri" in value or "type" not in value):
@@ -466,7 +350,7 @@ def _object(shape: Shape, revision: str) -> Judge:
     def judge_object(value: Json, chain: Chain, out: list[Found]) -> None:
         nonlocal judges
         if type(value) is not dict:
-            out.append(_not_an_object(value, path_of(chain)))
+            out.append(not_an_object(value, path_of(chain)))
             return
         if judges is None:  # not before it is needed: content may hold content
             judges = {
@@ -480,7 +364,7 @@ def _object(shape: Shape, revision: str) -> Judge:
             if judge_member is None:
                 strange = True
             elif item is None and name not in required and judge_member is not _anything:
-                out.append(_null(path_of((chain, name))))
+                out.append(null(path_of((chain, name))))
             else:
                 judge_member(item, (chain, name), out)
         missing = False
@@ -500,12 +384,12 @@ def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> l
     if shape.alone and strange:
         return [Found("M37", path, (("key", shown(strange[0])),), replace_with(path, {}))]
     found: list[Found] = []
-    missing = [
+    lacking = [
         name
         for name, member in shape.members.items()
         if revision in member.required and name not in value
     ]
-    for name in missing:
+    for name in lacking:
         member = shape.members[name]
         typed = meant_by(name, strange)
         if typed is not None:
@@ -513,13 +397,13 @@ def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> l
             found.append(_misspelt(name, typed, value[typed], path, member, revision))
             continue
         nested = _nested(name, value, strange, path, member, revision)
-        found.append(nested or _missing(name, path, member, revision))
+        found.append(nested or missing(name, path, member, revision))
         if nested is not None:
             strange = []
     if not shape.open:
         odd = [each for name in strange for each in _strange(name, value, path, shape, revision)]
         # first things first: what is missing counts more than what is merely ignored
-        found += [each for each in odd if not missing or each.code not in ("M12", "M13", "M14")]
+        found += [each for each in odd if not lacking or each.code not in ("M12", "M13", "M14")]
     return found
 
 
@@ -548,13 +432,6 @@ def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
     if fits(value, member.kind(revision), revision):
         return Found("M10", at, detail, rename_to(at, name), at_name=True)
     return Found("M10", at, detail, at_name=True)
-
-
-def _missing(name: str, path: Path, member: Member, revision: str) -> Found:
-    value = example(member, revision)
-    detail = (("key", name), ("example", json_text(value)), ("where", name_of(path)))
-    code = "M07" if name == "resultType" else "M09"
-    return Found(code, path, detail, insert((*path, name), value))
 
 
 def _strange(

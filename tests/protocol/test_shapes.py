@@ -13,7 +13,8 @@ from humanmcp.protocol.forms import FORMS
 from humanmcp.protocol.kinds import Many, OneOf, Text
 from humanmcp.protocol.shapes import ERROR_DATA, NOTICES, PARAMS, RESULTS, RESULTS_2026, SHAPES
 from humanmcp.protocol.spelling import alike, meant_by, slips
-from humanmcp.protocol.walker import ENOUGH, example_of, fits, judge, name_of
+from humanmcp.protocol.telling import example_of, name_of
+from humanmcp.protocol.walker import ENOUGH, fits, judge
 from tests.asking import R2024, R2025, R2026
 
 if TYPE_CHECKING:
