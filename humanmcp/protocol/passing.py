@@ -110,11 +110,11 @@ def _changes(held: Passing, line: str) -> tuple[Problem, ...]:
     before, after = held.message, _read(line)
     if isinstance(after, messages.Malformed):
         return (Problem(after.why, LEVELS.get(after.why, Level.ERROR), after.detail),)
-    if not isinstance(before, Message) or not isinstance(after, Message):
+    if not isinstance(before, Message):
         return ()
-    if before.kind is not after.kind:
-        detail = (("was", before.kind.value), ("now", after.kind.value))
-        return (Problem("N32", Level.ERROR, detail),)
+    if not isinstance(after, Message) or before.kind is not after.kind:
+        now = after.kind.value if isinstance(after, Message) else "batch"
+        return (Problem("N32", Level.ERROR, (("was", before.kind.value), ("now", now))),)
     if before.id is not None and after.id is not None and before.id.key != after.id.key:
         detail = (("was", before.id.token), ("now", after.id.token))
         return (Problem("N33", Level.ERROR, detail, "/id"),)

@@ -1,0 +1,148 @@
+"""However a tapped run ends: the server ends, too, and nothing it said is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.protocol.transcript import Way
+from humanmcp.tap.child import exit_status
+from tests.tap.tapped import COMMAND, Tapped, python, server
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STUBBORN: Final = """
+import os, signal, time
+for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+    signal.signal(getattr(signal, name), signal.SIG_IGN)
+os.write(1, b"%d\\n" % os.getpid())
+while True:
+    time.sleep(60)
+"""
+"""Ignores the end of its input and every signal that can be ignored."""
+
+POLITE: Final = """
+import os, signal, sys
+def leave(number, _frame):
+    os.write(1, b"told %d\\n" % number)
+    os._exit(40 + number)
+for name in ("SIGTERM", "SIGINT"):
+    signal.signal(getattr(signal, name), leave)
+os.write(1, b"ready\\n")
+sys.stdin.read()
+signal.pause()
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return an inbox folder that does not exist yet."""
+    return tmp_path / "home"
+
+
+def lives(pid: int) -> bool:
+    """Say whether a process runs (a zombie does not)."""
+    with suppress(OSError):
+        os.kill(pid, 0)
+        status = subprocess.run(
+            ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+        )
+        return bool(status.stdout.strip()) and not status.stdout.startswith("Z")
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_is_passed_on_and_the_server_may_answer_it(
+    home: Path, number: signal.Signals
+) -> None:
+    """What it says last arrives, and its status is ours."""
+    with Tapped(home, python(POLITE)) as tapped:
+        assert tapped.hear() == b"ready\n"
+        tapped.process.send_signal(number)
+        assert tapped.hear() == b"told %d\n" % number
+        assert tapped.process.wait(timeout=2) == 40 + number
+        assert tapped.recorded(Way.OUT)[-1] == b"told %d" % number
+
+
+def test_a_server_that_ignores_the_signal_is_ended_within_two_seconds(home: Path) -> None:
+    """Hosts wait 2 s before they kill us: no orphan is left then."""
+    with Tapped(home, python(STUBBORN)) as tapped:
+        pid = int(tapped.hear())
+        tapped.process.terminate()
+        assert tapped.process.wait(timeout=2.5) == 128 + signal.SIGKILL
+    until(lambda: not lives(pid), "the end of the server")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel's help is Linux only")
+def test_not_even_kill_9_leaves_an_orphan(home: Path) -> None:
+    """The kernel ends the server when the tap is gone."""
+    with Tapped(home, python(STUBBORN)) as tapped:
+        pid = int(tapped.hear())
+        tapped.process.kill()
+        tapped.process.wait()
+    until(lambda: not lives(pid), "the end of the server")
+
+
+def test_a_pipe_that_a_grandchild_holds_open_holds_nothing_up(home: Path) -> None:
+    """The server has ended and left a process behind that has its output: we do not wait for it."""
+    code = (
+        "import subprocess, sys, os\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "os.write(1, b'%d\\n' % child.pid)\n"
+        "os._exit(6)\n"
+    )
+    with Tapped(home, python(code)) as tapped:
+        pid = int(tapped.hear())
+        assert tapped.process.wait(timeout=3) == 6
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_client_that_reads_slowly_still_gets_everything(home: Path) -> None:
+    """More than its pipe holds, from a server that has ended long since: nothing is cut off."""
+    size = 150_000
+    code = f"import os; os.write(1, b'x' * {size}); os.write(2, b'done')"
+    command = [*COMMAND, "--home", str(home), *python(code)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stderr.read(4) == b"done"
+        assert process.poll() is None
+        assert len(process.stdout.read()) == size
+        assert process.wait(timeout=PATIENCE) == 0
+
+
+def test_a_client_that_reads_nothing_keeps_nobody_from_the_end(home: Path) -> None:
+    """Told to stop, the tap does not wait for a reader that does not read."""
+    command = [*COMMAND, "--home", str(home), *python("print('x' * (3 << 20))")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        until(lambda: list((home / "sessions").glob("*/transcript.jsonl")), "a record")
+        process.terminate()
+        process.wait(timeout=3)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def test_a_status_of_a_signal_is_that_of_a_shell() -> None:
+    """128 and the number of the signal."""
+    assert exit_status(3) == 3
+    assert exit_status(-9) == 137
+
+
+def test_the_clients_end_is_the_servers_end(home: Path) -> None:
+    """T3, T4: the server sees the end of its input at once."""
+    with Tapped(home, server("echo")) as tapped:
+        tapped.say(b"{}\n")
+        tapped.hear()
+        assert tapped.process.stdin is not None
+        tapped.process.stdin.close()
+        assert tapped.process.wait(timeout=2) == 0
