@@ -294,9 +294,10 @@ class Client:
             self._ended = str(EndedError(self.transport.obituary()))
             waiting = list(self._waiting.values())
             self._waiting.clear()
+            abandoned = self.session.end()
         for future in waiting:
             future.set_exception(EndedError(self._ended))
-        for exchange in self.session.end():
+        for exchange in abandoned:
             self.respondent.withdraw(exchange, self._ended)
         if not self._closing:
             self.onlooker.server_ended(self._ended)

@@ -62,7 +62,8 @@ class Prompt:
 
     def run(self) -> None:
         """Do what is typed until the end of input."""
-        complete_with(self.names)
+        if self.typist.is_there:  # elsewhere the library might write into what is being read
+            complete_with(self.names)
         while (typed := self.typist.ask(PROMPT)) is not None:
             if typed.strip() and not self.do(typed.strip()):
                 return

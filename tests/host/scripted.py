@@ -35,6 +35,7 @@ class ScriptedServer:
         self.waiting: list[dict[str, Any]] = []
         self.answers: dict[str, Any] = {}
         self.asked: dict[str, Any] = {}
+        self.changed = False
 
     def receive(self, line: str) -> None:
         """Take one line."""
@@ -68,6 +69,7 @@ class ScriptedServer:
             "test/silence": lambda _message: None,
             "test/seen": lambda message: self._result(message, {"lines": self.seen}),
             "test/ask": self._ask,
+            "test/change": self._change,
             "test/die": lambda _message: sys.exit(3),
         }
         if method in answers:
@@ -91,8 +93,14 @@ class ScriptedServer:
     def _list(self, message: dict[str, Any]) -> None:
         modern = {"ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
         schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
-        tools = {"tools": [{"name": "count", "inputSchema": schema}]}
+        names = ["count", *(["more"] if self.changed else [])]
+        tools: dict[str, Any] = {"tools": [{"name": one, "inputSchema": schema} for one in names]}
         self._result(message, tools | (modern if "modern" in self.flags else {}))
+
+    def _change(self, message: dict[str, Any]) -> None:
+        self.changed = True
+        self._say({"method": "notifications/tools/list_changed"})
+        self._result(message, {})
 
     def _pair(self, message: dict[str, Any]) -> None:
         self.waiting.append(message)

@@ -254,6 +254,17 @@ def test_a_server_that_dies_costs_its_tools_and_nothing_else() -> None:
         assert [tool.name for tool in laid.servers.offered()] == ["dice__dice"]
 
 
+def test_tools_that_changed_are_asked_for_again() -> None:
+    """`notifications/tools/list_changed`: the next turn of the model sees the new tool."""
+    with table(entries=(SCRIPT,)) as laid:
+        assert [tool.name for tool in laid.servers.offered()] == ["scripted__count"]
+        client = laid.servers.all[0].client
+        assert client is not None
+        client.request("test/change")
+        names = [tool.name for tool in laid.servers.offered()]
+        assert names == ["scripted__count", "scripted__more"]
+
+
 def test_names_fit_what_services_allow() -> None:
     """Only letters, digits, _ and -, at most 64 of them, and no two alike."""
     assert offered_name("my server", "a.b", {}) == "my_server__a_b"

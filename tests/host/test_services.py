@@ -270,6 +270,13 @@ def test_models_are_named_by_one_word(tmp_path: Path, monkeypatch: pytest.Monkey
         seat(f"script:{tmp_path / 'none'}")
 
 
+def test_a_missing_library_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra is optional: a person or a script needs neither library."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(ModelChoiceError, match=r"pip install 'humanmcp\[host\]'"):
+        seat_model(Choice("openai:gpt", lambda: pytest.fail("no desk")))
+
+
 def test_a_recorded_session_can_be_played_again(tmp_path: Path) -> None:
     """`--record FILE`, then `--model script:FILE`: the same turns."""
     file = tmp_path / "model.jsonl"
