@@ -7,6 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
@@ -87,3 +88,26 @@ def test_a_person_sees_no_difference_between_our_client_and_an_sdk(tmp_path: Pat
         asyncio.run(theirs(tmp_path / "theirs"))
     assert transcript(tmp_path / "ours") == transcript(tmp_path / "theirs")
     assert len(transcript(tmp_path / "ours")) == 11
+
+
+@pytest.mark.parametrize("opening", [Opening.MODERN, Opening.PROBE])
+def test_our_client_and_our_stub_speak_the_modern_era_too(tmp_path: Path, opening: Opening) -> None:
+    """2026-07-28: the weather session without a handshake, answered by the same person."""
+    with Person(tmp_path):
+        client = Client(ChildTransport(Command(words(tmp_path / "home"))), Nobody())
+        try:
+            client.open(opening)
+            assert client.stated == "2026-07-28"
+            listed = client.call("tools/list")
+            assert (listed.result or {})["tools"][0]["name"] == "get-japan-forecast"
+            answers = [
+                client.call("tools/call", {"name": "x", "arguments": {"location": place}})
+                for place in PLACES
+            ]
+        finally:
+            client.close()
+    assert (answers[0].result or {})["content"][0]["text"] == "sunny"
+    assert [one.error for one in answers[1:]] == [
+        (-32602, "遠い。自分で調べて"),
+        (-32602, "東京の天気以外知りません。自分でググって"),
+    ]
