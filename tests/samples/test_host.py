@@ -1,0 +1,39 @@
+"""The sample configuration and the sample model of a host."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from humanmcp.host.child import Command
+from humanmcp.host.config import Entry, read_config
+from humanmcp.host.models.script import ScriptModel
+from tests.host.hosting import table
+
+ROOT: Final = Path(__file__).parents[2]
+FOLDER: Final = ROOT / "samples" / "host"
+
+
+def test_the_sample_model_plays_with_the_sample_servers() -> None:
+    """R8: text and a call, then text; with the entries of the sample configuration."""
+    entries = [
+        Entry(one.name, Command((sys.executable, *one.command.words[1:]), folder=str(ROOT)))
+        for one in read_config(FOLDER / "mcp.json")
+        if one.command is not None and one.command.words[0] == "python"
+    ]
+    assert [one.name for one in entries] == ["dice", "calculate"]
+    model = ScriptModel.read(FOLDER / "dice.jsonl")
+    with table(*model.turns, entries=entries) as laid:
+        assert laid.runner.run("Please roll") == "There you are."
+        assert [place.tool for place in laid.watching.called] == ["dice"]
+
+
+@pytest.mark.parametrize("name", ["calculate", "faulty-dice"])
+def test_every_lesson_says_how_to_start_it(name: str) -> None:
+    """Its flags in the first line, its command in a comment."""
+    first, *rest = (ROOT / "samples/lessons" / f"{name}.txt").read_text("utf-8").splitlines()
+    assert first.startswith("#! --revision")
+    assert any(f"--script samples/lessons/{name}.txt" in line for line in rest)
