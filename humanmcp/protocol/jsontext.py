@@ -162,6 +162,10 @@ def _read_doubtful(text: str, size: int) -> Reading:
     if deeper_than(body, DEEPEST):
         found = problem("J25", text, 0, 0, ("limit", str(DEEPEST)))
         return _unreadable(text, size, found)
+    if len(body) > LONG:
+        found_first = _first_only(text, first, last)
+        if found_first is not None:
+            return _unreadable(text, size, found_first)
     wounds = jsonmend.examine(body)
     problems = [*repaired, *(_of_wound(wound, text, first) for wound in wounds.found)]
     edits = [
@@ -192,6 +196,20 @@ def _read_doubtful(text: str, size: int) -> Reading:
         tuple(edits),
         size,
     )
+
+
+def _first_only(text: str, first: int, last: int) -> Problem | None:
+    """Find only the first mistake of a text so long that an examination would take seconds."""
+    try:
+        json.loads(text[first:last])
+    except json.JSONDecodeError as error:
+        at = first + error.pos
+        if at < len(text.rstrip()):
+            return problem("J29", text, at, at + 1, ("typed", shown(text[at])))
+        return problem("J07", text, first, first + 1, ("char", text[first]), ("opened", "1"))
+    except ValueError:  # an integer of more than 4300 digits
+        return None
+    return None
 
 
 def _unreadable(text: str, size: int, found: Problem) -> Reading:

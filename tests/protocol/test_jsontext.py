@@ -225,6 +225,23 @@ def test_a_large_text_is_a_warning_and_a_too_large_one_an_error() -> None:
     assert [(p.code, p.level) for p in huge.problems] == [("J27", Level.ERROR)]
 
 
+@pytest.mark.parametrize(
+    ("end", "code"), [("{}", "J07"), ("{}]} x", "J29"), ("@]}", "J29"), ("}", "J29")]
+)
+def test_of_a_very_long_text_the_first_mistake_is_told(end: str, code: str) -> None:
+    """An examination takes microseconds a character: a stub must not stop for seconds."""
+    text = '{"a":[' + '{"b":"c"},' * 200_000 + end
+    (problem,) = (each for each in jsontext.read(text).problems if each.blocks)
+    assert problem.code == code
+    assert problem.start in (0, *range(2_000_000, len(text)))
+
+
+def test_a_name_twice_in_a_very_long_text_is_still_found() -> None:
+    """E25: the standard library's parser says nothing of it."""
+    text = json.dumps({"x": "y" * 1_100_000})[:-1] + ', "a": 1, "a": 2}'
+    assert "J09" in [each.code for each in jsontext.read(text).problems]
+
+
 def test_several_lines_are_named_as_joined() -> None:
     """E14: fix, say so. A line end after the answer is none of them."""
     assert [p.code for p in jsontext.read('{\n"a":1}').problems] == ["J51"]

@@ -300,7 +300,9 @@ def test_row_17_and_41_any_schema_and_any_value_are_legal_in_2026() -> None:
 def test_w04_another_known_version_is_a_warning_with_a_fix() -> None:
     """W04, M04: the host asked for one that we have."""
     exchange = asked(OPEN, {"protocolVersion": R2024}, revision=R2024)
-    verdict = check(exchange, f'{{"result":{{"protocolVersion":"2025-03-26","capabilities":{{}},{SERVER}}}}}')
+    verdict = check(
+        exchange, f'{{"result":{{"protocolVersion":"2025-03-26","capabilities":{{}},{SERVER}}}}}'
+    )
     assert codes(verdict.problems) == ["M04"]
     assert verdict.sendable
     assert check(exchange, mended(verdict)).problems == ()
@@ -309,7 +311,9 @@ def test_w04_another_known_version_is_a_warning_with_a_fix() -> None:
 def test_e22_a_version_that_nobody_speaks_is_mended_to_the_one_asked_for() -> None:
     """E22: same as requested, or one you support."""
     exchange = asked(OPEN, {"protocolVersion": "2025-06-18"}, revision="2025-06-18")
-    verdict = check(exchange, f'{{"result":{{"protocolVersion":"3","capabilities":{{}},{SERVER}}}}}')
+    verdict = check(
+        exchange, f'{{"result":{{"protocolVersion":"3","capabilities":{{}},{SERVER}}}}}'
+    )
     assert codes(verdict.problems) == ["M44"]
     assert '"2025-06-18"' in mended(verdict)
 
@@ -406,7 +410,10 @@ def test_a_client_is_only_asked_for_what_this_request_declares(
 def test_a_nested_form_is_refused() -> None:
     """3.4: elicitation schemas are flat."""
     schema = {"type": "object", "properties": {"a": {"type": "object"}}}
-    question = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": schema}}
+    question = {
+        "method": "elicitation/create",
+        "params": {"message": "?", "requestedSchema": schema},
+    }
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
     exchange = asked(CALL, {"_meta": stating({"elicitation": {}})}, revision=R2026)
     verdict = check(exchange, json.dumps(result), Form.RESULT)
@@ -431,7 +438,10 @@ FORM = {
     "message": "Which?",
     "requestedSchema": {
         "type": "object",
-        "properties": {"branch": {"type": "string", "enum": ["main", "dev"]}, "n": {"type": "integer"}},
+        "properties": {
+            "branch": {"type": "string", "enum": ["main", "dev"]},
+            "n": {"type": "integer"},
+        },
         "required": ["branch"],
     },
 }
