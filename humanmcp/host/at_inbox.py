@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, assert_never
 
+from humanmcp.host.transport import EndedError
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
 from humanmcp.protocol import drafts
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
 from humanmcp.protocol.exchange import State
+from humanmcp.protocol.problems import Level, Problem
 from humanmcp.protocol.transcript import Frame
+from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +40,9 @@ LONG_NAP: Final = 0.2
 """Seconds between two looks while nothing does."""
 
 BY_US: Final = "humanmcp"
+NOT_KEPT: Final = '{"code":-32603,"message":"humanmcp could not store this question in its inbox"}'
+SESSION_OVER: Final = "R23"
+"""The code of the problem that nobody is there any more."""
 
 
 @dataclass(slots=True)
@@ -94,10 +100,15 @@ class AtInbox:
                 return
             self._numbers += 1
             number = self._numbers
-        self._describe(exchange.revision, known)
-        self.inbox.deliver(self._item(number, exchange, known))
-        with self._lock:
-            self._questions[number] = question
+            self._questions[number] = question  # before anybody can answer it
+        try:
+            self._describe(exchange.revision, known)
+            self.inbox.deliver(self._item(number, exchange, known))
+        except InboxError:  # a full disk, say: better an error than silence
+            logger.exception("a question cannot be kept")
+            self._questions.pop(number, None)
+            judge(NOT_KEPT, Form.ERROR)
+            return
         self._wake.set()
         question.over.wait()
 
@@ -172,12 +183,22 @@ class AtInbox:
                 self._judge(key.number, question, reply)
         for ticket, reply in self.inbox.sayings(self.name):
             if self.say is not None:
-                verdict = self.say(reply.text, reply.anyway)
-                sent = verdict.sendable or reply.anyway
-                self.inbox.settle(self.name, ticket, () if sent else verdict.problems)
+                self.inbox.settle(self.name, ticket, self._said(self.say, reply))
+
+    def _said(self, say: Callable[[str, bool], Verdict], reply: Reply) -> tuple[Problem, ...]:
+        """Send what a person says first. Returns why it was not sent."""
+        try:
+            verdict = say(reply.text, reply.anyway)
+        except EndedError:
+            return (Problem(SESSION_OVER, Level.ERROR),)
+        return () if verdict.sendable or reply.anyway else verdict.problems
 
     def _judge(self, number: int, question: _Question, reply: Reply) -> None:
-        outcome = question.judge(reply.text, reply.form, anyway=reply.anyway)
+        try:
+            outcome = question.judge(reply.text, reply.form, anyway=reply.anyway)
+        except EndedError as error:  # there is nobody left to send it to
+            self._close(number, State.ABANDONED, reason=str(error))
+            return
         match outcome:
             case Sent():
                 answer = Answer(outcome.own, reply.by, stamp(), outcome.deliberate)

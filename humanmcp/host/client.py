@@ -6,6 +6,7 @@ neither processes nor terminals. Several threads may ask at once; each gets its 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
@@ -325,7 +326,8 @@ class Client:
         def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
             return self._judge(exchange.number, text, form, anyway=anyway)
 
-        self._ask(exchange, self.session.known, judge)
+        with contextlib.suppress(EndedError):  # the server ended while somebody was answering
+            self._ask(exchange, self.session.known, judge)
 
     def _judge(
         self, number: int, text: str, form: Form = Form.RESULT, *, anyway: bool = False

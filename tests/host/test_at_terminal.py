@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.at_terminal import AtTerminal
 from humanmcp.host.respondents import Nobody
+from humanmcp.host.transport import EndedError
 from humanmcp.host.typing_in import Typist
-from humanmcp.inbox.contract import Reply, Seat
+from humanmcp.inbox.contract import Reply, Seat, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.events import RequestArrived, Sent
 from humanmcp.protocol.exchange import State
@@ -186,6 +188,44 @@ def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
     asking.join(20)
     assert not asking.is_alive()
     assert inbox.item(item.key).state is State.CANCELLED
+    desk.end()
+
+
+def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
+    """A late reply is no crash, and what is said first comes back with the reason."""
+
+    def gone(*_arguments: object, **_more: object) -> NoReturn:
+        raise EndedError
+
+    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, say=gone)
+    question = Question("elicitation/create", ELICIT)
+    asking = threading.Thread(
+        target=desk.answer, args=(question.exchange, question.session.known, gone)
+    )
+    asking.start()
+    inbox = FolderInbox(tmp_path)
+    (item,) = until(lambda: list(inbox.items(desk.name)), "the question")
+    inbox.send(item.key, Reply('{"action": "decline"}', Form.RESULT, by="desk"))
+    asking.join(20)
+    assert inbox.item(item.key).state is State.ABANDONED
+    ticket = inbox.say(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
+    (problem,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
+    assert problem.code == "R23"
+    desk.end()
+
+
+def test_a_question_that_cannot_be_kept_is_answered_with_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk: the server is told, instead of waiting for ever."""
+    inbox = FolderInbox(tmp_path)
+    desk = AtInbox(inbox, Seat.CLIENT)
+
+    def full(_item: object) -> NoReturn:
+        raise StoreError("a question", errno.ENOSPC, "full")
+
+    monkeypatch.setattr(inbox, "deliver", full)
+    assert Question("elicitation/create", ELICIT).put_to(desk)["code"] == -32603
     desk.end()
 
 
