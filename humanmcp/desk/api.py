@@ -22,7 +22,7 @@ from humanmcp.desk.live import MOST, EventStream, report
 from humanmcp.desk.login import IDLE
 from humanmcp.desk.prepared import Saved
 from humanmcp.desk.words import describe, language_of
-from humanmcp.inbox.contract import Draft, Item, Key, Reply, UnknownItemError
+from humanmcp.inbox.contract import Action, Draft, Item, Key, Reply, UnknownItemError
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.verdict import Form, Verdict
@@ -187,6 +187,8 @@ def write_item(desk: Desk, item: Item, language: str) -> dict[str, Any]:
         "number": item.key.number,
         "state": item.state.value,
         "purpose": item.purpose.value,
+        "way": item.way.value,
+        "asked": item.asked,
         "method": item.method,
         "id": item.id,
         "revision": item.revision,
@@ -247,11 +249,15 @@ class DraftBody:
 
 @dataclass
 class ReplyBody:
-    """What a person sends. `anyway` sends it although the check finds errors."""
+    """What a person sends. `anyway` sends it although the check finds errors.
+
+    `action` says what is to become of a message that a tap holds: pass, drop or answer.
+    """
 
     text: str
     form: Form = Form.MESSAGE
     anyway: bool = False
+    action: Action = Action.PASS
 
 
 @dataclass
@@ -333,7 +339,7 @@ _STATUS: Final = {
 
 def hand_in(desk: Desk, key: Key, body: ReplyBody) -> Outcome:
     """Send an answer and look again at its session at once."""
-    answer = Reply(body.text, body.form, body.anyway, BY, now())
+    answer = Reply(body.text, body.form, body.anyway, BY, now(), body.action)
     outcome = composing.send(desk.inbox, key, answer)
     desk.board.refresh(key.session)
     return outcome

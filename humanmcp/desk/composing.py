@@ -12,10 +12,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox.contract import Draft, Item, Key, Reply, TakenError
-from humanmcp.protocol import drafts, messages, revisions
+from humanmcp.inbox.contract import Action, Draft, Item, Key, Purpose, Reply, TakenError
+from humanmcp.protocol import drafts, messages, passing, revisions
 from humanmcp.protocol.exchange import Exchange, State
 from humanmcp.protocol.messages import Message
+from humanmcp.protocol.passing import Passing
 from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.verdict import Form, Verdict
 
@@ -66,17 +67,33 @@ class Outcome:
 def exchange_of(item: Item) -> Exchange:
     """Make the exchange that the check wants from the item that the inbox keeps.
 
+    Of an answer that a tap holds, that is the exchange which it answers.
+
     Raises:
         UnreadableItemError: the item's line is no request.
     """
-    found = messages.read(item.line.encode("utf-8", "surrogatepass"))
+    found = messages.read((item.asked or item.line).encode("utf-8", "surrogatepass"))
     if not isinstance(found, Message) or found.id is None:
         raise UnreadableItemError(item.key)
     return Exchange(item.key.number, found, item.revision, item.state)
 
 
+def held(item: Item) -> Passing:
+    """Make what the check wants of a message that a tap holds."""
+    return Passing(item.line, item.way, item.revision, item.asked)
+
+
+def answerable(item: Item) -> bool:
+    """Say whether there is something to answer: a tap also holds notifications and batches."""
+    if item.purpose is Purpose.ANSWER:
+        return True
+    return held(item).question is not None or held(item).answered is not None
+
+
 def verdict(inbox: Inbox, item: Item, text: str, form: Form) -> Verdict:
     """Say what is wrong with a text, as the stub will."""
+    if item.purpose is Purpose.PASS:
+        return passing.judge(held(item), text, form, inbox.known(item.key.session))
     return drafts.check(exchange_of(item), text, form, inbox.known(item.key.session))
 
 
@@ -110,18 +127,24 @@ def _tool_result(item: Item, draft: Draft) -> str:
 
 
 def starting(inbox: Inbox, item: Item, language: str = "en") -> Draft:
-    """Return the text a person starts from, whatever they have written since."""
+    """Return the text a person starts from, whatever they have written since.
+
+    An answer that a tap holds starts as it is; so does what nobody can answer.
+    """
+    if item.asked or not answerable(item):
+        return Draft(pretty(item.line))
     return Draft(drafts.start(exchange_of(item), inbox.known(item.key.session), language))
 
 
 def plain(item: Item, start: Draft) -> Draft:
     """Return what an untouched box holds without a script: nothing yet, for a tool call."""
-    return Draft("", Form.TEXT) if item.method == "tools/call" else start
+    empty = item.method == "tools/call" and not item.asked
+    return Draft("", Form.TEXT) if empty else start
 
 
 def examples(item: Item) -> dict[str, str]:
     """Return every whole message that may be started from, results and errors, by name."""
-    return dict(drafts.templates(exchange_of(item)))
+    return dict(drafts.templates(exchange_of(item))) if answerable(item) else {}
 
 
 def send(
@@ -134,7 +157,7 @@ def send(
 ) -> Outcome:
     """Send a reply and say what became of it."""
     item = inbox.item(key)
-    if item.state is State.PENDING and not reply.anyway:
+    if item.state is State.PENDING and not reply.anyway and reply.action is not Action.DROP:
         judged = verdict(inbox, item, reply.text, reply.form)
         if not judged.sendable:
             inbox.save(key, Draft(reply.text, reply.form, touched=True, by=BY, at=reply.at))
@@ -162,7 +185,8 @@ def _settle(
                 item.state,
             )
         if item.state is not State.PENDING:
-            return Outcome(Became.TAKEN, state=item.state)
+            dropped = reply.action is Action.DROP and item.state is State.CANCELLED
+            return Outcome(Became.SENT if dropped else Became.TAKEN, state=item.state)
         if item.reply is None and item.problems:
             return Outcome(Became.REFUSED, problems=item.problems)
         sleep(_LOOK_EVERY)

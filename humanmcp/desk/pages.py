@@ -15,13 +15,14 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk import api, composing, history, picture, playing, setup_words, view, words
+from humanmcp.desk import api, composing, history, picture, playing, view, words
 from humanmcp.desk.composing import Became, Outcome
 from humanmcp.desk.desk import Desk, desk_of
 from humanmcp.desk.forms import form_of
+from humanmcp.desk.snippets import Snippet, snippets
 from humanmcp.desk.starts import chosen, starts_of
 from humanmcp.desk.templates import render, web_folder
-from humanmcp.inbox.contract import Draft, Item, Key, Life, UnknownItemError
+from humanmcp.inbox.contract import Action, Draft, Item, Key, Life, UnknownItemError
 from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import explain
 from humanmcp.protocol import clients
@@ -134,11 +135,15 @@ def _inbox(
         "opened": "" if key is None else f"{key.session}/{key.number}",
         "item": None,
         "sent": _sent(desk, sent),
-        "hosts": setup_words.snippets() if key is None else (),
+        "hosts": _snippets(request) if key is None and not desk.board.sessions() else (),
     }
     if key is not None:
         values |= _message(desk, key, api.spoken(request))
     return page(request, "inbox.html", **values)
+
+
+def _snippets(request: Request) -> tuple[Snippet, ...]:
+    return snippets(desk_of(request).home, api.spoken(request))
 
 
 def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
@@ -161,6 +166,7 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
     item = desk.inbox.item(key)
     row = view.row(item, _badge(desk, key))
     start = composing.starting(desk.inbox, item, language)
+    answerable = composing.answerable(item)
     draft = item.draft if item.draft is not None and item.draft.touched else start
     problems = item.problems
     if item.state is State.PENDING and draft.touched:
@@ -173,11 +179,12 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         "problems": [words.describe(one, language) for one in problems],
         "fields": view.fields(item),
         "raw": pretty(item.line),
-        "card": explain(item.method, item.revision, language),
+        "card": explain(item.method, item.revision, language, asks=bool(item.id)),
+        "answerable": answerable,
         "steps": picture.draw(history.conversation(desk.board, key.session), key.number),
         "answers": saved,
-        "starts": starts_of(composing.exchange_of(item)),
-        "island": api.script_json(_island(desk, item, draft, start)),
+        "starts": starts_of(composing.exchange_of(item)) if answerable else (),
+        "island": api.script_json(_island(desk, item, draft, start) if answerable else None),
         **_standing(desk, item, language),
     }
 
@@ -259,7 +266,7 @@ async def form_values(request: Request) -> dict[str, str]:
 
 @router.post("/m/{name}/{number}")
 async def act(request: Request, name: str, number: int) -> Response:
-    """Save, check, send, send anyway, hold, or go back to the template."""
+    """Save, check, send, send anyway, hold, let go, drop, or go back to the template."""
     values = await form_values(request)
     return await run_in_threadpool(_act, desk_of(request), Key(name, number), values)
 
@@ -275,6 +282,10 @@ def _act(desk: Desk, key: Key, values: dict[str, str]) -> Response:
             _save(desk, key, start.text, start.form, touched=False)
         case "save":
             _save(desk, key, text, form, touched=True)
+        case "let go" | "drop" as act_on:
+            action = Action.DROP if act_on == "drop" else Action.PASS
+            body = api.ReplyBody(desk.inbox.item(key).line, action=action)
+            return _after_sending(here, key, api.hand_in(desk, key, body))
         case act_on:
             body = api.ReplyBody(text, form, anyway=act_on == "anyway")
             outcome = api.hand_in(desk, key, body)
@@ -403,7 +414,7 @@ def _stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
 @router.get("/connect")
 def connect(request: Request) -> HTMLResponse:
     """Show what to paste into which host."""
-    return page(request, "connect.html", hosts=setup_words.snippets())
+    return page(request, "connect.html", hosts=_snippets(request))
 
 
 @router.get("/login")
