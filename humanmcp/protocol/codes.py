@@ -35,7 +35,7 @@ LEVELS: Final[Mapping[str, Level]] = {
     # the JSON-RPC envelope
     **_all(_E, "R01 R02 R03 R04 R05 R06 R07 R08 R09"),
     **_all(_W, "R10 R11"),
-    **_all(_E, "R12 R13 R14 R15 R16 R17 R18 R19 R20 R21 R22 R23 R24"),
+    **_all(_E, "R12 R13 R14 R15 R16 R17 R18 R19 R20 R21 R22 R23 R24 R25"),
     # something of the person's own
     **_all(_E, "R30 R31 R32 R33 R34 R35 R36 R37 R38 R39"),
     **_all(_W, "R40 R41"),

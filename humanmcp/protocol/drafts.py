@@ -15,7 +15,7 @@ from humanmcp.protocol import revisions
 from humanmcp.protocol.documents import Documents, divide, id_of, unmatched
 from humanmcp.protocol.envelope import is_bare, judge_envelope, judge_error
 from humanmcp.protocol.exchange import Known, State
-from humanmcp.protocol.findings import Found, json_text
+from humanmcp.protocol.findings import Found, json_text, unwrap
 from humanmcp.protocol.jsontext import LONG, LONGEST, Reading, problem, read, size_of
 from humanmcp.protocol.lints import lint_error
 from humanmcp.protocol.messages import Kind, compact, member, members
@@ -107,8 +107,8 @@ def _findings(exchange: Exchange, reading: Reading, form: Form, known: Known) ->
     if form is Form.RESULT:
         return judge_result(exchange, value, known)
     if form is Form.ERROR:
-        if isinstance(value, dict) and set(value) == {"error"}:
-            value = value["error"]
+        if isinstance(value, dict) and "error" in value and "code" not in value:
+            return [Found("R25", ("error",), (), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.revision, ("error",))
         return one_each(found or lint_error(exchange, value, known))
     typed = ""

@@ -179,6 +179,19 @@ def test_error_data_has_a_shape_for_some_codes() -> None:
     assert check(exchange, mended(verdict)).sendable
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['{"error":{"code":1,"message":"x"}}',
+     '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"x"}}'],
+)  # fmt: skip
+def test_an_error_inside_the_error_is_mended(text: str) -> None:
+    """R25: the error form adds the envelope, so it must not be there twice."""
+    verdict = check(asked("ping"), text, Form.ERROR)
+    assert codes(verdict.problems) == ["R25"]
+    line = '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"x"}}'
+    assert check(asked("ping"), mended(verdict), Form.ERROR).line == line
+
+
 def test_more_in_an_error_is_a_warning() -> None:
     """E13: put extras in error.data."""
     verdict = check(asked("ping"), '{"error":{"code":1,"message":"x","reason":"y"}}')
