@@ -1,0 +1,92 @@
+"""A person steps in between a real client and a real server, in the page."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from humanmcp.protocol.transcript import Way
+from tests.clients.hosts import NODE
+from tests.serving import bare_environment
+from tests.tap.tapped import COMMAND, Tapped, server
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.browser.seats import Window
+    from tests.desk.desking import Desking
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.node
+def test_a_held_call_is_answered_in_the_page_and_reaches_the_real_client(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """The first call is answered by a person, the second let go, the third changed on its way."""
+    tap = (*COMMAND, "--home", str(home), "--hold", "in:tools/call", "--")
+    client = subprocess.Popen(
+        ["node", str(NODE / "sdk1.mjs"), *tap, "node", str(NODE / "server1.mjs")],
+        stdout=subprocess.PIPE,
+        env=bare_environment(home.parent),
+    )
+    page = window().page
+    expect(page.locator("#held")).to_be_visible(timeout=20_000)
+    expect(page.locator("#held")).to_contain_text("the server has not seen it yet")
+    page.locator("#sentence").fill("asked a person")
+    page.locator("#send").click()
+    expect(page.locator("article.message td.value")).to_have_text("大阪")
+    page.get_by_role("button", name="Let it go as it is").click()
+    expect(page.locator("article.message td.value")).to_have_text("北海道")
+    page.locator("#held details.edit summary").click()
+    box = page.locator("#held textarea")
+    box.fill(box.input_value().replace("北海道", "東京"))
+    page.get_by_role("button", name="Let the changed one go").click()
+    out, _ = client.communicate(timeout=PATIENCE)
+    assert client.returncode == 0
+    assert json.loads(out)["answers"] == [
+        {"text": "asked a person"},
+        {"text": "unknown"},
+        {"text": "sunny"},
+    ]
+
+
+def test_a_held_notification_can_be_dropped_in_the_page(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """There is nothing to answer, and the page does not offer it."""
+    notice = b'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}\n'
+    with Tapped(home, server("echo"), "--hold", "in") as tapped:
+        tapped.say(notice)
+        page = window().page
+        expect(page.locator("#held")).to_be_visible(timeout=20_000)
+        expect(page.locator("#send")).to_have_count(0)
+        page.get_by_role("button", name="Drop it").click()
+        expect(page.locator("#held")).to_have_count(0)
+        status, rest, _errors = tapped.close()
+        assert (status, rest) == (0, b"")
+        assert [frame.note for frame in tapped.frames() if frame.way is Way.NOTE] == ["dropped"]
+
+
+def test_a_held_answer_is_changed_in_the_page(home: Path, desk: Desking, window: Windows) -> None:
+    """The composer starts with the server's answer, and checks it against its request."""
+    request = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"dice"}}\n'
+    answer = b'{"jsonrpc":"2.0","id":0,"result":{"content":[{"type":"text","text":"1"}]}}\n'
+    script = home.parent / "script.log"
+    script.write_bytes(b"[t] IN: " + request + b"[t] OUT: " + answer)
+    with Tapped(home, server("scripted", str(script)), "--hold", "out:tools/call") as tapped:
+        tapped.say(request)
+        page = window().page
+        expect(page.locator("#held")).to_contain_text("The server sent it", timeout=20_000)
+        expect(page.locator("#sentence")).to_have_value("1")
+        page.locator("#sentence").fill("6")
+        page.locator("#send").click()
+        assert json.loads(tapped.hear())["result"]["content"][0]["text"] == "6"
