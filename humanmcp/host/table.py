@@ -80,6 +80,7 @@ class Narrator:
     def __init__(self, host: HostAtDesk | PlayedHost) -> None:
         """Tell, and ask."""
         self.host = host
+        self._called: set[str] = set()
 
     def heard(self, piece: str) -> None:
         """Wait for the whole turn."""
@@ -97,12 +98,13 @@ class Narrator:
 
     def calling(self, use: ToolUse, place: Place) -> None:
         """Tell what goes over the wire."""
+        self._called.add(use.id)
         given = json.dumps(use.input, ensure_ascii=False)
         tell(Chair.CLIENT, f"tools/call {place.tool} {given}")
 
-    def returned(self, use: ToolUse, result: ToolResult) -> None:  # noqa: ARG002 - Watcher
-        """Tell what came back."""
-        tell(Chair.SERVER, result.text)
+    def returned(self, use: ToolUse, result: ToolResult) -> None:
+        """Tell what came back: from the server, or from the host, who answered in its place."""
+        tell(Chair.SERVER if use.id in self._called else Chair.HOST, result.text)
 
     def waiting(self, seconds: float) -> None:
         """Tell that a service has no room."""

@@ -15,7 +15,7 @@ from tests.serving import bare_environment
 from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
@@ -23,56 +23,69 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
-    """A table where people hold the model and the server; the links that it printed."""
-    home = tmp_path / "home"
-    environment = bare_environment(tmp_path) | {"PYTHONUTF8": "1"}
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "humanmcp", "play", "--people", "model,server"),
-            *("--home", str(home), "--lang", "en"),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-        env=environment,
-    )
-    links: dict[str, str] = {}
-    assert process.stdout is not None
-    for line in process.stdout:
-        seat, where = line.split(maxsplit=1)
-        links[seat] = where.strip()
-        if seat == "model":
-            break
-    yield process, links
-    process.terminate()
-    process.communicate()
-    facts = home / "desk.json"
-    if facts.exists():
-        pid = json.loads(facts.read_text(encoding="utf-8"))["pid"]
-        subprocess.run(["kill", str(pid)], check=False)
+class Table:
+    """A running play: the links that it printed, and a browser for each of them."""
+
+    def __init__(self, browser: Browser, folder: Path, people: str) -> None:
+        """Lay it, and open the page of each seat in a browser of its own."""
+        self.home = folder / "home"
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "humanmcp", "play", "--people", people),
+                *("--home", str(self.home), "--lang", "en"),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            env=bare_environment(folder) | {"PYTHONUTF8": "1"},
+        )
+        links: dict[str, str] = {}
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            seat, where = line.split(maxsplit=1)
+            links[seat] = where.strip()
+            if seat == "model":
+                break
+        self.contexts = []
+        self.pages: dict[str, Page] = {}
+        for seat in people.split(","):
+            context = browser.new_context(locale="en-US")
+            context.set_default_timeout(20_000)
+            self.contexts.append(context)
+            page = self.pages[seat] = context.new_page()
+            page.goto(links[seat])
+            page.wait_for_url(re.compile("session="))
+
+    def end(self) -> str:
+        """Wait for the end of the play; return what the terminal showed."""
+        out, _ = self.process.communicate(timeout=30)
+        assert self.process.returncode == 0
+        return out
+
+    def clear(self) -> None:
+        """End what is left, the desk too: it would outlive its starter."""
+        for context in self.contexts:
+            context.close()
+        self.process.terminate()
+        self.process.communicate()
+        facts = self.home / "desk.json"
+        if facts.exists():
+            pid = json.loads(facts.read_text(encoding="utf-8"))["pid"]
+            subprocess.run(["kill", str(pid)], check=False)
 
 
 @pytest.fixture
-def pages(
-    browser: Browser, table: tuple[subprocess.Popen[str], dict[str, str]]
-) -> Iterator[dict[str, Page]]:
-    """Two browsers that share nothing, each opened with the link of its seat."""
-    _process, links = table
-    found = {}
-    contexts = []
-    for seat in ("model", "server"):
-        context = browser.new_context(locale="en-US")
-        context.set_default_timeout(20_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.goto(links[seat])
-        page.wait_for_url(re.compile("session="))
-        found[seat] = page
-    yield found
-    for context in contexts:
-        context.close()
+def lay(browser: Browser, tmp_path: Path) -> Iterator[Callable[[str], Table]]:
+    """Lay a table with people in these seats."""
+    tables: list[Table] = []
+
+    def laid(people: str) -> Table:
+        tables.append(Table(browser, tmp_path, people))
+        return tables[-1]
+
+    yield laid
+    for one in tables:
+        one.clear()
 
 
 def shows(page: Page, method: str) -> None:
@@ -84,12 +97,10 @@ def shows(page: Page, method: str) -> None:
     )
 
 
-def test_two_pages_finish_the_weather_conversation(
-    table: tuple[subprocess.Popen[str], dict[str, str]], pages: dict[str, Page]
-) -> None:
+def test_two_pages_finish_the_weather_conversation(lay: Callable[[str], Table]) -> None:
     """Issue 5: the model picks a tool and fills its form; the server answers; the model tells."""
-    process, _links = table
-    server, model = pages["server"], pages["model"]
+    table = lay("model,server")
+    server, model = table.pages["server"], table.pages["model"]
 
     shows(server, '"initialize"')
     server.locator("#send").click()
@@ -128,7 +139,29 @@ def test_two_pages_finish_the_weather_conversation(
     model.locator("#form-fields textarea").fill("東京は晴れです。")
     model.locator("#send").click()
 
-    out, _ = process.communicate(timeout=30)
-    assert process.returncode == 0
+    out = table.end()
     assert "server | sunny" in out
     assert " model | 東京は晴れです。" in out
+
+
+def test_the_host_s_person_is_asked_in_forms(lay: Callable[[str], Table]) -> None:
+    """M12, issue 5: an elicitation is a form in the page; the person decides about each call."""
+    table = lay("host")
+    page = table.pages["host"]
+    shows(page, '"elicitation/create"')
+    expect(page.locator("article.message")).to_contain_text("You are the user at the host")
+    page.locator("#form-fields input").fill("How is the weather?")
+    page.locator("#send").click()
+
+    for place, choice in (("東京", "call"), ("大阪", "refuse")):
+        expect(page.locator("article.message")).to_contain_text(place, timeout=20_000)
+        page.locator("#form-fields select").nth(1).select_option(label=choice)
+        page.locator("#send").click()
+
+    expect(page.locator("article.message")).to_contain_text("調べ終わりました", timeout=20_000)
+    page.locator("#form-fields select").first.select_option(label="decline")
+    page.locator("#send").click()
+    out = table.end()
+    assert "  host | How is the weather?" in out
+    assert "server | sunny" in out
+    assert "  host | The user refused this tool call." in out
