@@ -18,7 +18,7 @@ WORKERS ?= auto
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs node browser clean
+.PHONY: help demo test check bench docs node browser editor clean
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
@@ -26,7 +26,7 @@ help: ## list what there is to make
 demo: $(RUN) ## see a whole session: a small host asks, a person answers
 	@if [ -t 0 ]; then $(BIN)/humanmcp demo; else $(BIN)/humanmcp demo --book samples/weather.toml; fi
 
-test: $(DEV) node browser ## every test, with real clients where Node.js is there
+test: $(DEV) node browser editor ## every test, with real clients where Node.js is there
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
 
 check: $(DEV) ## ruff, mypy, the layers and the documentation
@@ -47,8 +47,12 @@ node: ## the packages of tests/clients/node, where Node.js is or can be had
 browser: ## Chromium for the tests of the page, where it can be had
 	@sh tests/install-browser.sh
 
+editor: node ## the JSON editor of the page, where Node.js is there; without it, a text area
+	@sh editor/install.sh
+
 clean: ## remove what make made
-	rm -rf $(VENV) build dist tests/clients/node/node_modules
+	rm -rf $(VENV) build dist web/static/vendor
+	rm -rf tests/clients/node/node_modules editor/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # What runs; then what tests and checks. A changed pyproject.toml installs anew.
