@@ -23,13 +23,13 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.moments import stamp
 from humanmcp.protocol.book import Book, BookError, parse
+from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.protocol.transcript import HELD, Way
 from humanmcp.settings import add_flags
 from humanmcp.tap.child import NOT_EXECUTABLE, NOT_FOUND, Child
 from humanmcp.tap.gate import Gate, Held
 from humanmcp.tap.holds import Holds
 from humanmcp.tap.listening import BY_CHECK, Listening
-from humanmcp.tap.patterns import PatternError, parse_all
 from humanmcp.tap.pump import Sink
 from humanmcp.tap.recorder import Output, Recorder
 from humanmcp.tap.tapping import News, Session, Tap
@@ -39,8 +39,8 @@ from humanmcp.terminal import complain
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from humanmcp.protocol.patterns import Pattern
     from humanmcp.settings import Settings
-    from humanmcp.tap.patterns import Pattern
 
 USAGE_ERROR: Final = 2
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.book import Book
     from humanmcp.protocol.correlate import Heard
-    from humanmcp.tap.patterns import Pattern
+    from humanmcp.protocol.patterns import Pattern
 
 _END: Final = b"\r\n"
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from humanmcp import paths
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
+from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.settings import add_flags
-from humanmcp.tap.patterns import PatternError, parse_all
 from humanmcp.tap.which import NoTapError, held, one_tap
 from humanmcp.terminal import complain
 from humanmcp.terminal import say as show

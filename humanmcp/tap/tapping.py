@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from humanmcp.descriptors import ending_signals
 from humanmcp.inbox.contract import InboxError
 from humanmcp.moments import stamp
+from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.protocol.transcript import Way
 from humanmcp.tap.gate import Cancelled, Held
-from humanmcp.tap.patterns import PatternError, parse_all
 from humanmcp.tap.pump import Pump, Sink
 
 if TYPE_CHECKING:

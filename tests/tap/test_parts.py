@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.correlate import Correlation
 from humanmcp.protocol.messages import Message, read
+from humanmcp.protocol.patterns import PatternError, parse
 from humanmcp.protocol.transcript import Frame, Way
 from humanmcp.tap.cutter import Cut, Cutter
-from humanmcp.tap.patterns import PatternError, parse
 from humanmcp.tap.pump import Sink
 from humanmcp.tap.recorder import Recorder
 from tests.waiting import PATIENCE
