@@ -28,7 +28,16 @@ from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.verdict import Form, Verdict
 from humanmcp.protocol.visible import one_line
 
-router: Final = APIRouter(prefix="/api")
+
+class AsciiJson(JSONResponse):
+    """JSON in ASCII: a lone surrogate is a legal part of a JSON text, and not of UTF-8."""
+
+    def render(self, content: Any) -> bytes:  # noqa: ANN401 - any JSON value
+        """Write the value."""
+        return json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
 
 LONGEST_NAME: Final = 64
 
@@ -60,14 +69,14 @@ class LoginBody:
 
 
 @router.post("/login")
-async def login(request: Request, body: LoginBody) -> JSONResponse:
+async def login(request: Request, body: LoginBody) -> AsciiJson:
     """Swap a one-time key, or the short code, for the cookie of a visit."""
     desk = desk_of(request)
     door = desk.door
     visit = door.enter_with_key(body.key) if body.key else door.enter_with_code(body.code)
     if visit is None:
         raise HTTPException(401, "this key was used, is older than five minutes, or is wrong")
-    response = JSONResponse({"in": True})
+    response = AsciiJson({"in": True})
     set_visit(response, desk, visit)
     return response
 
@@ -91,11 +100,11 @@ async def login_key(request: Request) -> dict[str, str]:
 
 
 @router.post("/logout")
-async def logout(request: Request) -> JSONResponse:
+async def logout(request: Request) -> AsciiJson:
     """End the visit of this browser; its live stream ends with it."""
     desk = desk_of(request)
     desk.door.leave(getattr(request.state, "visit", ""))
-    response = JSONResponse({"in": False})
+    response = AsciiJson({"in": False})
     response.delete_cookie(desk.address.cookie, path="/", httponly=True, samesite="strict")
     return response
 
@@ -320,12 +329,10 @@ def hold_book(desk: Desk, key: Key, *, hold: bool) -> None:
 
 
 @router.post("/exchanges/{session}/{number}/reply")
-def reply(request: Request, session: str, number: int, body: ReplyBody) -> JSONResponse:
+def reply(request: Request, session: str, number: int, body: ReplyBody) -> AsciiJson:
     """Send an answer. The status says what became of it: 200, 202, 409 (too late) or 422."""
     outcome = hand_in(desk_of(request), Key(session, number), body)
-    return JSONResponse(
-        write_outcome(outcome, spoken(request)), status_code=_STATUS[outcome.became]
-    )
+    return AsciiJson(write_outcome(outcome, spoken(request)), status_code=_STATUS[outcome.became])
 
 
 _STATUS: Final = {
@@ -499,7 +506,7 @@ class RuleBody:
 
 
 @router.post("/rules")
-def add_rule(request: Request, body: RuleBody) -> JSONResponse:
+def add_rule(request: Request, body: RuleBody) -> AsciiJson:
     """Add a rule to the answer book, and say it as a sentence."""
     desk = desk_of(request)
     rule = rules.NewRule(
@@ -512,8 +519,8 @@ def add_rule(request: Request, body: RuleBody) -> JSONResponse:
             rules.add(desk.book, rule)
     except rules.RuleError as error:
         record = {"sentence": sentence, "why": one_line(str(error), 300)}
-        return JSONResponse(record, status_code=422)
-    return JSONResponse({"sentence": sentence, "toml": written, "saved": body.save})
+        return AsciiJson(record, status_code=422)
+    return AsciiJson({"sentence": sentence, "toml": written, "saved": body.save})
 
 
 @router.post("/demo")
@@ -523,19 +530,20 @@ async def demo(request: Request) -> dict[str, Any]:
     return {"started": True}
 
 
-async def on_unknown(_request: Request, error: Exception) -> JSONResponse:
+async def on_unknown(_request: Request, error: Exception) -> AsciiJson:
     """Answer for an exchange or session that is not there."""
-    return JSONResponse({"detail": str(error)}, status_code=404)
+    return AsciiJson({"detail": str(error)}, status_code=404)
 
 
-async def on_store(_request: Request, error: Exception) -> JSONResponse:
+async def on_store(_request: Request, error: Exception) -> AsciiJson:
     """Answer for a disk that did not keep something: the text is still in the page."""
-    return JSONResponse({"detail": str(error)}, status_code=507)
+    return AsciiJson({"detail": str(error)}, status_code=507)
 
 
 def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Write a value for a data block of a page: nothing in it may end the block."""
-    text = json.dumps(value, ensure_ascii=False)
-    for character in "<>&\u2028\u2029":
+    # ASCII only: a lone surrogate, which JSON can carry, has no place in a page's UTF-8.
+    text = json.dumps(value, ensure_ascii=True)
+    for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

@@ -154,8 +154,9 @@ def write_private(file: Path, text: str) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(fresh, flags, 0o600)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(descriptor, "wb") as stream:
+            # What UTF-8 cannot hold becomes its escape, which JSON reads back as it was.
+            stream.write(text.encode("utf-8", "backslashreplace"))
         fresh.replace(file)
     except OSError:
         fresh.unlink(missing_ok=True)

@@ -63,7 +63,8 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
     language = api.spoken(request)
     common["words"] = api.script_json(dict(words.for_scripts(language)))
     html = render(name, language, **{**common, **values})
-    response = HTMLResponse(html, status_code=status)
+    # What UTF-8 cannot hold is shown as its escape.
+    response = HTMLResponse(html.encode("utf-8", "backslashreplace"), status_code=status)
     asked = request.query_params.get("lang", "")
     if asked in LANGUAGES:
         _prefer(response, "lang", asked)

@@ -245,7 +245,8 @@ def outcome(body: dict[str, Any]) -> str:
         return one_line(f"{_short(error.get('code'))} {_text(error.get('message'))}", GIST)
     result = body.get("result")
     if isinstance(result, dict):
-        for entry in result.get("content") or ():
+        content = result.get("content")
+        for entry in content if isinstance(content, list) else ():
             if isinstance(entry, dict) and isinstance(entry.get("text"), str):
                 return one_line(entry["text"], GIST)
     return gist(result)

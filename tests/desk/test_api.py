@@ -218,3 +218,26 @@ def test_a_saved_rule_answers_the_next_call(home: Path) -> None:
             return bool(content[0]["text"] == rule["text"])
 
         until(lambda: answered_by_the_rule() or None, "the rule answers")
+
+
+def test_half_a_character_breaks_nothing(home: Path) -> None:
+    """B9: a lone surrogate is legal in JSON and not in UTF-8: in a message, a draft, an answer."""
+    with Desking(home) as desk, Serving(home, "--by-hand") as host:
+        host.say(
+            '{"jsonrpc":"2.0","id":"\\ud800","method":"tools/call",'
+            '"params":{"name":"a\\ud800","arguments":{"x\\udfff":"\\ud83d"}}}'
+        )
+        until(lambda: desk.get("/api/exchanges")["waiting"], "the call waits")
+        here = path(desk)
+        half = {"text": "\ud800", "form": "text", "name": "\ud800", "method": "tools/call"}
+        assert desk.post(f"{here}/draft", half).status == 200
+        judged = desk.post(f"{here}/check", half)
+        assert judged.status == 200
+        assert "J23" in judged.text
+        assert desk.post(f"{here}/reply", half).status == 422
+        assert desk.post("/api/answers", half).status == 200
+        assert desk.post("/api/rules", half).status == 200
+        page = here.replace("/api/exchanges", "/m")
+        shown = ("/", page, f"{page}/status", "/history", "/present", "/list")
+        for one in (*shown, here, "/api/answers", "/api/history"):
+            assert desk.ask("GET", one, headers=desk.bearer).status == 200, one

@@ -1,0 +1,136 @@
+"""The desk's view of all sessions: what waits, what changed, who writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.desk.board import REMEMBERED, WRITING_FOR, Board
+from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.exchange import Known, State
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+AT = "2026-11-20T18:49:07.123Z"
+
+
+@pytest.fixture
+def inbox(home: Path) -> FolderInbox:
+    """An inbox in which the test is the stub."""
+    return FolderInbox(home)
+
+
+def deliver(inbox: FolderInbox, session: str, number: int, at: str = AT) -> Key:
+    """Let a request arrive."""
+    line = f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}'
+    key = Key(session, number)
+    inbox.deliver(Item(key, line, "ping", str(number), "2025-11-25", at))
+    return key
+
+
+def changes(board: Board, since: int) -> list[tuple[str, int]]:
+    """Return what changed after a version."""
+    found = board.since(since)
+    assert found is not None
+    return [(change.what, change.number) for change in found]
+
+
+def test_what_arrives_changes_and_closes_is_noted(inbox: FolderInbox) -> None:
+    """Each once, in order; a second look at the same thing notes nothing."""
+    name = inbox.begin(SessionFacts("", AT))
+    board = Board(inbox)
+    heard: list[int] = []
+    board.listen(lambda: heard.append(board.version))
+    board.refresh_all()
+    version = board.version
+    key = deliver(inbox, name, 1)
+    board.refresh(name)
+    board.refresh(name)
+    inbox.save(key, Draft("{}", touched=True))
+    board.refresh(name)
+    inbox.close(key, State.ANSWERED, Answer("{}", "desk", AT))
+    board.refresh(name)
+    assert changes(board, version) == [("arrived", 1), ("changed", 1), ("closed", 1)]
+    assert heard == [version, version + 1, version + 2, version + 3]
+
+
+def test_the_longest_waiting_comes_first_across_sessions(inbox: FolderInbox) -> None:
+    """By arrival, whichever session it is of; one session alone when it is named."""
+    first, second = (inbox.begin(SessionFacts("", AT)) for _ in range(2))
+    deliver(inbox, first, 1, "2026-11-20T18:00:02Z")
+    deliver(inbox, second, 1, "2026-11-20T18:00:01Z")
+    board = Board(inbox)
+    board.refresh_all()
+    assert [row.key.session for row in board.waiting()] == [second, first]
+    assert [row.key.session for row in board.waiting(first)] == [first]
+    assert board.count() == 2
+
+
+def test_what_a_session_leaves_behind_waits_for_nobody(inbox: FolderInbox) -> None:
+    """When it ends, its rows go, and it stays in the list of sessions."""
+    name = inbox.begin(SessionFacts("", AT))
+    deliver(inbox, name, 1)
+    board = Board(inbox)
+    board.refresh_all()
+    assert board.count() == 1
+    version = board.version
+    inbox.end(name)
+    board.refresh(name)
+    assert board.count() == 0
+    assert ("closed", 1) in changes(board, version)
+    assert [one.facts.name for one in board.sessions()] == [name]
+
+
+def test_a_probe_is_no_session_until_it_speaks(inbox: FolderInbox) -> None:
+    """A process that was only asked what it speaks is not shown."""
+    facts = SessionFacts("", AT, probe=True)
+    name = inbox.begin(facts)
+    board = Board(inbox)
+    board.refresh(name)
+    assert board.sessions() == []
+    inbox.describe(SessionFacts(name, AT, client="host"), Known())
+    board.refresh(name)
+    assert [one.facts.client for one in board.sessions()] == ["host"]
+
+
+def test_who_missed_too_much_looks_at_everything(inbox: FolderInbox) -> None:
+    """The changes are bounded; a number of the future is of another desk."""
+    name = inbox.begin(SessionFacts("", AT))
+    board = Board(inbox)
+    board.refresh_all()
+    began = board.version
+    key = deliver(inbox, name, 1)
+    for number in range(REMEMBERED + 2):
+        inbox.save(key, Draft(f"{number}", touched=bool(number % 2)))
+        board.refresh(name)
+    assert board.since(began) is None
+    assert board.since(board.version + 1) is None
+    assert board.since(board.version) == ()
+    assert board.since(board.version - 1) is not None
+
+
+def test_a_desk_that_starts_anew_counts_on(inbox: FolderInbox) -> None:
+    """A page that was connected to the one before must not take its numbers for the new ones."""
+    before = Board(inbox)
+    before.refresh_all()
+    assert Board(inbox).version >= before.version - 1
+    assert before.since(1) is None
+
+
+def test_who_writes_is_known_for_a_while(inbox: FolderInbox) -> None:
+    """Noted once when somebody begins; forgotten when nothing was saved for a while."""
+    now = 100.0
+    board = Board(inbox, clock=lambda: now)
+    key = Key("s", 1)
+    version = board.version
+    board.writes(key, "a")
+    board.writes(key, "a")
+    assert board.writer(key) == "a"
+    assert changes(board, version) == [("changed", 1)]
+    board.writes(key, "b")
+    assert board.writer(key) == "b"
+    now += WRITING_FOR + 1
+    assert board.writer(key) == ""

@@ -1,0 +1,68 @@
+"""The files of the page keep its promises: text is text, and nothing comes from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.desk.templates import web_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPTS: Final = sorted((web_folder() / "static").glob("*.js"))
+TEMPLATES: Final = sorted((web_folder() / "templates").glob("*.html"))
+STYLES: Final = sorted((web_folder() / "static").glob("*.css"))
+
+MARKUP: Final = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc"
+    r"|DOMParser|createContextualFragment|setAttribute\(\s*[\"']on"
+)
+INLINE: Final = re.compile(r"\son[a-z]+\s*=|\sstyle\s*=|<style|javascript:", re.IGNORECASE)
+ELSEWHERE: Final = re.compile(r"(?:src|href|url|import|from)\s*[=(]?\s*[\"'(](?:https?:)?//")
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_no_script_makes_markup_of_text(path: Path) -> None:
+    """What came over the wire can only ever become a text node."""
+    text = path.read_text(encoding="utf-8")
+    assert MARKUP.findall(text) == []
+    assert ELSEWHERE.findall(text) == []
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_no_template_has_a_script_or_a_style_in_it(path: Path) -> None:
+    """The policy of the page forbids both; data blocks are no scripts."""
+    text = path.read_text(encoding="utf-8")
+    assert INLINE.findall(text) == []
+    assert ELSEWHERE.findall(text) == []
+    for tag in re.findall(r"<script[^>]*>", text):
+        assert 'src="/static/' in tag or 'type="application/json"' in tag
+
+
+def test_what_is_put_in_unescaped_was_made_for_that() -> None:
+    """`safe` is for the two data blocks that `script_json` wrote, and for nothing else."""
+    found = [
+        match
+        for path in TEMPLATES
+        for match in re.findall(r"\{\{[^}]*\|\s*safe[^}]*\}\}", path.read_text(encoding="utf-8"))
+    ]
+    assert sorted(found) == ["{{ island | safe }}", "{{ words | safe }}"]
+
+
+def test_no_style_loads_anything() -> None:
+    """Fonts are the system's, pictures are drawn."""
+    for path in STYLES:
+        text = path.read_text(encoding="utf-8")
+        assert "url(" not in text
+        assert "@import" not in text
+
+
+def test_every_module_that_is_imported_is_there() -> None:
+    """A renamed script would only be missed by the page."""
+    names = {path.name for path in SCRIPTS}
+    for path in SCRIPTS:
+        imported = re.findall(r"from \"\./([^\"]+)\"", path.read_text(encoding="utf-8"))
+        assert set(imported) <= names, path.name
