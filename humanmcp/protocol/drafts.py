@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.problems import Problem
 
 __all__ = [
+    "TOO_LATE",
     "Documents",
     "check",
     "check_saying",
@@ -57,7 +58,10 @@ __all__ = [
 
 _NOBODY: Final = Known()
 _ROOTS: Final = {Form.MESSAGE: (), Form.RESULT: ("result",), Form.ERROR: ("error",)}
-_TOO_LATE: Final = {State.CANCELLED: "R21", State.ANSWERED: "R22", State.ABANDONED: "R23"}
+_ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
+_ERROR: Final = frozenset({"code", "message", "data"})
+TOO_LATE: Final = {State.CANCELLED: "R21", State.ANSWERED: "R22", State.ABANDONED: "R23"}
+"""What is said of an answer whose request is over."""
 
 
 def check(
@@ -72,9 +76,11 @@ def check(
     reading = read(text)
     if not reading.readable:
         return _verdict_on_no_json(exchange, reading, form)
+    if form is Form.MESSAGE:
+        form = _meant(reading.value)
     found = _findings(exchange, reading, form, known)
     problems = reading.problems
-    late = _TOO_LATE.get(exchange.state)
+    late = TOO_LATE.get(exchange.state)
     if found or late:
         page = revisions.page(exchange.method, exchange.revision)
         placer = Placer(Source(reading.json, text, _ROOTS[form], _typed(reading), page))
@@ -90,6 +96,16 @@ def check(
         problems,
         _kind(reading.value, form),
     )
+
+
+def _meant(value: Json) -> Form:
+    """Say what a text stands for that nobody called a result or an error.
+
+    An object without any member of the envelope is the answer itself: the envelope is ours to add.
+    """
+    if not isinstance(value, dict) or {name.lower() for name in value} & _ENVELOPE:
+        return Form.MESSAGE
+    return Form.ERROR if {"code", "message"} <= set(value) <= _ERROR else Form.RESULT
 
 
 def in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
@@ -214,7 +230,7 @@ def _check_plain(exchange: Exchange, text: str, form: Form, known: Known) -> Ver
 
 def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -> list[Problem]:
     page = revisions.page(exchange.method, exchange.revision)
-    late = _TOO_LATE.get(exchange.state)
+    late = TOO_LATE.get(exchange.state)
     found = [Found(late, ())] if late else []
     if not text.strip():
         return [problem("J19", text, 0, len(text))]

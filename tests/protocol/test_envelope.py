@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from humanmcp.protocol.messages import Kind
 from humanmcp.protocol.problems import Level
 from humanmcp.protocol.verdict import Form
 from tests.asking import R2025_03, R2026, asked, check, codes, mended, serious
@@ -74,7 +75,6 @@ ROWS: Final = (
     Row("text", '"sunny"', "R14", fix=False),
     Row("a number", "5", "R14", fix=False),
     Row("null", "null", "R14", fix=False),
-    Row("nothing in it", "{}", "R06"),
 )  # fmt: skip
 
 
@@ -120,17 +120,27 @@ def test_a_batch_is_put_together_by_the_stub() -> None:
     assert check(asked("ping", revision=R2025_03), mended(verdict)).sendable
 
 
-def test_the_result_alone_is_an_error_whose_fix_adds_the_envelope() -> None:
-    """A message is a whole one, or only result or error; anything else incomplete is mended."""
+def test_the_answer_alone_gets_its_envelope() -> None:
+    """H18, design.md 6: the person may type less than the envelope; it is added."""
     exchange = asked("tools/call")
-    verdict = check(exchange, '{"content": []}')
-    assert codes(verdict.problems) == ["R06"]
-    assert mended(verdict) == '{"jsonrpc": "2.0", "id": 3, "result": {"content": []}}'
+    result = check(exchange, '{"content": []}')
+    assert result.line == '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
+    assert (result.kind, result.problems) == (Kind.RESULT, ())
+    error = check(exchange, '{"code": 1, "message": "x"}')
+    assert error.line == '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"x"}}'
+    assert error.kind is Kind.ERROR
+    wrong = check(exchange, '{"content": "sunny"}')
+    assert codes(wrong.problems) == ["M01"]
+    assert wrong.problems[0].pointer == "/result/content"
+    assert check(exchange, mended(wrong)).sendable
+
+
+def test_half_an_envelope_is_an_error_whose_fix_completes_it() -> None:
+    """Who has begun to write the envelope means to write it: what is missing is said."""
+    exchange = asked("tools/call")
     beside = check(exchange, '{"jsonrpc":"2.0","id":3,"content":[]}')
     assert codes(beside.problems) == ["R06"]
     assert check(exchange, mended(beside)).sendable
-    error = check(exchange, '{"code": 1, "message": "x"}')
-    assert mended(error) == '{"jsonrpc": "2.0", "id": 3, "error": {"code": 1, "message": "x"}}'
 
 
 @pytest.mark.parametrize(

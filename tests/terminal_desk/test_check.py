@@ -230,7 +230,7 @@ def test_lines_gives_one_answer_a_line_in_order() -> None:
         {"text": "{}", "request": {"jsonrpc": "2.0", "method": "ping"}},
         {"text": "{}", "id": {"no": "id"}},
         {"text": "{}", "id": True},
-        {"text": "{}", "method": "\ud800"},
+        {"text": "", "method": "\ud800"},
     ],
 )
 def test_a_line_that_is_no_case_gets_an_error_of_its_own(line: object) -> None:
