@@ -7,18 +7,25 @@ afterwards; here it only has to be found what it is about.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.drafts import check, id_of, unmatched
+from humanmcp.protocol.drafts import TOO_LATE, check, id_of, unmatched
 from humanmcp.protocol.exchange import State
+from humanmcp.protocol.jsontext import read
 from humanmcp.protocol.messages import Kind
 from humanmcp.protocol.problems import blocking
+from humanmcp.protocol.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.protocol.exchange import Exchange
     from humanmcp.protocol.problems import Problem
+
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
 
 
 def kind_of(text: str) -> Kind | None:
@@ -40,17 +47,28 @@ def addressed(text: str, pending: Sequence[Exchange]) -> Exchange | None:
     """Find the pending exchange that an answer is meant for; None where it cannot be told.
 
     The id decides. `"3"` written for 3 is found as well: the check then says what is wrong with it.
-    An answer without an id is meant for the only exchange that waits, if there is just one.
+    What has no id, be it plain text, is meant for the only exchange that waits, if there is just
+    one: the check then says how to write it.
     """
     typed = id_of(text)
     if typed is not None:
         exact = (one for one in pending if one.id.key == typed.key)
         alike = (one for one in pending if str(one.id.value) == str(typed.value))
         return next(exact, None) or next(alike, None)
+    return pending[0] if len(pending) == 1 else None
+
+
+def is_report(text: str) -> bool:
+    """Say whether a text tells the peer that a line could not be read, and so answers nothing.
+
+    -32700 cannot be about a request that was read. -32600 can: then it has an id, or no envelope.
+    """
     body = _object(text)
-    if body is not None and body.get("id") is None and len(pending) == 1:
-        return pending[0]
-    return None
+    error = body.get("error") if body is not None else None
+    if body is None or not isinstance(error, dict) or body.get("id") is not None:
+        return False
+    code = error.get("code")
+    return code == PARSE_ERROR or (code == INVALID_REQUEST and ("id" in body or "jsonrpc" in body))
 
 
 def unaddressed(text: str, exchanges: Sequence[Exchange]) -> tuple[Problem, ...]:
@@ -58,12 +76,24 @@ def unaddressed(text: str, exchanges: Sequence[Exchange]) -> tuple[Problem, ...]
 
     `exchanges` are all of the session, oldest first.
     """
+    broken = blocking(read(text).problems)
     typed = id_of(text)
+    if broken and typed is None:
+        return broken
     over = [one for one in exchanges if one.state is not State.PENDING]
     for one in reversed(over):  # ids may repeat in 2026-07-28: the last one is meant
         if typed is not None and one.id.key == typed.key:
-            return blocking(check(one, text).problems)[:1]  # the rest no longer matters
-    return (unmatched(text, [one for one in exchanges if one.state is State.PENDING]),)
+            return (_over(one, over, text),)  # the rest no longer matters
+    return (*broken, unmatched(text, [one for one in exchanges if one.state is State.PENDING]))
+
+
+def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Problem:
+    """Say that a request can no longer be answered."""
+    late = next(each for each in check(last, text).problems if each.code in TOO_LATE.values())
+    answered = (one for one in over if one.state is State.ANSWERED)
+    if last.state is State.ABANDONED and any(one.id.key == last.id.key for one in answered):
+        return replace(late, code="R53", detail=(("id", visible(last.id.token)),))
+    return late
 
 
 def _object(text: str) -> dict[str, Any] | None:

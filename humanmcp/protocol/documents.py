@@ -84,7 +84,9 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Problem:
     spot = _id_spot(text)
     start, end = spot or (0, 0)
     if not pending:
-        return problem("R51", text, start, end, ("typed", shown(typed.token) if typed else "?"))
+        if typed is None:
+            return problem("R52", text, start, end)
+        return problem("R51", text, start, end, ("typed", shown(typed.token)))
     ids = ", ".join(shown(each.id.token) for each in pending[:8])
     if typed is None:
         found = problem("R02", text, start, end, ("id", ids))

@@ -86,7 +86,11 @@ Event: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The reply passed. `line` is to be written now; None while its batch is not complete."""
+    """The reply passed. `line` is to be written now; None while its batch is not complete.
+
+    `overtaken` are the other requests that were open under the same id: nobody can answer them any
+    more. `freed` are the batches that waited for nothing but those; they are to be written, too.
+    """
 
     exchange: Exchange
     line: str | None
@@ -94,6 +98,8 @@ class Sent:
     """The answer itself, also where it waits for its batch."""
     verdict: Verdict
     deliberate: bool = False
+    overtaken: tuple[Exchange, ...] = ()
+    freed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ class Happened(enum.Enum):
     SESSION_ENDED = "session ended"
     CLIENT_WENT_QUIET = "client went quiet"
     """It was asked to repeat a request (2026-07-28) and never did."""
+    ID_WAS_TAKEN = "id was taken"
+    """Another request was open under the same id, and that one was answered."""
 
 
 NEXT: Final[Mapping[tuple[State, Happened], State]] = MappingProxyType(
@@ -44,6 +46,7 @@ NEXT: Final[Mapping[tuple[State, Happened], State]] = MappingProxyType(
         (State.PENDING, Happened.CLIENT_CANCELLED): State.CANCELLED,
         (State.PENDING, Happened.SESSION_ENDED): State.ABANDONED,
         (State.PENDING, Happened.CLIENT_WENT_QUIET): State.ABANDONED,
+        (State.PENDING, Happened.ID_WAS_TAKEN): State.ABANDONED,
     }
 )
 """What leads where. What is not listed changes nothing: the last three states are final."""

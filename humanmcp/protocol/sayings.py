@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.protocol import revisions
+from humanmcp.protocol.envelope import judge_error
 from humanmcp.protocol.findings import Found, delete, insert, quoted, rename_to, replace_with, shown
 from humanmcp.protocol.jsontext import read
 from humanmcp.protocol.lints_asking import lacking
-from humanmcp.protocol.messages import Kind, compact, json_type
+from humanmcp.protocol.messages import Kind, RequestId, compact, json_type
 from humanmcp.protocol.oneline import one_line
 from humanmcp.protocol.places import Placer, Source
 from humanmcp.protocol.results import one_each
@@ -31,19 +32,29 @@ _MEMBERS = ("jsonrpc", "id", "method", "params")
 _BEFORE_INITIALIZED = frozenset({"ping", "notifications/message"})
 
 
-def check_saying(
-    text: str, revision: str, known: Known, *, unreadable: bool = False, initialized: bool = True
+def check_saying(  # noqa: PLR0913 - what a saying depends on
+    text: str,
+    revision: str,
+    known: Known,
+    *,
+    unreadable: bool = False,
+    invalid: frozenset[tuple[str, str | int | float]] = frozenset(),
+    initialized: bool = True,
 ) -> Verdict:
     """Judge something of the person's own: what nobody asked for.
 
     `unreadable` says that a line came that could not be read: only then may an error go out that
-    names no request. `initialized` says that the client has said so.
+    names no request. `invalid` are the ids of lines that were JSON and no message: each may be told
+    so in an error. `initialized` says that the client has said so.
     """
     reading = read(text)
     if not reading.readable:
         return Verdict(text, None, one_line(text), reading.problems)
     value = reading.value
-    found = _judge(value, revision, known, unreadable=unreadable, initialized=initialized)
+    if isinstance(value, dict) and "method" not in value:
+        found = _no_method(value, revision, unreadable=unreadable, invalid=invalid)
+    else:
+        found = _judge(value, revision, known, initialized=initialized)
     method = value.get("method") if isinstance(value, dict) else ""
     page = revisions.page(method if isinstance(method, str) else "", revision)
     typed = reading.typed if reading.edits else None
@@ -66,15 +77,11 @@ def _kind(value: Json) -> Kind | None:
     return Kind.RESULT if "result" in value else None
 
 
-def _judge(
-    value: Json, revision: str, known: Known, *, unreadable: bool, initialized: bool
-) -> list[Found]:
+def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> list[Found]:
     if isinstance(value, list):
         return [Found("R12", ())]
     if not isinstance(value, dict):
         return [Found("R14", (), (("got", json_type(value)),))]
-    if "method" not in value:
-        return _no_method(value, unreadable=unreadable)
     method = value["method"]
     if not isinstance(method, str):
         return [Found("R31", ("method",), (("got", json_type(method)),))]
@@ -96,13 +103,19 @@ def _judge(
     return found
 
 
-def _no_method(value: JsonObject, *, unreadable: bool) -> list[Found]:
+def _no_method(
+    value: JsonObject,
+    revision: str,
+    *,
+    unreadable: bool,
+    invalid: frozenset[tuple[str, str | int | float]],
+) -> list[Found]:
     """An answer to nobody, or nothing at all."""
-    error = value.get("error")
-    if isinstance(error, dict) and "result" not in value and value.get("id") is None:
-        if error.get("code") in (-32700, -32600) and unreadable:
-            return _envelope(value)
-        return [Found("R34", ("error",))]
+    if "error" in value and "result" not in value:
+        if _may_follow(value, unreadable=unreadable, invalid=invalid):
+            return [*_envelope(value), *judge_error(value["error"], revision, ("error",))]
+        if value.get("id") is None:
+            return [Found("R34", ("error",))]
     if "result" in value or "error" in value:
         return [Found("R51", ("id",), (("typed", quoted(value.get("id"))),))]
     typed = alike("method", list(value))
@@ -110,6 +123,19 @@ def _no_method(value: JsonObject, *, unreadable: bool) -> list[Found]:
         detail = (("key", "method"), ("typed", shown(typed)))
         return [Found("R15", (typed,), detail, rename_to((typed,), "method"), at_name=True)]
     return [Found("R30", ())]
+
+
+def _may_follow(
+    value: JsonObject, *, unreadable: bool, invalid: frozenset[tuple[str, str | int | float]]
+) -> bool:
+    """Say whether an error tells of a line that was no message: without an id, or with its id."""
+    named, error = value.get("id"), value["error"]
+    if named is None:
+        code = error.get("code") if isinstance(error, dict) else None
+        return unreadable and code in (-32700, -32600)
+    if isinstance(named, bool) or not isinstance(named, (str, int, float)):
+        return False
+    return RequestId("", named).key in invalid
 
 
 def _envelope(value: JsonObject) -> list[Found]:

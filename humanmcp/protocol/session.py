@@ -77,6 +77,7 @@ class Session:
         self.exchanges: dict[int, Exchange] = {}
         self.unreadable = 0
         """How many lines could not be read: each may be answered with a deliberate -32700."""
+        self._invalid: dict[tuple[str, str | int | float], Malformed] = {}
         self._batches: dict[int, _OpenBatch] = {}
         self._asked: dict[tuple[str, str | int | float], Message] = {}
         self._questions: dict[str, int] = {}
@@ -94,6 +95,21 @@ class Session:
     def revision(self) -> str:
         """The revision of the conversation: stated last, else negotiated, else the latest one."""
         return self._last_stated or self.negotiated or revisions.LATEST_HANDSHAKE
+
+    def twins(self, exchange: Exchange) -> tuple[Exchange, ...]:
+        """The other requests that are open under the same id: MCP forbids it, clients do it."""
+        return tuple(
+            one
+            for one in self.pending
+            if one.id.key == exchange.id.key and one.number != exchange.number
+        )
+
+    def may_report(self, typed: RequestId | None) -> bool:
+        """Say whether a person may answer a line that was no message with an error of this id.
+
+        Nothing does so by itself: that is how storms begin.
+        """
+        return typed is not None and typed.key in self._invalid
 
     @property
     def awaited(self) -> tuple[Message, ...]:
@@ -116,6 +132,8 @@ class Session:
 
     def _cannot_read(self, malformed: Malformed) -> tuple[Event, ...]:
         self.unreadable += 1
+        if malformed.id is not None:
+            self._invalid[malformed.id.key] = malformed
         return (UnreadableArrived(malformed),)
 
     def _receive_one(self, message: Message, batch: int = 0) -> tuple[Event, ...]:
@@ -157,8 +175,6 @@ class Session:
             self.exchanges[again.number] = again
             return RequestRepeated(again)
         remarks = drafts.remarks(message, revision, self.known)
-        if any(one.request.id == message.id for one in self.pending):
-            remarks = (*remarks, Problem("N10", Level.WARNING, pointer="/id"))
         exchange = Exchange(
             number=len(self.exchanges) + 1,
             request=message,
@@ -167,6 +183,9 @@ class Session:
             continues=self._questions.get(str(message.params.get("requestState", "")), 0),
             remarks=remarks,
         )
+        if self.twins(exchange):
+            flagged = (*remarks, Problem("N10", Level.WARNING, pointer="/id"))
+            exchange = replace(exchange, remarks=flagged)
         self.exchanges[exchange.number] = exchange
         return RequestArrived(exchange)
 
@@ -244,8 +263,27 @@ class Session:
             return Refused(exchange, verdict)
         done = self._finish(exchange, Happened.REPLY_SENT)
         self._learn_from_reply(done, own)
+        overtaken, freed = self._overtake(done)
         line = self._leave_batch(done, own)
-        return Sent(done, line, own, verdict, deliberate=not verdict.sendable)
+        return Sent(
+            done,
+            line,
+            own,
+            verdict,
+            deliberate=not verdict.sendable,
+            overtaken=overtaken,
+            freed=freed,
+        )
+
+    def _overtake(self, done: Exchange) -> tuple[tuple[Exchange, ...], tuple[str, ...]]:
+        """End the other requests under the id that was just answered.
+
+        MCP: "The request ID MUST NOT have been previously used by the requestor". The client holds
+        one place for an id: the first answer fills it, and a second would belong to nothing.
+        """
+        twins = tuple(self._finish(one, Happened.ID_WAS_TAKEN) for one in self.twins(done))
+        lines = [self._leave_batch(one, None) for one in twins]
+        return twins, tuple(line for line in lines if line)
 
     def _finish(self, exchange: Exchange, happened: Happened) -> Exchange:
         done = self.exchanges[exchange.number] = exchange.after(happened)
@@ -311,6 +349,8 @@ class Session:
         modern = exchange.revision in revisions.MODERN
         if not modern or exchange.method not in revisions.INPUT_REQUIRED_METHODS:
             return None
+        if self.twins(exchange):  # it would be the one answer that this id can have
+            return None
         self.exchanges[number] = replace(exchange, parked=token, legs=exchange.legs + 1)
         return (
             f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":'
@@ -349,19 +389,23 @@ class Session:
 
         The verdict's `line` (or `forced`, when it is sent anyway) is to be written.
         """
+        verdict = self.judge(text)
+        line = verdict.line if verdict.sendable or not anyway else verdict.forced
+        if line is not None:
+            self._remember(line)
+        return verdict
+
+    def judge(self, text: str) -> Verdict:
+        """Judge something of our own without saying it."""
         verdict = drafts.check_saying(
             text,
             self.revision,
             self.known,
             unreadable=self.unreadable > 0,
+            invalid=frozenset(self._invalid),
             initialized=self.known.initialized,
         )
-        if self.role is Role.CLIENT:
-            verdict = self._said_by_client(verdict)
-        line = verdict.line if verdict.sendable or not anyway else verdict.forced
-        if line is not None:
-            self._remember(line)
-        return verdict
+        return self._said_by_client(verdict) if self.role is Role.CLIENT else verdict
 
     def _said_by_client(self, verdict: Verdict) -> Verdict:
         """Judge a saying anew that goes towards a server: other methods, and nothing is blocked."""
@@ -412,6 +456,8 @@ class Session:
             self._asked[message.id.key] = message
             if self.role is Role.CLIENT:  # what we say of ourselves: a server may ask for it
                 self._learn_from_request(message, self._revision_of(message))
+        if message.kind is Kind.ERROR and message.id is not None:
+            self._invalid.pop(message.id.key, None)  # one answer for an id, here as well
         if message.method == "notifications/initialized":
             self.known = replace(self.known, initialized=True)
 

@@ -5,7 +5,7 @@ Knows sentences and places, and no file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from humanmcp.locales import problem as sentence
 from humanmcp.locales import say
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.problems import Problem
     from humanmcp.stub.reading import Outcome, Text
-
-_WIDEST: Final = 400  # characters of a mended line that is shown
 
 
 def report(outcomes: Iterable[Outcome], language: str, aside: str = "") -> str:
@@ -48,11 +46,15 @@ def note(code: str, language: str, **fillings: object) -> str:
 def _about(outcomes: Iterable[Outcome], language: str) -> Iterator[str]:
     said: set[str] = set()
     for outcome in outcomes:
-        for found in _to_tell(outcome):
-            block = "\n".join(_lines(outcome.text, found, language))
+        told = _to_tell(outcome)
+        for block in [_sentence(outcome.text, each, language) for each in told]:
             if block not in said:  # a repair of the file is told once, not for each text in it
                 said.add(block)
                 yield block
+        if outcome.mended:
+            yield say("files", "mended", language, text=_shown(outcome.mended))
+        for page in dict.fromkeys(each.page for each in told if each.blocks and each.page):
+            yield say("files", "page", language, page=page)
     yield ""
 
 
@@ -65,17 +67,12 @@ def _to_tell(outcome: Outcome) -> list[Problem]:
     return sorted(told, key=lambda each: not each.blocks)
 
 
-def _lines(text: Text, found: Problem, language: str) -> Iterator[str]:
+def _sentence(text: Text, found: Problem, language: str) -> str:
     told = visible(sentence(found, language))
-    if found.line:
-        line, column = _place(text, found)
-        yield say("files", "place", language, line=line, column=column, sentence=told)
-    else:
-        yield told
-    if found.fix is not None and (mended := _mended(text, found)):
-        yield say("files", "mended", language, text=mended)
-    if found.page and found.blocks:
-        yield say("files", "page", language, page=found.page)
+    if not found.line:
+        return told
+    line, column = _place(text, found)
+    return say("files", "place", language, line=line, column=column, sentence=told)
 
 
 def _place(text: Text, found: Problem) -> tuple[int, int]:
@@ -84,13 +81,9 @@ def _place(text: Text, found: Problem) -> tuple[int, int]:
     return found.line + text.line - 1, column
 
 
-def _mended(text: Text, found: Problem) -> str:
-    """Return the first line that a fix changes, as it would then be."""
-    if found.fix is None or not found.fix.edits:
-        return ""
-    mended = found.fix.apply(text.text)
-    at = min(edit.start for edit in found.fix.edits)
-    start = mended.rfind("\n", 0, at) + 1
-    end = mended.find("\n", at)
-    line = mended[start : end if end >= 0 else len(mended)].strip()
-    return one_line(line, _WIDEST)
+def _shown(mended: str) -> str:
+    """Return a text to copy, beside its heading where it is one line, and below it elsewhere."""
+    lines = mended.strip().split("\n")
+    if len(lines) == 1:
+        return f" {visible(lines[0])}"
+    return "".join(f"\n    {visible(line.rstrip())}" for line in lines)

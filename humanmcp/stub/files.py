@@ -204,9 +204,12 @@ class TextFiles:
         """Say that a text was sent; `problems` are what should be noticed all the same."""
         self._settle(Outcome(text, sent=True, problems=tuple(problems)))
 
-    def refuse(self, text: Text, problems: Sequence[Problem]) -> None:
-        """Say that a text was not sent, and why. It stays in `out.txt`, as typed."""
-        self._settle(Outcome(text, sent=False, problems=tuple(problems)))
+    def refuse(self, text: Text, problems: Sequence[Problem], mended: str = "") -> None:
+        """Say that a text was not sent, and why. It stays in `out.txt`, as typed.
+
+        `mended` is how it would pass, where that can be said: the person may copy it.
+        """
+        self._settle(Outcome(text, sent=False, problems=tuple(problems), mended=mended))
 
     def _handed_out(self) -> Sequence[Text]:
         return () if self._round is None else self._round.texts

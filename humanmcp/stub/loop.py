@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Reply
 from humanmcp.protocol import drafts
-from humanmcp.protocol.addressing import addressed, kind_of, unaddressed
+from humanmcp.protocol.addressing import addressed, is_report, kind_of, unaddressed
 from humanmcp.protocol.book import Decision, Mode, decide
 from humanmcp.protocol.events import (
     Late,
@@ -28,10 +28,11 @@ from humanmcp.protocol.events import (
     Sent,
     UnreadableArrived,
 )
+from humanmcp.protocol.mending import mended
 from humanmcp.protocol.messages import Kind
 from humanmcp.protocol.patience import Patience, patience
 from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.verdict import Form, Verdict
 from humanmcp.stub.vigil import Duty, Vigil
 from humanmcp.stub.wire import EndOfInput, Told, TooLong
 
@@ -263,6 +264,8 @@ class Stub:
         )
 
     def _decision(self, exchange: Exchange) -> Decision:
+        if self.session.twins(exchange):
+            return Decision()  # only one of them can be answered: a person says which
         recorded = self.manner.replay.find(exchange) if self.manner.replay else None
         if recorded is not None:
             return recorded.decision
@@ -340,6 +343,12 @@ class Stub:
         if self._vigils.pop(exchange.number, None) is not None:
             at = self.clock.stamp()
             self.ledger.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
+        for line in outcome.freed:
+            self.ledger.write(line)
+        for twin in outcome.overtaken:
+            self._waiting_for_repeat.pop(twin.number, None)
+            if self._vigils.pop(twin.number, None) is not None:
+                self.ledger.close(twin, reason="twin")
         self.ledger.describe(self.session)
 
     def _answer_by_book(self, exchange: Exchange, decision: Decision) -> bool:
@@ -374,14 +383,16 @@ class Stub:
                     self.ledger.write(line, exchange.number, by=BY_US)
             case Duty.HOLD:
                 line = self.session.hold(exchange.number, self.token())
-                if line is not None:
+                if line is None:
+                    vigil.patience = replace(vigil.patience, hold_at=None)
+                else:
                     vigil.parked(now)
                     self.ledger.write(line, exchange.number, by=BY_US, note="hold")
             case Duty.GIVE_UP:
                 quiet = self.session.went_quiet(exchange.number)
                 self._vigils.pop(exchange.number, None)
                 if quiet is not None:
-                    self.ledger.close(quiet, reason="the client did not repeat its request")
+                    self.ledger.close(quiet, reason="quiet")
             case impossible:
                 assert_never(impossible)
 
@@ -402,18 +413,21 @@ class Stub:
         if kind_of(text.text) in (Kind.REQUEST, Kind.NOTIFICATION):
             self._say_from_file(files, text)
             return
+        if self.session.unreadable and is_report(text.text):
+            self._say_from_file(files, text)  # a deliberate -32700 to a line nobody could read
+            return
         exchange = addressed(text.text, self.session.pending)
         if exchange is not None:
             self._settle_file(files, text, self.session.reply(exchange.number, text.text))
-        elif self.session.unreadable and drafts.id_of(text.text) is None:
-            self._say_from_file(files, text)  # a deliberate -32700 to a line nobody could read
+        elif self.session.may_report(drafts.id_of(text.text)):
+            self._say_from_file(files, text)  # a deliberate -32600 to a line that was no message
         else:
             self._refuse_file(files, text)
 
     def _say_from_file(self, files: TextFiles, text: Text) -> None:
         verdict = self.session.say(text.text)
         if verdict.line is None:
-            files.refuse(text, verdict.problems)
+            files.refuse(text, verdict.problems, mended(text.text, self.session.judge))
             return
         self.ledger.write(verdict.line, by=BY_FILES)
         files.accept(text, verdict.problems)
@@ -424,7 +438,7 @@ class Stub:
                 self._sent(outcome, BY_FILES)
                 files.accept(text, outcome.verdict.problems)
             case Refused():
-                files.refuse(text, outcome.verdict.problems)
+                files.refuse(text, outcome.verdict.problems, mended(text.text, self._judge))
             case Parked(exchange):
                 self._waiting_for_repeat[exchange.number] = Reply(text.text, by=BY_FILES)
                 files.accept(text, ())
@@ -434,8 +448,16 @@ class Stub:
                 assert_never(impossible)
 
     def _refuse_file(self, files: TextFiles, text: Text) -> None:
-        exchanges = tuple(self.session.exchanges.values())
-        files.refuse(text, unaddressed(text.text, exchanges))
+        problems = unaddressed(text.text, tuple(self.session.exchanges.values()))
+        files.refuse(text, problems, mended(text.text, self._judge))
+
+    def _judge(self, text: str) -> Verdict:
+        """Judge an answer without sending it, as the one it is meant for would have it."""
+        exchange = addressed(text, self.session.pending)
+        if exchange is None:
+            problems = unaddressed(text, tuple(self.session.exchanges.values()))
+            return Verdict(text, None, None, problems)
+        return drafts.check(exchange, text, known=self.session.known)
 
 
 def _note(*, deliberate: bool) -> str:

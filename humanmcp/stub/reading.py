@@ -56,11 +56,15 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a text, and what there is to say about it."""
+    """What became of a text, and what there is to say about it.
+
+    `mended` is a refused text as it would pass, where that can be said.
+    """
 
     text: Text
     sent: bool
     problems: tuple[Problem, ...]
+    mended: str = ""
 
 
 def texts_of(reading: Reading, found: Documents, start: int, number: int) -> tuple[Text, ...]:

@@ -81,6 +81,8 @@ def _ended(item: Item, language: str) -> str:
         return say(ROOM, code, language, by=item.answer.by)
     if item.state is State.CANCELLED and item.reason:
         return say(ROOM, "cancelled because", language, reason=one_line(item.reason, 200))
+    if item.state is State.ABANDONED and item.reason:
+        return _optional(ROOM, f"abandoned {item.reason}", language)
     return say(ROOM, item.state.value, language)
 
 

@@ -196,6 +196,49 @@ def test_an_id_that_is_still_open_is_flagged_and_kept_apart() -> None:
     assert session.pending == (first,)
 
 
+def test_of_two_requests_with_one_id_the_first_answer_wins() -> None:
+    """T17, protocol.md 6 (duplicate id in flight): the other one ends, and says why."""
+    session = opened()
+    first, second = call(session, 8), call(session, 8)
+    outcome = session.reply(second.number, "sunny", Form.TEXT)
+    assert isinstance(outcome, Sent)
+    assert [one.number for one in outcome.overtaken] == [first.number]
+    assert session.pending == ()
+    late = session.reply(first.number, "rainy", Form.TEXT)
+    assert late == Late(session.exchanges[first.number])
+    assert session.exchanges[first.number].state is State.ABANDONED
+
+
+def test_an_id_of_another_type_is_another_id() -> None:
+    """Protocol.md 6: 7 and "7" are two ids; both are answered."""
+    session = opened()
+    for exchange in (call(session, 7), call(session, "7")):
+        outcome = session.reply(exchange.number, "sunny", Form.TEXT)
+        assert isinstance(outcome, Sent)
+        assert outcome.overtaken == ()
+
+
+def test_a_batch_does_not_wait_for_a_request_whose_id_was_taken() -> None:
+    """Protocol.md 6: the array goes out without it."""
+    session = opened("2025-03-26")
+    session.receive(batch(line("tools/call", 1, name="t"), line("ping", 2)))
+    alone = call(session, 1)
+    inside, ping = session.pending[0], session.pending[1]
+    assert isinstance(session.reply(ping.number, "{}", Form.RESULT), Sent)
+    outcome = session.reply(alone.number, "sunny", Form.TEXT)
+    assert isinstance(outcome, Sent)
+    assert [one.number for one in outcome.overtaken] == [inside.number]
+    assert [json.loads(freed)[0]["id"] for freed in outcome.freed] == [2]
+
+
+def test_a_request_with_a_twin_is_not_held() -> None:
+    """The hold is an answer, too: an id has only one (2026-07-28)."""
+    session = Session()
+    asked = call(session, 1, _meta=MODERN)
+    call(session, 1, _meta=MODERN)
+    assert session.hold(asked.number, "token") is None
+
+
 @pytest.mark.parametrize("bad", [b"hello", b"\xff", b"{}", b"42", b"[]", b'[{"method":"n"}]'])
 def test_an_unreadable_line_is_an_event_and_nothing_is_written(bad: bytes) -> None:
     """H23: shown as unreadable, the stub stays up; a batch is one outside of 2025-03-26."""
@@ -213,6 +256,22 @@ def test_a_deliberate_parse_error_may_be_sent_for_an_unreadable_line() -> None:
     assert session.say(text).line is None
     session.receive(b"hello")
     assert session.say(text).line == text
+
+
+@pytest.mark.parametrize("token", ["77", '"a"', "0"])
+def test_an_invalid_request_may_be_told_so_once_and_only_by_a_person(token: str) -> None:
+    """Protocol.md 6 (not JSON): JSON with a readable id, but no request: -32600 with that id."""
+    error = (
+        f'{{"jsonrpc":"2.0","id":{token},"error":{{"code":-32600,"message":"Invalid Request"}}}}'
+    )
+    session = opened()
+    assert session.say(error).line is None
+    (event,) = session.receive(f'{{"jsonrpc":"2.0","id":{token},"method":5}}'.encode())
+    assert isinstance(event, UnreadableArrived)
+    assert session.say(error.replace(token, "99", 1)).line is None
+    assert session.say(error.replace("-32600", '"-32600"')).line is None
+    assert session.say(error).line == error
+    assert session.say(error).line is None
 
 
 # -- batches ------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humanmcp.paths import UnsafeFolderError
-from humanmcp.protocol.problems import Edit, Fix, Level, Problem
+from humanmcp.protocol.problems import Level, Problem
 from humanmcp.stub.files import TextFiles
 from humanmcp.stub.judging import decode
 from tests.waiting import until
@@ -507,17 +507,12 @@ def test_a_report_names_the_place_in_the_file(desk: Desk) -> None:
     assert said.count("line ") == 2
 
 
-def test_a_report_shows_how_a_fix_would_look(desk: Desk) -> None:
-    """The mended line, ready to be copied."""
-    typed = '{"id": 1,\n "result": {},}\n'
-    desk.type(typed)
+def test_a_report_shows_how_the_text_would_be_right(desk: Desk) -> None:
+    """Whole, below the problems, ready to be copied; several lines stay several lines."""
+    desk.type('{"id": 1,\n "result": {},}\n')
     (text,) = desk.read()
-    at = typed.index(",}")
-    fix = Fix((Edit(at, at + 1, ""),))
-    desk.files.refuse(
-        text, (Problem("R50", Level.ERROR, WRONG.detail, line=2, column=14, fix=fix),)
-    )
-    assert '"result": {}}' in desk.problems
+    desk.files.refuse(text, (WRONG,), '{"id": 1,\n "result": {}}')
+    assert desk.problems.endswith(':\n    {"id": 1,\n     "result": {}}\n')
 
 
 def test_a_report_begins_with_what_keeps_the_text_from_being_sent(desk: Desk) -> None:
