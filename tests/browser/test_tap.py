@@ -13,11 +13,13 @@ from humanmcp.protocol.transcript import Way
 from tests.clients.hosts import NODE
 from tests.serving import bare_environment
 from tests.tap.tapped import COMMAND, Tapped, server
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from playwright.sync_api import Page
 
     from tests.browser.seats import Window
     from tests.desk.desking import Desking
@@ -33,12 +35,24 @@ def test_a_held_call_is_answered_in_the_page_and_reaches_the_real_client(
 ) -> None:
     """The first call is answered by a person, the second let go, the third changed on its way."""
     tap = (*COMMAND, "--home", str(home), "--hold", "in:tools/call", "--")
-    client = subprocess.Popen(
+    with subprocess.Popen(
         ["node", str(NODE / "sdk1.mjs"), *tap, "node", str(NODE / "server1.mjs")],
         stdout=subprocess.PIPE,
         env=bare_environment(home.parent),
-    )
-    page = window().page
+    ) as client:
+        try:
+            _answer_one_let_one_go_change_one(window().page)
+            out, _ = client.communicate(timeout=PATIENCE)
+        finally:
+            client.kill()
+    assert json.loads(out)["answers"] == [
+        {"text": "asked a person"},
+        {"text": "unknown"},
+        {"text": "sunny"},
+    ]
+
+
+def _answer_one_let_one_go_change_one(page: Page) -> None:
     expect(page.locator("#held")).to_be_visible(timeout=20_000)
     expect(page.locator("#held")).to_contain_text("the server has not seen it yet")
     page.locator("#sentence").fill("asked a person")
@@ -50,13 +64,6 @@ def test_a_held_call_is_answered_in_the_page_and_reaches_the_real_client(
     box = page.locator("#held textarea")
     box.fill(box.input_value().replace("北海道", "東京"))
     page.get_by_role("button", name="Let the changed one go").click()
-    out, _ = client.communicate(timeout=PATIENCE)
-    assert client.returncode == 0
-    assert json.loads(out)["answers"] == [
-        {"text": "asked a person"},
-        {"text": "unknown"},
-        {"text": "sunny"},
-    ]
 
 
 def test_a_held_notification_can_be_dropped_in_the_page(
@@ -90,3 +97,41 @@ def test_a_held_answer_is_changed_in_the_page(home: Path, desk: Desking, window:
         page.locator("#sentence").fill("6")
         page.locator("#send").click()
         assert json.loads(tapped.hear())["result"]["content"][0]["text"] == "6"
+
+
+def test_what_is_to_be_held_is_said_in_the_page_and_all_go_at_once(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """The list shows what is held and for how long; one button lets all of it go."""
+    lines = [
+        b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"}}\n' % number
+        for number in range(2)
+    ]
+    with Tapped(home, server("echo")) as tapped:
+        tapped.say(b'{"jsonrpc":"2.0","id":9,"method":"ping"}\n')
+        tapped.hear()
+        page = window().goto("/taps")
+        expect(page.locator("section.tap")).to_have_count(1)
+        page.locator("input[name=patterns]").fill("tool:")
+        page.get_by_role("button", name="Hold this").click()
+        expect(page.get_by_role("alert")).to_be_visible()
+        page.locator("input[name=patterns]").fill("in:tools/call")
+        page.get_by_role("button", name="Hold this").click()
+        expect(page.locator("input[name=patterns]")).to_have_value("in:tools/call")
+        until(lambda: _is_held(tapped, lines[0]), "a held call")
+        tapped.say(lines[1])
+        tapped.held(2)
+        page.reload()
+        expect(page.locator("section.tap .row")).to_have_count(2)
+        page.get_by_role("button", name="Let all 2 go").click()
+        assert {tapped.hear(), tapped.hear()} == set(lines)
+
+
+def _is_held(tapped: Tapped, line: bytes) -> bool:
+    """Send a call; say whether it is held. One that was not comes back at once."""
+    tapped.say(line)
+    until(lambda: tapped.inbox.items(tapped.session) or not tapped.hears_nothing_yet(), "either")
+    if tapped.hears_nothing_yet():
+        return True
+    tapped.hear()
+    return False
