@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +21,7 @@ from humanmcp.paths import home_folder
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+    from pathlib import Path
 
 PREFIX: Final = "HUMANMCP_"
 FILE_NAME: Final = "settings.toml"
@@ -71,7 +71,7 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) 
     chosen: dict[str, Any] = {}
     home = flags.get("home") or environment.get(PREFIX + "HOME") or ""
     file = home_folder(home) / FILE_NAME
-    written = _read(str(file))
+    written = _read(file)
     for name, default in _DEFAULTS.items():
         for value, where in (
             (flags.get(name), "--" + name.replace("_", "-")),
@@ -84,12 +84,17 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) 
     return Settings(**chosen)
 
 
-def _read(file: str) -> Mapping[str, Any]:
+def _read(file: Path) -> Mapping[str, Any]:
     try:
-        with open(file, "rb") as stream:  # noqa: PTH123 - a plain path string is at hand
-            return tomllib.load(stream)
+        text = file.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError("no-toml", file=file, why=error) from error
+    import tomllib  # noqa: PLC0415 - 5 ms that only those who have a file have to pay
+
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingError("no-toml", file=file, why=error) from error
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from humanmcp.protocol.problems import Problem
 
@@ -61,12 +62,28 @@ def sentences(language: str) -> Mapping[str, Mapping[str, str]]:
     return {room: _room(language, room) for room in _rooms(language)}
 
 
+_spoken = True
+
+
+@contextmanager
+def unspoken() -> Iterator[None]:
+    """Say nothing inside: for the help of flags that nobody asked to read."""
+    global _spoken  # noqa: PLW0603 - one process says things to one person
+    _spoken = False
+    try:
+        yield
+    finally:
+        _spoken = True
+
+
 def say(room: str, code: str, language: str = "en", /, **fillings: object) -> str:
     """Return one sentence, filled.
 
     Raises:
         UnknownSentenceError: neither the language nor English has it.
     """
+    if not _spoken:
+        return ""
     for candidate in (language, "en"):
         if candidate in LANGUAGES:
             sentence = _room(candidate, room).get(code)

@@ -5,7 +5,6 @@ Knows TOML and the file; what a book means stands in `protocol/book.py`.
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING
 
 from humanmcp.protocol.book import Book, BookError, parse
@@ -54,6 +53,8 @@ class BookFile:
         if stamp == self._stamp:
             return False
         self._stamp = stamp
+        import tomllib  # noqa: PLC0415 - 5 ms of a server's start that only a book has to pay
+
         try:
             self.book = parse(tomllib.loads(self.path.read_text(encoding="utf-8-sig")))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, BookError) as error:
