@@ -27,6 +27,7 @@ from humanmcp.protocol.messages import Kind
 from humanmcp.protocol.passing import Passing, answers, judge
 from humanmcp.protocol.patience import patience
 from humanmcp.protocol.pretty import pretty
+from humanmcp.protocol.problems import Level, Problem
 from humanmcp.protocol.transcript import CHANGED, DROPPED, INSTEAD, LET_GO, Way
 from humanmcp.tap.recorder import BY_TAP
 
@@ -143,6 +144,11 @@ class Holds:
         for waiting in tuple(self._waiting.values()):
             if waiting.due is not None and now >= waiting.due:
                 self._come_due(waiting, at)
+
+    def refuse_sayings(self) -> None:
+        """Give back what people want to say first: both ends of a tap are taken."""
+        for ticket, _saying in self._inbox.sayings(self._session):
+            self._inbox.settle(self._session, ticket, (Problem("N34", Level.ERROR),))
 
     def _come_due(self, waiting: _Waiting, at: str) -> None:
         rule = waiting.held.rule

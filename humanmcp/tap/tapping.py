@@ -198,6 +198,7 @@ class Tap:
                 self._gate.hold(parse_all(wanted))
             elif self._gate.patterns != wanted:
                 session.inbox.hold(session.name, self._gate.patterns)
+            session.holds.refuse_sayings()
         except (InboxError, PatternError) as error:
             self._recorder.put(Way.NOTE, b"", by="tap", note=str(error))
         self._told_holds = tuple(self._gate.patterns)

@@ -1,4 +1,4 @@
-"""The parts of the tap, each alone: cutting, writing between lines, patterns, recording."""
+"""The parts of the tap, each alone: cutting, writing between lines, recording."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.correlate import Correlation
-from humanmcp.protocol.messages import Message, read
-from humanmcp.protocol.patterns import PatternError, parse
 from humanmcp.protocol.transcript import Frame, Way
 from humanmcp.tap.cutter import Cut, Cutter
 from humanmcp.tap.pump import Sink
@@ -67,53 +63,6 @@ def test_a_reader_that_went_away_is_no_error() -> None:
     assert not sink.open
     sink.insert(b"{}\n")
     sink.close()
-
-
-def fits(pattern: str, *messages: tuple[Way, str]) -> list[bool]:
-    """Say which messages of a conversation a pattern means."""
-    correlation = Correlation()
-    found = []
-    for way, text in messages:
-        message = read(text.encode())
-        assert isinstance(message, Message)
-        found.append(parse(pattern).fits(correlation.hear(way, message)))
-    return found
-
-
-CALL = (Way.IN, '{"id":1,"method":"tools/call","params":{"name":"dice"}}')
-ANSWER = (Way.OUT, '{"id":1,"result":{}}')
-ASKED = (Way.OUT, '{"id":1,"method":"roots/list"}')
-TOLD = (Way.IN, '{"id":1,"result":{"roots":[]}}')
-NOTICE = (Way.OUT, '{"method":"notifications/message"}')
-
-
-@pytest.mark.parametrize(
-    ("pattern", "wanted"),
-    [
-        ("tools/call", [True, False, False, False, False]),
-        ("tool:dice", [True, False, False, False, False]),
-        ("tool:coin", [False, False, False, False, False]),
-        ("out:tools/call", [False, True, False, False, False]),
-        ("out:tool:dice", [False, True, False, False, False]),
-        ("in:roots/list", [False, False, False, True, False]),
-        ("roots/list", [False, False, True, False, False]),
-        ("in", [True, False, False, True, False]),
-        ("out", [False, True, True, False, True]),
-        ("next", [True, True, True, True, True]),
-        ("out:next", [False, True, True, False, True]),
-        ("notifications/message", [False, False, False, False, True]),
-    ],
-)
-def test_a_pattern_means_what_it_says(pattern: str, wanted: list[bool]) -> None:
-    """A method is its request; with a direction it is whatever goes that way about it."""
-    assert fits(pattern, CALL, ANSWER, ASKED, TOLD, NOTICE) == wanted
-
-
-@pytest.mark.parametrize("text", ["", " ", "tool:", "in:", "out:tool:", " tools/call"])
-def test_a_pattern_that_says_nothing_is_refused(text: str) -> None:
-    """The message says what can be written."""
-    with pytest.raises(PatternError, match="tool:NAME"):
-        parse(text)
 
 
 class Slow:

@@ -343,3 +343,12 @@ def test_what_is_to_be_held_is_said_and_seen_with_a_command(home: Path) -> None:
         assert "holds: in:tools/call, next (0 waiting)" in said
         assert "nothing" in command(tapped, "hold", "--nothing")[1]
         assert command(tapped, "hold", "tool:")[0] == 1
+
+
+def test_nothing_can_be_said_first_at_a_tap(home: Path) -> None:
+    """A desk that tries learns why, instead of waiting for ever."""
+    with Tapped(home, server("echo")) as tapped:
+        inbox, name = tapped.inbox, tapped.session
+        ticket = inbox.say(name, Reply('{"jsonrpc":"2.0","method":"notifications/message"}'))
+        problems = until(lambda: inbox.refused(name, ticket), "what became of it")
+        assert [problem.code for problem in problems] == ["N34"]

@@ -1,0 +1,76 @@
+"""What the check says of messages that pass, in both directions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from humanmcp.protocol.correlate import Correlation
+from humanmcp.protocol.hints import hints
+from humanmcp.protocol.messages import Malformed, Message, read
+from humanmcp.protocol.problems import Level
+from humanmcp.protocol.transcript import Way
+
+
+def said(*messages: tuple[Way, dict[str, Any]], revision: str = "2025-06-18") -> list[str]:
+    """Let messages pass and collect what is said of the last one."""
+    correlation = Correlation()
+    codes: list[str] = []
+    for way, body in messages:
+        found = read(json.dumps({"jsonrpc": "2.0", **body}).encode())
+        assert isinstance(found, Message)
+        heard = correlation.hear(way, found)
+        codes = [problem.code for problem in hints(heard, correlation.known, revision)]
+    return codes
+
+
+CALL = {"id": 1, "method": "tools/call", "params": {"name": "t"}}
+
+
+def test_a_good_answer_needs_no_words() -> None:
+    """Nothing is said where nothing is wrong."""
+    answer = {"id": 1, "result": {"content": [{"type": "text", "text": "4"}]}}
+    assert said((Way.IN, CALL), (Way.OUT, answer)) == []
+
+
+def test_a_broken_answer_of_a_real_server_is_explained() -> None:
+    """E05 of the seeds: content that is no list."""
+    assert said((Way.IN, CALL), (Way.OUT, {"id": 1, "result": {"content": 4}})) != []
+
+
+def test_an_answer_to_nothing_is_said_to_be_one() -> None:
+    """E02 of the seeds: an id that nobody asked with."""
+    assert said((Way.IN, CALL), (Way.OUT, {"id": 2, "result": {}})) == ["N30"]
+
+
+def test_a_wrong_request_of_a_real_client_is_explained() -> None:
+    """E03 of the seeds: `args` for `arguments`."""
+    assert said((Way.IN, {**CALL, "params": {"name": "t", "args": {}}})) != []
+
+
+@pytest.mark.parametrize(
+    ("method", "revision", "wrong"),
+    [
+        ("roots/list", "2025-06-18", False),
+        ("roots/list", "2026-07-28", True),
+        ("tools/list", "2025-06-18", True),
+        ("notifications/message", "2025-06-18", False),
+        ("notifications/initialized", "2025-06-18", True),
+    ],
+)
+def test_what_a_server_may_not_send_is_said(method: str, revision: str, wrong: bool) -> None:  # noqa: FBT001 - a column of the table
+    """Methods go one way only; 2026-07-28 took requests to the client out."""
+    body: dict[str, Any] = {"method": method}
+    if not method.startswith("notifications/"):
+        body["id"] = 1
+    assert said((Way.OUT, body), revision=revision) == (["N31"] if wrong else [])
+
+
+def test_a_line_that_is_no_message_is_an_error() -> None:
+    """E23 of the seeds: a print that went to stdout."""
+    found = read(b"Listening on port 80")
+    assert isinstance(found, Malformed)
+    (problem,) = hints(found, Correlation().known, "")
+    assert (problem.code, problem.level) == ("N01", Level.ERROR)
