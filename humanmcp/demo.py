@@ -122,14 +122,14 @@ STEPS: Final = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of `demo`."""
     add_flags(parser, "home", "files", "book", "lang")
+    parser.add_argument("--by-hand", action="store_true", help=say("demo", "help by-hand"))
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Play the session. Returns 0 when every request was answered."""
-    del arguments  # every flag of the demo is a setting
     language = language_of(settings.lang)
     home = paths.make_private(paths.home_folder(settings.home))
-    watched = sys.stdin.isatty()
+    watched = sys.stdin.isatty() or bool(arguments.by_hand)
     book = settings.book or ("" if watched else str(sample(WEATHER_BOOK)))
     folder = Path(settings.files).absolute() if settings.files else home / DEMO_FOLDER
     command = [sys.executable, "-m", "humanmcp", "serve", "--home", str(home)]

@@ -526,7 +526,7 @@ def add_rule(request: Request, body: RuleBody) -> AsciiJson:
 @router.post("/demo")
 async def demo(request: Request) -> dict[str, Any]:
     """Start the demo host: its first request arrives within seconds."""
-    await run_in_threadpool(playing.start, desk_of(request).home)
+    await run_in_threadpool(playing.start, desk_of(request).home, spoken(request))
     return {"started": True}
 
 

@@ -335,7 +335,7 @@ def _is_ours(path: str) -> bool:
 @router.post("/try")
 async def try_now(request: Request) -> Response:
     """Start the demo host; its first request arrives within seconds."""
-    await run_in_threadpool(playing.start, desk_of(request).home)
+    await run_in_threadpool(playing.start, desk_of(request).home, api.spoken(request))
     return RedirectResponse("/", 303)
 
 

@@ -19,7 +19,7 @@ MOST: Final = 3
 """Demo hosts at once: a button that is pressed ten times starts no more than this."""
 
 
-def start(home: Path) -> bool:
+def start(home: Path, language: str) -> bool:
     """Start the demo host; says whether it did. It ends by itself when its session is over.
 
     Raises:
@@ -29,10 +29,11 @@ def start(home: Path) -> bool:
         _playing[:] = [process for process in _playing if process.poll() is None]
         if len(_playing) >= MOST:
             return False
+        words = (sys.executable, "-m", "humanmcp", "demo", "--by-hand")
         log = os.open(home / LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(log, "wb") as stream:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
-                [sys.executable, "-m", "humanmcp", "demo", "--home", str(home)],
+                [*words, "--home", str(home), "--lang", language],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=stream,

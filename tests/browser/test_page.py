@@ -141,7 +141,8 @@ def test_nothing_is_wider_than_the_window(
         page.locator("#tab-json").tap()
         assert not [url for url in asked if "vendor/editor" in url]
         small = page.evaluate(
-            """() => [...document.querySelectorAll("button, .places a, .rows a, summary, input:not([type=radio])")]
+            """() => [...document.querySelectorAll(
+                "button, .places a, .rows a, summary, input:not([type=radio])")]
                 .filter((one) => one.checkVisibility() && !one.closest("svg"))
                 .map((one) => [one.id || one.textContent.trim(), one.getBoundingClientRect()])
                 .filter(([, box]) => box.width && box.height < 44)

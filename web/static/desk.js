@@ -69,6 +69,7 @@ async function openFirst() {
   }
   document.body.className = page.body.className;
   document.getElementById("main").replaceWith(document.importNode(main, true));
+  await refreshList(); // so that its row is there to be focused
   started();
 }
 

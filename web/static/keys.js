@@ -54,10 +54,16 @@ function single(event, composer) {
   if (act) {
     event.preventDefault();
     act();
-  } else if (event.key === "Enter" && document.activeElement?.closest(".row.opened") && composer) {
+  } else if (event.key === "Enter" && composer && atRest()) {
     event.preventDefault();
     composer.focus();
   }
+}
+
+// Nothing has the focus, or the row of what is open already.
+function atRest() {
+  const focused = document.activeElement;
+  return !focused || focused === document.body || focused.matches("main") || focused.closest(".row.opened");
 }
 
 function inField(target) {

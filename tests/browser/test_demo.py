@@ -1,0 +1,96 @@
+"""The whole demo in the page, by keyboard alone, in both languages; and real SDK clients."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from playwright.sync_api import expect
+
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.browser.seats import Window
+    from tests.desk.desking import Desking
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
+def test_the_whole_demo_by_keyboard_alone(desk: Desking, window: Windows, locale: str) -> None:
+    """Try it now, then answer everything that comes, with keys; the history has all of it."""
+    page = window(locale=locale).page
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate(
+            "document.activeElement.closest('form')?.action.endsWith('/try') ?? false"
+        ):
+            break
+    page.keyboard.press("Enter")
+    answered: list[str] = []
+    while len(answered) < 5:
+        expect(page.locator(".scripted article.message")).to_be_visible(timeout=15_000)
+        key = page.locator("article.message").get_attribute("data-key") or ""
+        if key in answered:
+            page.wait_for_function(
+                "key => document.querySelector('article.message')?.dataset.key !== key", arg=key
+            )
+            continue
+        answered.append(key)
+        method = page.locator(".ids .mono").text_content()
+        if method == "tools/call":
+            expect(page.locator("#sentence")).to_be_visible()
+            if not page.locator("#sentence").evaluate("one => one === document.activeElement"):
+                page.wait_for_timeout(600)  # single keys rest for half a second after a page opens
+                page.keyboard.press("Enter")
+            expect(page.locator("#sentence")).to_be_focused()
+            page.keyboard.insert_text("晴れ sunny")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".sent, .empty .motto").first).to_be_visible()
+        if len(answered) == 5:
+            break
+    until(lambda: not desk.get("/api/exchanges")["waiting"] or None, "nothing waits after the demo")
+    lines = desk.get("/api/history")["lines"]
+    sent = [one for one in lines if one["way"] == "out" and one["by"] == "desk"]
+    assert len(sent) == 5
+    assert any("晴れ" in one["gist"] for one in sent)
+
+
+def test_a_real_client_reads_what_was_typed(desk: Desking, window: Windows, home: Path) -> None:
+    """U02, U03: the official Python client calls a tool; its result is the sentence of the page."""
+    results: list[Any] = []
+
+    async def host() -> None:
+        server = StdioServerParameters(
+            command=sys.executable, args=["-m", "humanmcp", "serve", "--home", str(home), "--auto"]
+        )
+        async with (
+            stdio_client(server) as (read, write),
+            ClientSession(read, write) as session,
+        ):
+            await session.initialize()
+            results.append(await session.call_tool("ask_human", {"question": "Tokyo"}))
+            results.append(await session.call_tool("ask_human", {"question": "東京"}))
+
+    running = threading.Thread(target=lambda: anyio.run(host), daemon=True)
+    running.start()
+    page = window().page
+    for sentence in ("Sunny, 23 °C 😀", 'line one\nline "two"'):
+        expect(page.locator("#sentence")).to_have_value("", timeout=15_000)
+        page.locator("#sentence").fill(sentence)
+        page.locator("#send").click()
+        expect(page.locator(".sent")).to_be_visible()
+    running.join(20)
+    assert not running.is_alive()
+    texts = [one.content[0].text for one in results]
+    assert texts == ["Sunny, 23 °C 😀", 'line one\nline "two"']
