@@ -43,7 +43,7 @@ LEVELS: Final[Mapping[str, Level]] = {
     **_all(_E, "R50 R51 R52 R53"),
     # what MCP asks
     **_all(_E, "M01 M02 M03"),
-    **_all(_W, "M04 M05 M06"),
+    **_all(_W, "M04 M05"),
     **_all(_E, "M07"),
     **_all(_W, "M08"),
     **_all(_E, "M09 M10 M11"),
@@ -59,7 +59,7 @@ LEVELS: Final[Mapping[str, Level]] = {
     **_all(_E, "M44"),
     **_all(_W, "M45 M46 M47 M48"),
     **_all(_H, "M49 M50"),
-    **_all(_E, "M51 M52 M53 M54 M55 M56 M57 M58"),
+    **_all(_E, "M06 M51 M52 M53 M54 M55 M56 M57 M58"),
     **_all(_H, "M59"),
     **_all(_W, "M60"),
     **_all(_E, "M61"),

@@ -366,7 +366,7 @@ def test_structured_content_is_held_against_the_declared_schema() -> None:
     assert [(p.code, p.pointer) for p in verdict.problems] == [
         ("M06", "/result/structuredContent/answer")
     ]
-    assert verdict.sendable, "advice: the schema is a stranger's"
+    assert not verdict.sendable
     right = f'{{"result":{{"content":[{item}],"structuredContent":{{"answer":"y"}}}}}}'
     assert check(exchange, right, known=known).problems == ()
     failed = f'{{"result":{{"content":[{item}],"isError":true}}}}'
