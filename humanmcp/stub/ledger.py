@@ -1,7 +1,8 @@
 """What the stub writes down: the transcript, the inbox, and what goes onto the wire.
 
 Every line is in the transcript before anything reacts to it, and nothing goes onto the wire but
-through `write`. Trouble with the disk is logged and does not keep a person's answer back.
+through `write`. Trouble with the disk is logged and does not keep a person's answer back; what it
+did not take is written when there is room again.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from humanmcp.inbox.contract import InboxError, Key
+from humanmcp.inbox.contract import InboxError, Key, StoreError
 from humanmcp.protocol.transcript import Frame, Way
 
 if TYPE_CHECKING:
-    from humanmcp.inbox.contract import Answer, Inbox, SessionFacts
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.inbox.contract import Answer, Inbox, Reply, SessionFacts
     from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.problems import Problem
     from humanmcp.protocol.session import Session
     from humanmcp.stub.clock import Clock
     from humanmcp.stub.vigil import Vigil
@@ -35,6 +39,8 @@ class Ledger:
         self.clock = clock
         self._seq = 0
         self._told: object = None
+        self._owed: list[tuple[str, Callable[[], None]]] = []
+        self._settling: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -75,22 +81,63 @@ class Ledger:
 
     def close(self, exchange: Exchange, answer: Answer | None = None, reason: str = "") -> None:
         """Move an exchange to its last state in the inbox."""
-        try:
-            self.inbox.close(self.key(exchange.number), exchange.state, answer, reason)
-        except InboxError:
-            logger.exception("exchange %s cannot be closed in the inbox", exchange.number)
+        key, state = self.key(exchange.number), exchange.state
+        self._keep(
+            f"the end of exchange {exchange.number}",
+            lambda: self.inbox.close(key, state, answer, reason),
+        )
+
+    def refuse(self, number: int, problems: Sequence[Problem]) -> None:
+        """Give a reply back to the person who sent it, with its problems."""
+        key = self.key(number)
+        self._keep(
+            f"what is wrong with the reply to {number}", lambda: self.inbox.refuse(key, problems)
+        )
+
+    def settle(self, ticket: str, problems: Sequence[Problem]) -> None:
+        """Tell what became of a saying."""
+        self._settling.add(ticket)
+
+        def settle() -> None:
+            self.inbox.settle(self.name, ticket, problems)
+            self._settling.discard(ticket)
+
+        self._keep(f"what became of saying {ticket}", settle)
+
+    def sayings(self) -> list[tuple[str, Reply]]:
+        """Return what people want to say first, each once."""
+        waiting = self.inbox.sayings(self.name)
+        return [each for each in waiting if each[0] not in self._settling]
 
     def update(self, exchange: Exchange, vigil: Vigil) -> None:
         """Tell the desks how an exchange waits now, and under which id."""
+        key, line, token = self.key(exchange.number), exchange.request.raw, exchange.id.token
+        waiting = vigil.waiting()
+        self._keep(
+            f"how exchange {exchange.number} waits",
+            lambda: self.inbox.update(key, line=line, id=token, waiting=waiting),
+        )
+
+    def _keep(self, what: str, write: Callable[[], None]) -> None:
+        """Change the inbox now or, when the disk does not take it, later."""
         try:
-            self.inbox.update(
-                self.key(exchange.number),
-                line=exchange.request.raw,
-                id=exchange.id.token,
-                waiting=vigil.waiting(),
-            )
+            write()
+        except StoreError:
+            logger.exception("not kept yet: %s", what)
+            self._owed.append((what, write))
         except InboxError:
-            logger.exception("exchange %s cannot be updated in the inbox", exchange.number)
+            logger.exception("not kept: %s", what)
+
+    def catch_up(self) -> None:
+        """Try once more what the disk did not take."""
+        owed, self._owed = self._owed, []
+        for what, write in owed:
+            try:
+                write()
+            except StoreError:
+                self._owed.append((what, write))
+            except InboxError:
+                logger.exception("not kept: %s", what)
 
     def describe(self, session: Session) -> None:
         """Tell the desks what has become known of the conversation, when it has changed."""
@@ -111,6 +158,7 @@ class Ledger:
 
     def end(self) -> None:
         """Close the session in the inbox: what is still pending becomes abandoned."""
+        self.catch_up()
         try:
             self.inbox.end(self.name)
         except InboxError:

@@ -112,6 +112,7 @@ class Stub:
         self._used: dict[int, int] = {}
         self._over = False
         self._next_parent_look = 0.0
+        self._when_quiet: Callable[[], None] | None = None
         self._claim_files()
 
     def _claim_files(self) -> None:
@@ -119,8 +120,12 @@ class Stub:
         self.ledger.facts = replace(self.ledger.facts, files=str(self.files.folder))
         self.ledger.describe(self.session)
 
-    def run(self) -> int:
-        """Work until the client closes its end or somebody says stop. Returns the exit status."""
+    def run(self, when_quiet: Callable[[], None] | None = None) -> int:
+        """Work until the client closes its end or somebody says stop. Returns the exit status.
+
+        `when_quiet` is called once, as soon as no line waits to be read.
+        """
+        self._when_quiet = when_quiet
         try:
             while not self._over:
                 self._turn()
@@ -134,13 +139,22 @@ class Stub:
         A fault of ours must not end a session that people are in the middle of: it goes to the
         log, and what it happened to stays pending, to be answered in another way.
         """
-        waiting = len(self._vigils)
-        got = self.wire.get(NAP + NAP_EACH * waiting if waiting else LONG_NAP)
+        got = self.wire.get(self._nap())
+        if got is None and self._when_quiet is not None:
+            self._when_quiet()
+            self._when_quiet = None
         try:
             self._take_in(got)
             self._look(self.clock.now())
         except Exception:
             logger.exception("this should not happen; please report it")
+
+    def _nap(self) -> float:
+        """Seconds to wait for a line before looking around."""
+        if self._when_quiet is not None:
+            return 0
+        waiting = len(self._vigils)
+        return NAP + NAP_EACH * waiting if waiting else LONG_NAP
 
     def _end(self) -> None:
         """Leave quickly: what matters is on disk already, whatever is pending."""
@@ -175,7 +189,7 @@ class Stub:
         try:
             self.ledger.record(Way.IN, line, number, durable=waits)
         except InboxError as error:
-            self._cannot_keep(events, error)
+            self._cannot_keep(events, error, now)
             return
         self._come_out_of_probing(events)
         if self.files is not None:
@@ -237,7 +251,7 @@ class Stub:
         try:
             self.inbox.deliver(self._item(exchange, vigil))
         except InboxError as error:
-            self._cannot_keep((RequestArrived(exchange),), error)
+            self._cannot_keep((RequestArrived(exchange),), error, now)
             return
         self._vigils[exchange.number] = vigil
 
@@ -276,15 +290,20 @@ class Stub:
     def _patience(self, exchange: Exchange) -> Patience:
         return patience(exchange, self.session.known.client_name, self.manner.client_limit)
 
-    def _cannot_keep(self, events: Sequence[Event], error: InboxError) -> None:
-        """Tell the client that its requests could not be stored: better than silence."""
+    def _cannot_keep(self, events: Sequence[Event], error: InboxError, now: float) -> None:
+        """Tell the client that its requests could not be stored: better than silence.
+
+        Anything else has happened all the same: who cancels a request waits for it no longer.
+        """
         logger.error("the inbox cannot keep a message: %s", error)
         text = '{"code":-32603,"message":"humanmcp could not store this message in its inbox"}'
         for event in events:
-            if isinstance(event, RequestArrived):
+            if not isinstance(event, RequestArrived):
+                self._react(event, now)
+            else:
                 outcome = self.session.reply(event.exchange.number, text, Form.ERROR)
-                if isinstance(outcome, Sent) and outcome.line is not None:
-                    self.ledger.write(outcome.line, event.exchange.number, by=BY_US)
+                if isinstance(outcome, Sent):
+                    self._sent(outcome, BY_US)
 
     # -- what people and the book want -----------------------------------------------------------
 
@@ -302,6 +321,7 @@ class Stub:
                 self._do(duty, self.session.exchanges[number], vigil, now)
         if now >= self._next_parent_look:
             self._next_parent_look = now + PARENT_EVERY
+            self.ledger.catch_up()
             self._over = self._over or self.wire.orphaned() or self.wire.broken
 
     def _look_at_desks(self) -> None:
@@ -313,12 +333,12 @@ class Stub:
                 self.ledger.update(self.session.exchanges[key.number], vigil)
         for key, reply in self.inbox.take(name):
             self._reply(key.number, reply)
-        for ticket, saying in self.inbox.sayings(name):
+        for ticket, saying in self.ledger.sayings():
             verdict = self.session.say(saying.text, anyway=saying.anyway)
             line = verdict.line or (verdict.forced if saying.anyway else None)
             if line is not None:
                 self.ledger.write(line, by=saying.by, note=_note(deliberate=not verdict.sendable))
-            self.inbox.settle(name, ticket, () if line is not None else verdict.problems)
+            self.ledger.settle(ticket, () if line is not None else verdict.problems)
 
     def _reply(self, number: int, reply: Reply) -> None:
         outcome = self.session.reply(number, reply.text, reply.form, anyway=reply.anyway)
@@ -326,7 +346,7 @@ class Stub:
             case Sent():
                 self._sent(outcome, reply.by)
             case Refused():
-                self.inbox.refuse(self.ledger.key(number), outcome.verdict.problems)
+                self.ledger.refuse(number, outcome.verdict.problems)
             case Parked():
                 self._waiting_for_repeat[number] = reply
             case Late():

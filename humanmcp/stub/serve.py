@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Be the server until the client is gone. Returns the exit status."""
     language = language_of(settings.lang)
     mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
+    typed = os.isatty(0)
     wire = Wire.claim()
     stderr = Stderr()
     with Stop(wire.wake):
@@ -73,10 +74,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         except (OSError, InboxError, BookError, paths.UnsafeFolderError) as error:
             stderr.say(f"humanmcp: {error}\n")
             return CANNOT_START
-        _announce(stderr, stub, language)
         if arguments.open:
             _open_desk(home)
-        return stub.run()
+        # The client's first message comes first: several give up within a second or two.
+        return stub.run(when_quiet=lambda: _announce(stderr, stub, language, typed=typed))
 
 
 def _replay(arguments: argparse.Namespace, home: Path) -> Replay | None:
@@ -119,13 +120,18 @@ def _stub(wire: Wire, home: Path, settings: Settings, shelf: BookFile, manner: M
     )
 
 
-def _announce(stderr: Stderr, stub: Stub, language: str) -> None:
-    """Say where to answer: hosts show the first lines of stderr in their logs."""
+def _announce(stderr: Stderr, stub: Stub, language: str, *, typed: bool) -> None:
+    """Say where to answer: hosts show the first lines of stderr in their logs.
+
+    `typed` says that the messages come from a terminal, where somebody may wonder what to do.
+    """
     files = stub.files
     folder = files.folder if files is not None else ""
     stderr.say(say("serve", "hello", language, version=__version__, folder=folder) + "\n")
     if files is not None and files.note:
         stderr.say(files.note + "\n")
+    if typed:
+        stderr.say(say("serve", "terminal", language) + "\n")
 
 
 def _open_desk(home: Path) -> None:
@@ -147,6 +153,7 @@ def _log_to(file: Path) -> None:
     """Send the log to a file: hosts may never read stderr. No message's content goes there."""
     if file.exists() and file.stat().st_size > LARGEST_LOG:
         file.replace(file.with_suffix(".old.log"))
+    logging.raiseExceptions = False  # a log that cannot be written must not flood stderr instead
     os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
     logging.basicConfig(
         filename=file,

@@ -253,7 +253,7 @@ def test_a_frame_that_could_not_be_written_leaves_the_transcript_as_it_was(
     scene.stub.record(session, frame_of(1, number=1))
     for call, number in ((1, errno.ENOSPC), (2, errno.EIO)):
         with failing_at(call, number), pytest.raises(StoreError) as caught:
-            scene.stub.record(session, frame_of(2, number=1))
+            scene.stub.record(session, frame_of(2, number=1), durable=True)
         assert caught.value.number == number
         assert [frame.seq for frame in scene.desk.frames(session)] == [1]
     scene.stub.record(session, frame_of(2, number=1))
