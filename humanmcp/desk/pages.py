@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Final
 from urllib.parse import parse_qs, urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -32,7 +32,16 @@ from humanmcp.protocol.templates import PLACEHOLDERS
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 
-router: Final = APIRouter(default_response_class=HTMLResponse)
+
+async def note_version(request: Request) -> None:
+    """Note the last change before a page gathers what it shows.
+
+    A change that comes while it gathers may be missing in it; the page's script then asks for it.
+    """
+    request.state.version = desk_of(request).board.version
+
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
 EDITOR: Final = "vendor/editor.js"
 THEMES: Final = ("auto", "light", "dark")
@@ -53,7 +62,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
     common = {
         "path": request.scope["path"],
         "theme": theme if theme in THEMES else "auto",
-        "version": desk.board.version,
+        "version": getattr(request.state, "version", desk.board.version),
         "count": desk.board.count(),
         "sessions": desk.board.sessions(),
         "now": datetime.now(UTC).timestamp(),

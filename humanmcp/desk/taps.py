@@ -5,7 +5,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -13,12 +13,12 @@ from humanmcp.desk.api import now
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.composing import BY
 from humanmcp.desk.desk import Desk, desk_of
-from humanmcp.desk.pages import form_values, page
+from humanmcp.desk.pages import form_values, note_version, page
 from humanmcp.desk.view import Row, row
 from humanmcp.inbox.contract import Action, Life, Purpose, Reply, Seat, TakenError
 from humanmcp.protocol.patterns import PatternError, parse_all
 
-router: Final = APIRouter(default_response_class=HTMLResponse)
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
 LONGEST: Final = 2000
 """Characters of the patterns that are read."""
