@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -48,7 +49,9 @@ def snippets(home: Path, language: str) -> tuple[Snippet, ...]:
 
 
 def _ask(host: str, home: Path, language: str) -> Snippet | None:
-    words = [sys.executable, "-m", "humanmcp", "config", host, "--json", "--lang", language]
+    words = [sys.executable, "-m", "humanmcp", "config", host, "--json"]
+    if language != "en":  # English is what a server speaks unless it is told otherwise
+        words += ["--lang", language]
     if home != home_folder():
         words += ["--home", str(home)]
     try:
@@ -59,6 +62,7 @@ def _ask(host: str, home: Path, language: str) -> Snippet | None:
             timeout=_WITHIN,
             check=True,
             cwd=Path.home(),
+            env={**os.environ, "LC_ALL": "C"},
         )
         record = json.loads(ended.stdout)
         shell = str(record["shell"])

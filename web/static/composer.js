@@ -96,7 +96,7 @@ class Composer {
   // -- views ----------------------------------------------------------------------------------
 
   bestView() {
-    const wanted = localStorage.getItem("humanmcp:view");
+    const wanted = localStorage.getItem(`humanmcp:view:${this.facts.method}`);
     const usable = ["text", "form", "json"].filter((view) => this.usable(view));
     if (this.isText && this.facts.mirror) return usable.includes(wanted) ? wanted : "form";
     if (usable.includes(wanted) && !(wanted === "json" && this.isText)) return wanted;
@@ -127,7 +127,7 @@ class Composer {
   }
 
   choose(view) {
-    localStorage.setItem("humanmcp:view", view);
+    localStorage.setItem(`humanmcp:view:${this.facts.method}`, view);
     this.show(view, { focus: true });
   }
 
@@ -483,6 +483,7 @@ class Composer {
     on("tidy", "click", () => this.fromMenu(() => this.set(layOut(this.text))));
     on("keep-answer", "click", () => this.fromMenu(() => this.keepAnswer()));
     on("make-rule", "click", () => this.fromMenu(() => this.makeRule()));
+    this.offerStarts();
     for (const button of this.box.querySelectorAll("[data-saved]")) {
       const at = this.facts.saved.findIndex((one) => String(one.number) === button.dataset.saved);
       button.addEventListener("click", () => this.insertSaved(at + 1));
@@ -516,6 +517,22 @@ class Composer {
     this.form.become(start.form);
     this.set(start.document);
     this.show("form", { focus: true });
+  }
+
+  // Other messages to start from: smaller and larger results, and the errors that servers send.
+  offerStarts() {
+    const select = byId("starts");
+    for (const name of Object.keys(this.facts.templates)) {
+      select.append(new Option(name.replaceAll("_", " "), name));
+    }
+    select.addEventListener("change", () => {
+      const text = this.facts.templates[select.value];
+      select.value = "";
+      if (text) this.fromMenu(() => {
+        this.set(text);
+        this.show(this.usable(this.view) ? this.view : "json", { focus: true });
+      });
+    });
   }
 
   fromMenu(act) {

@@ -1,0 +1,154 @@
+"""Take a picture of every view: light, dark, phone and Japanese.
+
+`python -m tests.browser.screenshots [FOLDER]` writes them to `screenshots/`, which git ignores.
+A real stub and a real desk are behind each of them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from playwright.sync_api import sync_playwright
+
+from tests.browser.seats import INITIALIZE, Window, begin, call, request
+from tests.browser.test_answering import write_json
+from tests.conftest import CHROMIUM_NAMES
+from tests.desk.desking import Desking
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+MANNERS: Final[dict[str, dict[str, Any]]] = {
+    "light": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
+    "japanese": {"viewport": {"width": 1440, "height": 900}, "locale": "ja-JP"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
+    "small": {"viewport": {"width": 320, "height": 640}, "has_touch": True, "is_mobile": True},
+    "double": {"viewport": {"width": 720, "height": 450}, "device_scale_factor": 2},
+}
+BROKEN: Final = (
+    '{\n  "jsonrpc": "2.0",\n  "id": "7",\n  "result": { "content": [\n'
+    '    { "type": "txt", "text": "晴れ" } ] }\n}'
+)
+
+
+def main(folder: Path) -> None:
+    """Take all of them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = next(filter(None, (shutil.which(name) for name in CHROMIUM_NAMES)))
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as scratch:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        empty = Path(scratch) / "empty"
+        with Desking(empty) as desk:
+            for name in ("light", "phone"):
+                window = Window(browser, desk, **MANNERS[name])
+                window.goto("/")
+                window.page.screenshot(path=folder / f"first-run-{name}.png")
+                window.close()
+        home = Path(scratch) / "home"
+        with (
+            Desking(home) as desk,
+            Serving(home, "--by-hand", "--title", "Weather", "--client-limit", "300") as host,
+        ):
+            session = _fill(desk, host)
+            with Serving(home, "--by-hand") as other:
+                _greet(desk, other)
+                _all(browser, desk, folder, session)
+        browser.close()
+
+
+def _all(browser: Browser, desk: Desking, folder: Path, session: str) -> None:
+    for name, manner in MANNERS.items():
+        _views(browser, desk, folder, name, manner, session)
+
+
+def _fill(desk: Desking, host: Serving) -> str:
+    """Have something of everything in the inbox. Returns the session's name."""
+    begin(host, desk)
+    host.say(request("tools/list", None, "1"))
+    session: str = desk.get("/api/exchanges")["waiting"][0]["session"]
+    tools = '{"tools":[{"name":"get_forecast","inputSchema":{"type":"object"}}]}'
+    desk.post(f"/api/exchanges/{session}/2/reply", {"text": tools, "form": "result"})
+    host.hear()
+    host.say(call("3", city="札幌", days=1))
+    host.say(
+        '{"jsonrpc":"2.0","method":"notifications/cancelled",'
+        '"params":{"requestId":3,"reason":"the user pressed Esc"}}'
+    )
+    host.say(call("7", city="東京", days=3))
+    host.say(request("resources/read", {"uri": "file:///notes/today.md"}, '"r-8"'))
+    answer = {"name": "I do not know", "method": "tools/call", "text": "I do not know."}
+    desk.post("/api/answers", answer)
+    return session
+
+
+def _greet(desk: Desking, other: Serving) -> None:
+    """Let a second host say hello; `Serving.say` would look at the first session of the home."""
+    stdin = other.process.stdin
+    assert stdin is not None
+    stdin.write(f"{INITIALIZE}\n".encode())
+    stdin.flush()
+    until(lambda: len(desk.get("/api/exchanges")["waiting"]) == 3 or None, "three wait")
+
+
+def _views(  # noqa: PLR0917 - one place that knows them all
+    browser: Browser, desk: Desking, folder: Path, name: str, manner: dict[str, Any], session: str
+) -> None:
+    window = Window(browser, desk, **manner)
+
+    def take(view: str) -> None:
+        window.page.screenshot(path=folder / f"{view}-{name}.png")
+
+    window.goto("/")
+    window.page.wait_for_selector("#rows .row")
+    take("inbox")
+    page = window.goto(f"/m/{session}/4")
+    page.locator("#sentence").fill(
+        "東京は晴れ、23 度です。" if name == "japanese" else "Sunny in Tokyo, 23 °C."
+    )
+    page.wait_for_selector("#wire:not([hidden])")
+    take("answer")
+    page.locator("#tab-json").click()
+    write_json(page, BROKEN)
+    page.wait_for_selector("#problems .problem.error")
+    take("problems")
+    _restore(page)
+    for view, path in (
+        ("form", f"/m/{session}/5"),
+        ("cancelled", f"/m/{session}/3"),
+        ("answered", f"/m/{session}/2"),
+        ("history", "/history"),
+        ("line", f"/line/{session}/1"),
+        ("connect", "/connect"),
+        ("login", "/login"),
+        ("missing", "/nothing-here"),
+    ):
+        window.goto(path)
+        take(view)
+    window.goto("/").locator("header .menu summary").click()
+    take("settings")
+    page.keyboard.press("Escape")
+    page.evaluate("document.getElementById('keys').showModal()")
+    take("keys")
+    if name in ("light", "dark", "japanese"):
+        page.set_viewport_size({"width": 1920, "height": 1080})
+        window.goto(f"/present?name={session}&seq=7")
+        take("projector")
+    window.close()
+
+
+def _restore(page: Page) -> None:
+    """Leave the exchange as it was for the next pictures."""
+    page.locator("#more summary").click()
+    page.locator("#template").click()
+    page.keyboard.press("Control+S")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots"))
