@@ -34,6 +34,7 @@ FLOORS: Final = (
 
 CELLAR: Final = {
     "__init__": (),
+    "bookshelf": ("protocol",),
     "descriptors": (),
     "locales": ("protocol",),
     "moments": (),
@@ -46,7 +47,7 @@ CELLAR: Final = {
 CELLAR_KEYS: Final = {
     "protocol": ("__init__",),
     "inbox": ("__init__", "paths"),
-    "stub": ("__init__", "descriptors", "locales", "paths", "settings"),
+    "stub": ("__init__", "bookshelf", "descriptors", "locales", "paths", "settings"),
 }
 """What these rooms may use of the cellar; every other room may use all of it."""
 

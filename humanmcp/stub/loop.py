@@ -39,11 +39,11 @@ from humanmcp.stub.wire import EndOfInput, Told, TooLong
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from humanmcp.bookshelf import BookFile
     from humanmcp.protocol.events import Event, Outcome
     from humanmcp.protocol.exchange import Exchange
     from humanmcp.protocol.replay import Replay
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.bookshelf import BookFile
     from humanmcp.stub.files import TextFiles
     from humanmcp.stub.ledger import Ledger
     from humanmcp.stub.reading import Text

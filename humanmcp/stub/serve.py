@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__, paths
+from humanmcp.bookshelf import BookFile
 from humanmcp.inbox.contract import InboxError, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.protocol.book import BookError, Mode
 from humanmcp.protocol.session import Session
 from humanmcp.settings import add_flags
-from humanmcp.stub.bookshelf import BookFile
 from humanmcp.stub.clock import Clock
 from humanmcp.stub.files import TextFiles
 from humanmcp.stub.judging import decode

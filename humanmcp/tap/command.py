@@ -10,19 +10,19 @@ import argparse
 import os
 import sys
 import time
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import paths
+from humanmcp.bookshelf import BookFile
 from humanmcp.descriptors import claim
 from humanmcp.inbox.contract import InboxError, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.moments import stamp
-from humanmcp.protocol.book import Book, BookError, parse
+from humanmcp.protocol.book import BookError
 from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.protocol.transcript import HELD, Way
 from humanmcp.settings import add_flags
@@ -70,7 +70,7 @@ class _Wanted:
 
     command: tuple[str, ...]
     patterns: tuple[Pattern, ...]
-    book: Book | None
+    shelf: BookFile | None
     release_after: float
 
 
@@ -97,15 +97,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 def _wanted(arguments: argparse.Namespace, settings: Settings) -> _Wanted:
     words: Sequence[str] = arguments.server
     command = tuple(words[1:] if words[:1] == ["--"] else words)
-    book = _read_book(Path(settings.book).expanduser()) if settings.book else None
-    return _Wanted(command, parse_all(arguments.hold), book, max(0.0, arguments.release_after))
-
-
-def _read_book(path: Path) -> Book:
-    try:
-        return parse(tomllib.loads(path.read_text(encoding="utf-8-sig")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BookError(str(path), str(error)) from error
+    shelf = None
+    if settings.book:
+        shelf = BookFile(Path(settings.book).expanduser(), must_exist=True)
+    return _Wanted(command, parse_all(arguments.hold), shelf, max(0.0, arguments.release_after))
 
 
 def _tap(
@@ -144,10 +139,11 @@ def _tap(
             sinks=sinks,
             release_after=wanted.release_after,
         )
-        session = Session(inbox, facts.name, holds)
+        session = Session(inbox, facts.name, holds, wanted.shelf)
         outputs.append(Listening(inbox, facts, remark=remark, language=language))
         gate.hold(wanted.patterns)
-        gate.follow(wanted.book or Book())
+        if wanted.shelf is not None:
+            gate.follow(wanted.shelf.book)
     log = _text_log(arguments, language)
     outputs += [log] if log else []
     if not arguments.quiet:

@@ -19,10 +19,12 @@ from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.protocol.transcript import Way
 from humanmcp.tap.gate import Cancelled, Held
 from humanmcp.tap.pump import Pump, Sink
+from humanmcp.tap.recorder import BY_TAP
 
 if TYPE_CHECKING:
     from types import FrameType
 
+    from humanmcp.bookshelf import BookFile
     from humanmcp.inbox.contract import Inbox
     from humanmcp.tap.child import Child
     from humanmcp.tap.gate import Gate
@@ -79,6 +81,7 @@ class Session:
     inbox: Inbox
     name: str
     holds: Holds
+    shelf: BookFile | None = None
 
 
 class Tap:
@@ -189,6 +192,17 @@ class Tap:
         if now >= self._next_look_at_holds:
             self._next_look_at_holds = now + LONG_NAP
             self._look_at_holds(self._session)
+            self._look_at_book(self._session.shelf, now)
+
+    def _look_at_book(self, shelf: BookFile | None, now: float) -> None:
+        """Follow a book that was saved; a mistake in it is said, and the last good one stays."""
+        if shelf is None or not shelf.poll(now):
+            return
+        if shelf.complaint:
+            note = f"the answer book cannot be used: {shelf.complaint}"
+            self._recorder.put(Way.NOTE, b"", by=BY_TAP, note=note)
+        else:
+            self._gate.follow(shelf.book)
 
     def _look_at_holds(self, session: Session) -> None:
         """Hold what a person wants held now; tell them what is no longer held (`next`)."""
@@ -200,7 +214,7 @@ class Tap:
                 session.inbox.hold(session.name, self._gate.patterns)
             session.holds.refuse_sayings()
         except (InboxError, PatternError) as error:
-            self._recorder.put(Way.NOTE, b"", by="tap", note=str(error))
+            self._recorder.put(Way.NOTE, b"", by=BY_TAP, note=str(error))
         self._told_holds = tuple(self._gate.patterns)
 
     # -- the end --------------------------------------------------------------------------------

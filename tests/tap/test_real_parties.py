@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,9 +16,10 @@ from mcp import Client, StdioServerParameters
 
 from humanmcp.export.reading import find
 from humanmcp.export.story import tell
-from humanmcp.inbox.contract import Seat
+from humanmcp.inbox.contract import Reply, Seat, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.verdict import Form
 from tests.clients.hosts import (
     CLIENT_2_AUTO,
     CLIENT_2_LEGACY,
@@ -29,7 +32,7 @@ from tests.clients.hosts import (
 )
 from tests.serving import bare_environment
 from tests.tap.tapped import COMMAND
-from tests.waiting import PATIENCE
+from tests.waiting import EVERY, PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,3 +187,43 @@ def test_a_recorded_session_runs_on_as_an_exported_server(tmp_path: Path) -> Non
     subprocess.run([sys.executable, "-m", "humanmcp", *words], check=True, timeout=PATIENCE)
     again = SDK_1.play_with((sys.executable, str(exported)), home)
     assert (again.tools, again.answers) == (plain.tools, plain.answers)
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("host", [PYTHON_LEGACY, CLIENT_2_PIN], ids=str)
+def test_a_person_answers_a_real_client_instead_of_a_real_server(
+    tmp_path: Path, host: Host
+) -> None:
+    """In both eras: plain text becomes the result that this client's revision asks for."""
+    home = tmp_path / "home"
+    with Stepping(home):
+        understood = host.play_with(tapped(home, NPM_2_SERVER, "--hold", "in:tools/call"), home)
+    assert understood.answers == [{"text": f"answered {number}"} for number in (1, 2, 3)]
+
+
+class Stepping:
+    """Somebody who answers whatever a tap holds, at the inbox as any desk does."""
+
+    def __init__(self, home: Path) -> None:
+        """Sit down."""
+        self._inbox = FolderInbox(home)
+        self._leave = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def __enter__(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        """Leave."""
+        self._leave.set()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while not self._leave.wait(EVERY):
+            for facts in self._inbox.sessions():
+                for item in self._inbox.items(facts.name):
+                    if item.reply is None:
+                        reply = Reply(f"answered {item.key.number}", Form.TEXT, by="desk")
+                        with suppress(TakenError):
+                            self._inbox.send(item.key, reply)

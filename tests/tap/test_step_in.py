@@ -292,6 +292,24 @@ def test_the_answer_book_answers_forwards_and_holds(home: Path) -> None:
         assert (Way.OUT, 1, "book: rule 1", "answered instead") in notes(tapped)
 
 
+def test_a_saved_book_is_followed_and_a_broken_one_is_said(home: Path) -> None:
+    """While the tap runs; the last good book stays in force."""
+    book = home.parent / "book.toml"
+    book.write_text('[[rules]]\ntool = "dice"\ntext = "one"\n', encoding="utf-8")
+
+    def answered(words: str) -> bool:
+        tapped.say(CALL)
+        return words.encode() in tapped.hear()
+
+    with Tapped(home, server("echo"), "--book", str(book)) as tapped:
+        assert answered("one")
+        book.write_text('[[rules]]\ntool = "dice"\ntext = "another"\n', encoding="utf-8")
+        until(lambda: answered("another"), "the new book")
+        book.write_text("[[rules]]\ntool =\n", encoding="utf-8")
+        until(lambda: [note for *_, note in notes(tapped) if "answer book" in note], "a complaint")
+        assert answered("another")
+
+
 def test_a_pattern_that_says_nothing_is_a_usage_error(home: Path) -> None:
     """The message says what can be written; the server is not started."""
     with Tapped(home, server("echo"), "--hold", "tool:") as tapped:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.bookshelf import BookFile
 from humanmcp.protocol.book import BookError
-from humanmcp.stub.bookshelf import BookFile
 
 if TYPE_CHECKING:
     from pathlib import Path
