@@ -268,7 +268,7 @@ def test_two_looks_in_the_same_moment_are_one(desk: Desk) -> None:
 
 
 def test_a_text_is_handed_out_once(desk: Desk) -> None:
-    """T9: also while the loop still thinks about it."""
+    """T9, failure 13: also while the loop still thinks about it, however often it is woken."""
     desk.type(ONE)
     (text,) = desk.read()
     assert desk.look() == []
@@ -392,7 +392,7 @@ def test_only_the_exact_name_counts(desk: Desk, name: str) -> None:
 def test_what_notepad_and_powershell_write_is_read_and_named(
     desk: Desk, raw: bytes, code: str
 ) -> None:
-    """H16, D5: the same text each time, and a note of what was repaired."""
+    """H16, D5, failure 17: the same text each time, and a note of what was repaired."""
     desk.type(raw)
     (text,) = desk.read()
     assert text.text == OSAKA

@@ -119,7 +119,7 @@ def test_a_signal_ends_it_in_order_whatever_is_pending(
 
 
 def test_the_end_of_input_ends_it_whatever_is_pending(serving: Serving, home: Path) -> None:
-    """H21, T3: exit status 0, no line for what was pending, the log is kept."""
+    """H21, T3, failure 2: exit status 0, no line for what was pending, the log is kept."""
     serving.say(call(1))
     (key,) = pending(home)
     assert serving.close() == (0, [])

@@ -52,7 +52,7 @@ def test_the_time_waited_survives_odd_clocks(arrived: str, seconds: float) -> No
 
 
 def test_a_deadline_that_is_near_is_marked_as_soon() -> None:
-    """Fifteen seconds before it, and after it."""
+    """Failure 26: fifteen seconds before it, and after it."""
     far, near, past = (outlook(item(Waiting(limit=limit)), NOW, "en")[0] for limit in (120, 40, 10))
     assert (far.soon, near.soon, past.soon) == (False, True, True)
     assert "given up" in past.sentence
@@ -76,3 +76,15 @@ def test_every_last_state_has_a_sentence(state: State) -> None:
     for language in ("en", "ja"):
         (one,) = outlook(item(state=state), NOW, language)
         assert one.sentence
+
+
+@pytest.mark.parametrize(("reason", "part"), [("twin", "same id"), ("quiet", "repeat")])
+def test_an_exchange_that_ended_before_its_session_says_why(reason: str, part: str) -> None:
+    """Protocol.md 6: not that the session is over, which it is not."""
+    ended = replace(item(state=State.ABANDONED), reason=reason)
+    assert part in said(ended)[0]
+
+
+def test_a_reason_of_a_newer_version_is_shown_as_it_is() -> None:
+    """Failure 38: another process wrote it."""
+    assert said(replace(item(state=State.ABANDONED), reason="moonshine")) == ["moonshine"]
