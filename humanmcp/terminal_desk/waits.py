@@ -82,7 +82,8 @@ def _ended(item: Item, language: str) -> str:
     if item.state is State.CANCELLED and item.reason:
         return say(ROOM, "cancelled because", language, reason=one_line(item.reason, 200))
     if item.state is State.ABANDONED and item.reason:
-        return _optional(ROOM, f"abandoned {item.reason}", language)
+        known = _optional(ROOM, f"abandoned {item.reason}", language)
+        return known if known != f"abandoned {item.reason}" else one_line(item.reason, 200)
     return say(ROOM, item.state.value, language)
 
 
