@@ -164,6 +164,8 @@ class Decision:
 
 _BY_PERSON: Final = Decision()
 
+UNSUPPORTED_REVISION: Final = -32022
+
 _AT_ONCE: Final = frozenset({"ping", "logging/setLevel", "server/discover"})
 _OPENING: Final = frozenset(
     {
@@ -201,6 +203,8 @@ def decide(
     if mode is Mode.BY_HAND:
         return _BY_PERSON
     found = first_rule(exchange, book, used)
+    if found is None and _is_modern(book) and revisions.unserved_in(exchange.request) is not None:
+        return Decision(0.0, json.dumps(_unsupported(exchange, book)), Form.ERROR, "book")
     if found is not None:
         index, rule = found
         if rule.deed is not Deed.ANSWER:
@@ -265,8 +269,12 @@ def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
     }
 
 
+def _is_modern(book: Book) -> bool:
+    return not set(revisions.MODERN).isdisjoint(book.revisions)
+
+
 def _discover(book: Book) -> tuple[Form, Mapping[str, Any]]:
-    if not set(revisions.MODERN) & set(book.revisions):
+    if not _is_modern(book):
         # The answer that every client takes for "handshake only": it then sends `initialize`.
         return Form.ERROR, {"code": -32601, "message": "Method not found"}
     return Form.RESULT, {
@@ -275,6 +283,18 @@ def _discover(book: Book) -> tuple[Form, Mapping[str, Any]]:
         **({"instructions": book.instructions} if book.instructions else {}),
         **_modern(revisions.R2026_07, cached=True),
         "_meta": {revisions.META_SERVER: _server_info(book)},
+    }
+
+
+def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:
+    """Say which revisions there are: the client picks another one, or falls back to a handshake."""
+    return {
+        "code": UNSUPPORTED_REVISION,
+        "message": "Unsupported protocol version",
+        "data": {
+            "supported": list(book.revisions),
+            "requested": revisions.unserved_in(exchange.request),
+        },
     }
 
 

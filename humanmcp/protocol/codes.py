@@ -75,7 +75,7 @@ LEVELS: Final[Mapping[str, Level]] = {
     **_all(_E, "M81"),
     **_all(_W, "M82 M83"),
     **_all(_H, "M84"),
-    **_all(_W, "M85 M86 M87 M88 M89"),
+    **_all(_W, "M85 M86 M87 M88 M89 M90"),
     # an incoming line that is no message
     **_all(_E, "N01 N02 N03 N04 N05 N06 N07 N08 N09"),
     **_all(_W, "N10"),

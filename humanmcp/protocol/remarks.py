@@ -91,6 +91,10 @@ def _envelope(message: Message) -> list[Found]:
 
 def _method(message: Message, revision: str) -> list[Found]:
     """Say that a method is not one of this revision, and which one was probably meant."""
+    unserved = revisions.unserved_in(message)
+    if unserved is not None:
+        at = ("params", "_meta", revisions.META_REVISION)
+        return [Found("M90", at, (("typed", quoted(unserved)), ("revision", revision)))]
     table = revisions.REQUESTS if message.kind is Kind.REQUEST else revisions.NOTIFICATIONS
     has = revisions.has_request if message.kind is Kind.REQUEST else revisions.has_notification
     if any(

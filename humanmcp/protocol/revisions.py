@@ -66,6 +66,15 @@ def stated_in(message: Message) -> str | None:
     return stated if isinstance(stated, str) else None
 
 
+def unserved_in(message: Message) -> str | None:
+    """Return the revision that a request states and that does not exist here, or None.
+
+    MCP 2026-07-28: such a request is answered with -32022 and the list of those that are served.
+    """
+    stated = stated_in(message)
+    return stated if stated is not None and stated not in MODERN else None
+
+
 def since(first: str) -> tuple[str, ...]:
     """List the revisions from `first` on."""
     return ALL[ALL.index(first) :]

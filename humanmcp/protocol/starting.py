@@ -25,9 +25,12 @@ def start(exchange: Exchange, known: Known = _NOBODY, language: str = "en") -> s
 
     It can be sent as it is, except where only the person knows the answer: there it holds a
     placeholder that the check refuses. A method that the revision does not have is answered with
-    -32601, which is what a server would say.
+    -32601, a revision that there is not with -32022, which is what a server would say.
     """
     found = _results(exchange, language)
+    if revisions.unserved_in(exchange.request) is not None:
+        wrong = templates.errors("", exchange.revision)["unsupported_protocol_version"]
+        return message(exchange, "error", _fitted_error(exchange, wrong))
     if not found or not _known(exchange):
         return message(
             exchange, "error", templates.errors("", exchange.revision)["method_not_found"]
@@ -154,6 +157,9 @@ def _fitted_error(exchange: Exchange, error: JsonObject) -> JsonObject:
     if isinstance(data, dict) and exchange.method == "initialize" and "requested" in data:
         wanted = params.get("protocolVersion", "")
         return {**error, "data": {"supported": list(revisions.HANDSHAKE), "requested": wanted}}
+    unserved = revisions.unserved_in(exchange.request)
+    if isinstance(data, dict) and "requested" in data and unserved is not None:
+        return {**error, "data": {"supported": list(revisions.ALL), "requested": unserved}}
     for words in ("Unknown tool: ", "Unknown prompt: "):
         if error["message"].startswith(words) and exchange.tool:
             return {**error, "message": words + exchange.tool}

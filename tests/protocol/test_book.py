@@ -231,6 +231,28 @@ def test_lists_carry_what_their_revision_needs() -> None:
     assert set(older) == {"tools"}
 
 
+@pytest.mark.parametrize("method", ["server/discover", "tools/list", "tools/call"])
+def test_a_revision_that_there_is_not_is_told_at_once(method: str) -> None:
+    """Protocol.md 1.2: -32022 with the ones that are served, so that the client picks another."""
+    meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
+    asked = exchange(method, "2026-07-28", _meta=meta)
+    told = decide(asked, Book(), Known())
+    assert told.due(0)
+    assert told.form is Form.ERROR
+    assert answer(told)["code"] == -32022
+    assert answer(told)["data"]["requested"] == "2030-01-01"
+    assert "2026-07-28" in answer(told)["data"]["supported"]
+    assert decide(asked, Book(), Known(), mode=Mode.BY_HAND) == Decision()
+
+
+def test_a_handshake_only_book_does_not_argue_about_revisions() -> None:
+    """hosts.md 1: clients fail hard on a list that has no revision in common with theirs."""
+    meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
+    asked = exchange("server/discover", "2026-07-28", _meta=meta)
+    told = decide(asked, book('[server]\nrevisions = ["2025-11-25"]'), Known())
+    assert answer(told)["code"] == -32601
+
+
 def test_a_method_that_the_revision_does_not_have_is_left_to_the_person() -> None:
     """2026-07-28 has no ping."""
     assert decide(exchange("ping", "2026-07-28"), Book(), Known(), mode=Mode.AUTO).after is None

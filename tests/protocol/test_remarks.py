@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol import drafts, messages, revisions
-from humanmcp.protocol.exchange import Known
+from humanmcp.protocol.exchange import Exchange, Known
 from humanmcp.protocol.messages import Message
 from humanmcp.protocol.problems import Level
 from tests.asking import R2024, R2025, R2026, asked, hold_problem, stating
@@ -116,6 +116,19 @@ def test_a_method_of_another_revision_is_named_as_such() -> None:
     assert said(request("server/discover", {"_meta": stating()}), R2025) == [("M85", "/method")]
     assert said(request("ping", {"_meta": stating()}), R2026) == [("M85", "/method")]
     assert said(request("x/y"), R2025) == [("M83", "/method")]
+
+
+def test_a_revision_that_there_is_not_is_pointed_out_and_the_draft_says_so() -> None:
+    """Protocol.md 1.2: a server answers -32022 and lists its revisions."""
+    place = "/params/_meta/io.modelcontextprotocol~1protocolVersion"
+    unserved = {**stating(), "io.modelcontextprotocol/protocolVersion": "2030-01-01"}
+    unknown = request("tools/list", {"_meta": unserved})
+    assert said(unknown, R2026) == [("M90", place)]
+    exchange = Exchange(1, unknown, R2026)
+    draft = json.loads(drafts.start(exchange))
+    assert draft["error"]["code"] == -32022
+    assert draft["error"]["data"]["requested"] == "2030-01-01"
+    assert drafts.check(exchange, drafts.start(exchange)).sendable
 
 
 def test_a_line_without_jsonrpc_is_a_warning() -> None:
