@@ -10,15 +10,13 @@ import contextlib
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from humanmcp.host.child import StartError
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.table import Chair, Plan, Table
-from humanmcp.host.transport import EndedError
 from humanmcp.inbox.contract import InboxError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.paths import UnsafeFolderError, home_folder
+from humanmcp.paths import home_folder
 from humanmcp.settings import add_flags
 from humanmcp.terminal import Painted, complain
 from humanmcp.terminal import say as show
@@ -70,10 +68,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     except StopError as error:
         complain("humanmcp: ", error.sentence(language))
         return USAGE_ERROR if isinstance(error, PlayError) else REFUSED
-    except (StartError, EndedError, InboxError, UnsafeFolderError) as error:
+    except InboxError as error:
         complain("humanmcp: ", str(error))
-        return REFUSED
-    except KeyboardInterrupt:
         return REFUSED
     return 0
 

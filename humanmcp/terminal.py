@@ -6,6 +6,7 @@ on the terminal that shows it. Colour is added after that, part by part.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -42,6 +43,14 @@ def say(*parts: str | Painted) -> None:
 def complain(*parts: str | Painted) -> None:
     """Write the parts as one line to stderr."""
     _write(sys.stderr, parts)
+
+
+def rewrite(text: str) -> None:
+    """Put text in the place of the line that the cursor stands in, and leave the cursor there."""
+    stream = sys.stdout  # noqa: TID251 - this module is the door
+    with contextlib.suppress(OSError):  # a terminal that was closed
+        stream.buffer.write(f"\r\x1b[K{visible(text)}".encode("utf-8", "replace"))
+        stream.buffer.flush()
 
 
 def say_json(value: Any) -> None:  # noqa: ANN401 - any JSON value

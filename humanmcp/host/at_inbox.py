@@ -106,7 +106,8 @@ class AtInbox:
             self.inbox.deliver(self._item(number, exchange, known))
         except InboxError:  # a full disk, say: better an error than silence
             logger.exception("a question cannot be kept")
-            self._questions.pop(number, None)
+            with self._lock:
+                self._questions.pop(number, None)
             judge(NOT_KEPT, Form.ERROR)
             return
         self._wake.set()
@@ -219,6 +220,8 @@ class AtInbox:
             return
         try:
             self.inbox.close(Key(self.name, number), state, answer, reason)
+        except InboxError:  # it is over all the same: whoever waits must not wait for the disk
+            logger.exception("the inbox still shows a question that is over")
         finally:
             question.over.set()
 
@@ -228,9 +231,15 @@ class AtInbox:
             self._over.set()
         self._wake.set()
         self._looker.join()
-        self.inbox.end(self.name)
-        for question in self._questions.values():
-            question.over.set()
+        with self._lock:
+            waiting = list(self._questions.values())
+        try:
+            self.inbox.end(self.name)
+        except InboxError:
+            logger.exception("the inbox still shows a session that is over")
+        finally:
+            for question in waiting:
+                question.over.set()
 
 
 def stamp() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse
 from humanmcp.host.models import ModelError
@@ -13,6 +13,8 @@ from humanmcp.terminal import Painted, complain
 from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from humanmcp.host.conversation import Turn
     from humanmcp.host.offering import Place
     from humanmcp.host.runner import Choice, Runner
@@ -43,6 +45,10 @@ class AtHost:
 
     def turn_ended(self, turn: Turn) -> None:  # noqa: ARG002 - Watcher
         """Show the rest of the last line."""
+        self.broke_off()
+
+    def broke_off(self) -> None:
+        """Show what was heard of a line that nobody will end."""
         if self._line:
             show(self._line)
         self._line = ""
@@ -52,9 +58,8 @@ class AtHost:
         if self.call_all:
             return Call()
         with self.typist.turn():
-            given = json.dumps(use.input, ensure_ascii=False)
             show(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
-            show("  ", given)
+            show("  ", _text(use.input))
             choice = (self.typist.ask(self._say("ask permission")) or "r").strip().lower()
             if choice.startswith("c"):
                 return Call()
@@ -64,8 +69,7 @@ class AtHost:
 
     def calling(self, use: ToolUse, place: Place) -> None:
         """Show the call as seed 001's host does."""
-        given = json.dumps(use.input, ensure_ascii=False)
-        show(Painted(f"[Calling tool {place.tool} with args {given}]", "cyan"))
+        show(Painted(f"[Calling tool {place.tool} with args {_text(use.input)}]", "cyan"))
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:  # noqa: ARG002 - Watcher
         """Show what the model will read."""
@@ -74,6 +78,7 @@ class AtHost:
 
     def waiting(self, seconds: float) -> None:
         """Say that the service has no room."""
+        self.broke_off()
         complain(Painted(self._say("overloaded", seconds=f"{seconds:g}"), "yellow"))
 
     def _say(self, code: str, **fillings: object) -> str:
@@ -118,7 +123,7 @@ class Chat:
         try:
             self.runner.run(prompt)
         except (ModelError, TurnLimitError) as error:
-            show(Painted(str(error), "red"))
+            show(Painted(error.sentence(self.language), "red"))
         except KeyboardInterrupt:
             show(Painted(say(ROOM, "interrupted", self.language), "yellow"))
 
@@ -129,7 +134,7 @@ class Chat:
             elif server.entry.disabled:
                 state = say(ROOM, "is disabled", self.language)
             elif server.trouble:
-                state = server.trouble
+                state = server.trouble.sentence(self.language)
             else:
                 state = say(ROOM, "has tools", self.language, count=len(server.tools))
             show("  ", Painted(server.name, "bold"), f"  {state}")
@@ -141,7 +146,11 @@ class Chat:
                     case Text(text):
                         who, said = turn.role.value, text
                     case ToolUse(_, name, given):
-                        who, said = turn.role.value, f"{name} {json.dumps(given)}"
+                        who, said = turn.role.value, f"{name} {_text(given)}"
                     case ToolResult(_, text, is_error):
                         who, said = "tool_result", f"(error) {text}" if is_error else text
                 show(Painted(f"{who}: ", "dim" if turn.role is Role.SYSTEM else "bold"), said)
+
+
+def _text(given: Mapping[str, Any]) -> str:
+    return json.dumps(given, ensure_ascii=False)

@@ -20,6 +20,7 @@ from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Final
 
 from humanmcp.host.transport import EndedError
+from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -67,18 +68,10 @@ class Command:
         return shlex.join(self.words)
 
 
-class StartError(Exception):
+class StartError(StopError):
     """A server could not be started."""
 
-    def __init__(self, command: Command, why: str) -> None:
-        """Remember which, and why."""
-        super().__init__(command, why)
-        self.command = command
-        self.why = why
-
-    def __str__(self) -> str:
-        """Say what was tried and what to do."""
-        return f"cannot start `{self.command}`: {self.why}; try the command in a terminal"
+    room = "trouble"
 
 
 def environment(
@@ -124,7 +117,7 @@ class ChildTransport:
             )
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise StartError(command, why) from error
+            raise StartError("no start", command=command, why=why) from error
         self._threads: list[threading.Thread] = []
 
     # -- lines ---------------------------------------------------------------------------------
@@ -147,16 +140,17 @@ class ChildTransport:
     def send(self, line: str) -> None:
         """Hand in a line; a thread writes it, so that a child that reads slowly blocks nobody."""
         if self._closed or self._ended.is_set():
-            raise EndedError(self.obituary())
+            raise self.obituary()
         self._leaving.put(line.encode("utf-8", "surrogatepass") + b"\n")
 
-    def obituary(self) -> str:
-        """Say how the child ended; "" while it lives."""
+    def obituary(self) -> EndedError:
+        """Say how the child ended: with a status, by a signal, or only that it says no more."""
         status = self.process.poll()
         if status is None:
-            return ""
-        how = f"signal {-status}" if status < 0 else f"exit status {status}"
-        return f"the server `{self.command}` has ended ({how})"
+            return EndedError("silent", command=self.command)
+        if status < 0:
+            return EndedError("killed", command=self.command, signal=-status)
+        return EndedError("exited", command=self.command, status=status)
 
     def _write(self, stdin: IO[bytes]) -> None:
         with contextlib.suppress(OSError):  # the child is gone: reading notices that too

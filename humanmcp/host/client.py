@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
+from concurrent import futures
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,7 +31,7 @@ from humanmcp.protocol.session import Role, Session
 from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from humanmcp.host.company import Judge, Respondent
     from humanmcp.host.transport import Transport
@@ -40,11 +42,17 @@ if TYPE_CHECKING:
 PATIENCE: Final = 60.0
 """Seconds that an answer may take, as with the official TypeScript SDK."""
 
+LONGEST_PATIENCE: Final = 7 * 24 * 3600.0
+"""Seconds that an answer may take where people play: a week."""
+
 PROBE_PATIENCE: Final = 10.0
 """Seconds that `server/discover` may take, as with the official Python SDK."""
 
 MOST_ROUNDS: Final = 10
 """How often one call is repeated for `input_required`, as with both official SDKs."""
+
+MOST_PAGES: Final = 1000
+"""Pages of one list: a server whose list never ends must not keep us for ever."""
 
 UNSUPPORTED_REVISION: Final = -32022
 
@@ -85,7 +93,9 @@ class Client:
         self._lock = threading.RLock()
         self._waiting: dict[tuple[str, str | int | float], Future[Response]] = {}
         self._questions = 0
-        self._ended = ""
+        self._answered = 0.0
+        """When the last of the server's questions was answered, by the monotonic clock."""
+        self._ended: EndedError | None = None
         self._closing = False
         transport.start(self)
 
@@ -121,7 +131,7 @@ class Client:
             return True
         self.stated = ""
         if opening is Opening.MODERN:
-            raise OpeningError(f"the answer to server/discover names no {revisions.R2026_07}")
+            raise OpeningError("not modern", revision=revisions.R2026_07)
         return False
 
     def _handshake(self, revision: str) -> None:
@@ -132,13 +142,13 @@ class Client:
         }
         answer = self.request("initialize", asked)
         if answer.result is None:
-            code, why = answer.error or (None, "")
-            raise OpeningError(f"the server answers initialize with the error {code}: {why}")
+            number, why = answer.error or (None, "")
+            raise OpeningError("not opened", number=number, why=why)
         # "If the client does not support the version in the server's response, it SHOULD
         # disconnect." A missing one is reported by the check; we go on with what we asked for.
         chosen = answer.result.get("protocolVersion", revision)
         if chosen not in revisions.HANDSHAKE:
-            raise OpeningError(f"the server chose the revision {chosen!r}, which nobody knows")
+            raise OpeningError("unknown revision", revision=chosen)
         self.server = answer.result
         self.notify("notifications/initialized")
 
@@ -171,6 +181,19 @@ class Client:
             response = self.request(method, {**(params or {}), **more})
         return response
 
+    def pages(self, method: str) -> Iterator[Response]:
+        """Ask for a list, page by page, until there is no further one or an error comes."""
+        params: dict[str, Any] | None = None
+        seen: set[str] = set()
+        while len(seen) < MOST_PAGES:
+            page = self.call(method, params)
+            yield page
+            cursor = (page.result or {}).get("nextCursor")
+            if not isinstance(cursor, str) or cursor in seen:
+                return
+            seen.add(cursor)
+            params = {"cursor": cursor}
+
     def request(
         self, method: str, params: Mapping[str, Any] | None = None, *, patience: float = 0
     ) -> Response:
@@ -194,20 +217,23 @@ class Client:
             return self._await(line)
 
     def wait(self, begun: tuple[Message, Future[Response]], patience: float = 0) -> Response:
-        """Wait for the answer to what was begun. Time that a question takes does not count."""
+        """Wait for the answer to what was begun. While the server waits for us, no time passes."""
         asked, future = begun
         seconds = patience or self.patience
-        while True:
-            try:
-                return future.result(timeout=seconds)
-            except TimeoutError:
-                if future.done() or self._questions:
-                    continue
-                self.give_up(asked, f"no answer within {seconds:g} s")
-                raise NoAnswerError(asked.method, seconds) from None
-            except BaseException:
-                self.give_up(asked, "the client was interrupted")
-                raise
+        began = time.monotonic()
+        try:
+            while not future.done():
+                left = max(began, self._answered) + seconds - time.monotonic()
+                if left <= 0 and not self._questions:
+                    break
+                futures.wait([future], timeout=left if left > 0 else seconds)
+        except BaseException:
+            self.give_up(asked, "the client was interrupted")
+            raise
+        if not future.done():
+            self.give_up(asked, f"no answer within {seconds:g} s")
+            raise NoAnswerError(asked.method, seconds)
+        return future.result()
 
     def give_up(self, asked: Message, reason: str) -> None:
         """Stop waiting for one answer, and tell the server."""
@@ -215,8 +241,9 @@ class Client:
             line = self.session.give_up(asked, reason)
             if asked.id is not None:
                 self._waiting.pop(asked.id.key, None)
-            if line is not None and not self._ended:
-                self._write(line)
+            if line is not None:
+                with contextlib.suppress(EndedError):  # nobody is left to be told
+                    self._write(line)
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Say something that wants no answer."""
@@ -230,16 +257,18 @@ class Client:
     ) -> tuple[Verdict, tuple[Message, Future[Response]] | None]:
         """Send a line exactly as typed, unless it is no message and `anyway` is not wanted.
 
-        Returns what the check says and, when the line is a request, what to wait for.
+        A text of several lines is made one, as only one line can be a message. Returns what the
+        check says and, when the line is a request, what to wait for.
         """
         with self._lock:
             verdict = self.session.say(text, anyway=anyway)
             if not verdict.sendable and not anyway:
                 return verdict, None
-            message = messages.read(text.encode("utf-8", "surrogatepass"))
+            line = text if "\n" not in text else verdict.forced or " ".join(text.split())
+            message = messages.read(line.encode("utf-8", "surrogatepass"))
             if isinstance(message, Message) and message.kind is Kind.REQUEST:
-                return verdict, self._await(text)
-            self._write(text)
+                return verdict, self._await(line)
+            self._write(line)
             return verdict, None
 
     def _await(self, line: str) -> tuple[Message, Future[Response]]:
@@ -252,8 +281,8 @@ class Client:
         return message, future
 
     def _write(self, line: str) -> None:
-        if self._ended:
-            raise EndedError(self._ended)
+        if self._ended is not None:
+            raise self._ended
         self.onlooker.line_sent(line)
         self.transport.send(line)
 
@@ -292,16 +321,16 @@ class Client:
     def ended(self) -> None:
         """Learn that the server is gone: nobody waits for an answer any more."""
         with self._lock:
-            self._ended = str(EndedError(self.transport.obituary()))
+            self._ended = why = self.transport.obituary()
             waiting = list(self._waiting.values())
             self._waiting.clear()
             abandoned = self.session.end()
         for future in waiting:
-            future.set_exception(EndedError(self._ended))
+            future.set_exception(why)
         for exchange in abandoned:
-            self.respondent.withdraw(exchange, self._ended)
+            self.respondent.withdraw(exchange, str(why))
         if not self._closing:
-            self.onlooker.server_ended(self._ended)
+            self.onlooker.server_ended(why)
 
     def _react(self, event: Event) -> None:
         match event:
@@ -312,7 +341,8 @@ class Client:
                 if future is not None:
                     future.set_result(Response(asked, message, problems))
             case RequestArrived(exchange) if exchange.method == "ping":
-                self._judge(exchange.number, "{}")
+                with contextlib.suppress(EndedError):  # it asked, and left
+                    self._judge(exchange.number, "{}")
             case RequestArrived(exchange):
                 threading.Thread(target=self._let_answer, args=(exchange,), daemon=True).start()
             case RequestCancelled(exchange, reason):
@@ -346,6 +376,7 @@ class Client:
         finally:
             with self._lock:
                 self._questions -= 1
+                self._answered = time.monotonic()
 
 
 def _supported(response: Response) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
+    from humanmcp.host.transport import EndedError
     from humanmcp.protocol.events import Event, Outcome
     from humanmcp.protocol.exchange import Exchange, Known
 
@@ -43,5 +44,5 @@ class Onlooker:
     def happened(self, event: Event) -> None:
         """See what the line before meant."""
 
-    def server_ended(self, why: str) -> None:
+    def server_ended(self, why: EndedError) -> None:
         """See that the server is gone, and that it was not us who ended it."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.child import Command
-from humanmcp.locales import UnknownSentenceError, problem
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.jsontext import read
 from humanmcp.protocol.problems import line_and_column
@@ -154,11 +153,7 @@ def _explained(found: Problem, text: str, path: str) -> ConfigError:
         after = name_before(text, found.start)
         code = "trailing comma after" if after else "trailing comma"
         return ConfigError(code, closing=closing, after=after, **place)
-    try:
-        why = problem(found)
-    except UnknownSentenceError:
-        why = found.code
-    return ConfigError("no json", why=why, **place)
+    return ConfigError("no json", why=found, **place)
 
 
 def _next_mark(text: str, at: int) -> int:

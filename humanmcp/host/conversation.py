@@ -10,6 +10,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
+from humanmcp.locales.stop import StopError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -82,13 +84,10 @@ class OfferedTool:
     schema: Mapping[str, Any]
 
 
-class TurnError(ValueError):
+class TurnError(StopError):
     """Something written is no turn."""
 
-    def __init__(self, why: str) -> None:
-        """Remember why."""
-        super().__init__(why)
-        self.why = why
+    room = "model"
 
 
 def written(turn: Turn) -> dict[str, Any]:
@@ -136,13 +135,13 @@ def _block(part: Any, own_id: str) -> Block:  # noqa: ANN401 - any JSON value
         case {"type": "tool_use", "name": str(name)}:
             given = part.get("input", {})
             if not isinstance(given, dict):
-                raise TurnError(f'the "input" of {name} must be an object')
+                raise TurnError("no input", name=name)
             call = part.get("id")
             return ToolUse(call if isinstance(call, str) and call else own_id, name, given)
         case {"type": str(kind)}:
-            raise TurnError(f'a model says text or asks for a tool ("tool_use"), no "{kind}"')
+            raise TurnError("no such block", kind=kind)
         case _:
-            raise TurnError('a block must be an object with a "type"')
+            raise TurnError("no block")
 
 
 def roles(history: Sequence[Turn]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import locales
@@ -21,21 +22,29 @@ _COLOUR: Final = {
 }
 
 
-def told(problem: Problem, language: str) -> tuple[str | Painted, ...]:
-    """Return the parts of the line."""
+def told(problem: Problem, language: str, *, seen: bool = False) -> tuple[str | Painted, ...]:
+    """Return the parts of the line. `seen` is for one who did not write what is wrong."""
     place = problem.pointer
     if not place and problem.line:
         place = say("check", "place", language, line=problem.line, column=problem.column)
+    said = one_line(sentence(problem, language, seen=seen))
     return (
         "  ",
         Painted(say("check", problem.level.value, language), _COLOUR[problem.level]),
-        f" {problem.code}{f' {place}' if place else ''}: {one_line(sentence(problem, language))}",
+        f" {problem.code}{f' {place}' if place else ''}: {said}",
         Painted(f"  {problem.page}" if problem.page else "", "dim"),
     )
 
 
-def sentence(problem: Problem, language: str) -> str:
-    """Return a problem's sentence; its code where there is none."""
+def sentence(problem: Problem, language: str, *, seen: bool = False) -> str:
+    """Return a problem's sentence; its code where there is none.
+
+    Most sentences hold for everybody. Those that say "you" to the one who writes a server's answer
+    have another wording for the client that sees it.
+    """
+    if seen:
+        with contextlib.suppress(UnknownSentenceError):
+            return say("seen", problem.code, language, **dict(problem.detail))
     try:
         return locales.problem(problem, language)
     except UnknownSentenceError:

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.messages import Kind, Message
 
 if TYPE_CHECKING:
@@ -69,45 +70,35 @@ class Response:
         return code if isinstance(code, int) else None, str(error.get("message", ""))
 
 
-class NoAnswerError(Exception):
+def entries_of(page: Response, member: str) -> list[dict[str, Any]]:
+    """Return the entries of one page of a list, as far as they are objects."""
+    found = (page.result or {}).get(member)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+class NoAnswerError(StopError):
     """The server did not answer in time."""
+
+    room = "trouble"
 
     def __init__(self, method: str, seconds: float) -> None:
         """Remember what was asked and for how long it was waited."""
-        super().__init__(method, seconds)
-        self.method = method
-        self.seconds = seconds
-
-    def __str__(self) -> str:
-        """Say what happened and what was done about it."""
-        return f"no answer to {self.method} within {self.seconds:g} s; the server was told so"
+        # "The initialize request MUST NOT be cancelled by clients": then nobody was told.
+        code = "no answer to initialize" if method == "initialize" else "no answer"
+        super().__init__(code, method=method, seconds=f"{seconds:g}")
 
 
-class NotOfferedError(Exception):
+class NotOfferedError(StopError):
     """The server did not declare what a request needs. Nothing was sent."""
+
+    room = "trouble"
 
     def __init__(self, method: str, capability: str) -> None:
         """Remember what was asked and what it needs."""
-        super().__init__(method, capability)
-        self.method = method
-        self.capability = capability
-
-    def __str__(self) -> str:
-        """Name the capability."""
-        return (
-            f"{self.method} was not sent: the server did not declare "
-            f'"{self.capability}" in its capabilities'
-        )
+        super().__init__("not offered", method=method, capability=capability)
 
 
-class OpeningError(Exception):
+class OpeningError(StopError):
     """A session could not be opened."""
 
-    def __init__(self, why: str) -> None:
-        """Remember why."""
-        super().__init__(why)
-        self.why = why
-
-    def __str__(self) -> str:
-        """Say why."""
-        return f"the session could not be opened: {self.why}"
+    room = "trouble"

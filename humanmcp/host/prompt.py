@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.explaining import told
 from humanmcp.host.forms import FieldError, TypingError, arguments
-from humanmcp.host.opening import NoAnswerError, NotOfferedError
-from humanmcp.host.transport import EndedError
+from humanmcp.host.opening import entries_of
+from humanmcp.host.typing_in import Typist, complete_with
 from humanmcp.locales import say
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol import drafts, messages, revisions
+from humanmcp.protocol.jsontext import read
 from humanmcp.protocol.messages import Message
-from humanmcp.protocol.problems import Level
+from humanmcp.protocol.problems import Level, blocking
 from humanmcp.protocol.revisions import REQUESTS, Way
 from humanmcp.terminal import Painted
 from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from humanmcp.host.at_terminal import AtTerminal
     from humanmcp.host.client import Client
     from humanmcp.host.opening import Response
-    from humanmcp.host.typing_in import Typist
 
 PROMPT: Final = "Enter method :  "
 ROOM: Final = "client"
@@ -39,14 +40,10 @@ _FOR_ANOTHER_SEAT: Final = frozenset(
 )
 
 
-class MistypedError(Exception):
+class MistypedError(StopError):
     """The person typed something that cannot be sent."""
 
-    def __init__(self, code: str, **fillings: object) -> None:
-        """Remember which sentence says so."""
-        super().__init__(code, fillings)
-        self.code = code
-        self.fillings = fillings
+    room = ROOM
 
 
 @dataclass(slots=True)
@@ -79,10 +76,9 @@ class Prompt:
             word, _, rest = typed.partition(" ")
         try:
             self._do(word, rest.strip(), typed)
-        except MistypedError as error:
-            show(Painted(self._say(error.code, **error.fillings), "yellow"))
-        except (NoAnswerError, NotOfferedError, EndedError) as error:
-            show(Painted(str(error), "red"))
+        except StopError as error:
+            colour = "yellow" if isinstance(error, MistypedError) else "red"
+            show(Painted(error.sentence(self.language), colour))
         except KeyboardInterrupt:
             show(Painted(self._say("interrupted"), "yellow"))
         return True
@@ -136,32 +132,21 @@ class Prompt:
     def _raw(self, line: str) -> None:
         verdict, begun = self.client.say(line)
         for one in verdict.problems:
-            show(*told(one, self.language))
+            show(*told(one, self.language, seen=True))
         if begun is not None:
             self._show(begun[0].method, self.client.wait(begun))
 
     def _list(self, word: str) -> None:
         """List everything there is, page by page."""
-        method, member, name = _LISTS[word]
-        params: dict[str, Any] | None = None
-        pages: list[Response] = []
-        cursors: set[str] = set()
-        while True:
-            pages.append(self.client.call(method, params))
-            found = pages[-1].result or {}
-            entries = found.get(member)
-            for entry in entries if isinstance(entries, list) else []:
-                if isinstance(entry, dict):
-                    self.learned[str(entry.get(name))] = entry
-                    about = str(entry.get("description") or entry.get("title") or "")
-                    show("  ", Painted(str(entry.get(name)), "bold"), f"  {about}" if about else "")
-            cursor = found.get("nextCursor")
-            if not isinstance(cursor, str) or cursor in cursors:
-                break
-            cursors.add(cursor)
-            params = {"cursor": cursor}
-        if pages[-1].result is None:
-            self._show(method, pages[-1])
+        method, member, key = _LISTS[word]
+        for page in self.client.pages(method):
+            for entry in entries_of(page, member):
+                name = str(entry.get(key))
+                self.learned[name] = entry
+                about = str(entry.get("description") or entry.get("title") or "")
+                show("  ", Painted(name, "bold"), f"  {about}" if about else "")
+            if page.result is None:
+                self._show(method, page)
 
     def _call(self, rest: str, *, anyway: bool) -> None:
         """Call a tool with `key=value …`, checked against what the server said it takes."""
@@ -196,7 +181,7 @@ class Prompt:
         found = drafts.remarks(message, revision, self.client.session.known)
         wrong = [one for one in found if one.level is not Level.HINT]
         for one in wrong:
-            show(*told(one, self.language))
+            show(*told(one, self.language, seen=True))
         return bool(wrong)
 
     # -- what comes back -----------------------------------------------------------------------
@@ -213,31 +198,14 @@ class Prompt:
 def _object(typed: str) -> dict[str, Any] | None:
     if not typed:
         return None
-    try:
-        found = json.loads(typed)
-    except ValueError as error:
-        raise MistypedError("no json", why=error) from error
-    if not isinstance(found, dict):
+    reading = read(typed)
+    broken = blocking(reading.problems)
+    if broken:
+        raise MistypedError("no json", column=broken[0].column, why=broken[0])
+    if not isinstance(reading.value, dict):
         raise MistypedError("no object")
-    return found
+    return reading.value
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - any JSON value
     return json.dumps(value, ensure_ascii=False)
-
-
-def complete_with(names: Callable[[], Sequence[str]]) -> None:
-    """Let the tab key complete these names, where the terminal can."""
-    try:
-        import readline  # noqa: PLC0415 - not everywhere, and only here
-    except ImportError:  # pragma: no cover - Windows
-        return
-    readline.set_completer_delims(" ")
-    readline.set_completer(lambda start, at: completion(names(), start, at))
-    readline.parse_and_bind("tab: complete")
-
-
-def completion(names: Sequence[str], start: str, at: int) -> str | None:
-    """Return the completion number `at` of what was typed; None when there are no more."""
-    found = sorted(name for name in names if name.startswith(start))
-    return found[at] if at < len(found) else None

@@ -9,6 +9,7 @@ from humanmcp.protocol.transcript import Way
 
 if TYPE_CHECKING:
     from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.host.transport import EndedError
     from humanmcp.protocol.events import Event
 
 
@@ -42,7 +43,7 @@ class Recorded(Onlooker):
         """Pass it on."""
         self.inner.happened(event)
 
-    def server_ended(self, why: str) -> None:
+    def server_ended(self, why: EndedError) -> None:
         """Record that the server is gone."""
-        self.desk.record(Way.NOTE, b"", note=why)
+        self.desk.record(Way.NOTE, b"", note=str(why))
         self.inner.server_ended(why)

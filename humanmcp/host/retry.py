@@ -14,8 +14,6 @@ T = TypeVar("T")
 MOST: Final = 5
 FIRST: Final = 1.0
 LONGEST: Final = 30.0
-GIVING_UP: Final = "claude is currently overloaded. please wait a few minutes and try again"
-"""The sentence of the host of seed 004, word by word."""
 
 
 def pauses(most: int = MOST) -> Iterator[float]:
@@ -45,4 +43,4 @@ def with_retries(
     try:
         return attempt()
     except OverloadedError as error:
-        raise ModelError(GIVING_UP) from error
+        raise ModelError("overloaded") from error

@@ -14,6 +14,7 @@ from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse, Turn
 from humanmcp.host.models import ModelError
 from humanmcp.host.offering import NoToolError
 from humanmcp.host.retry import with_retries
+from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +60,9 @@ class Watcher(Protocol):
     def turn_ended(self, turn: Turn) -> None:
         """See a whole turn of the model."""
 
+    def broke_off(self) -> None:
+        """See that the model did not end its turn."""
+
     def permit(self, use: ToolUse, place: Place) -> Choice:
         """Decide about a call."""
 
@@ -81,17 +85,10 @@ class Limits:
     """In one turn."""
 
 
-class TurnLimitError(Exception):
+class TurnLimitError(StopError):
     """The model asks for tools again and again."""
 
-    def __init__(self, turns: int) -> None:
-        """Remember the limit."""
-        super().__init__(turns)
-        self.turns = turns
-
-    def __str__(self) -> str:
-        """Say so."""
-        return f"stopped after {self.turns} turns: the model only ever asked for tools"
+    room = "model"
 
 
 class Runner:
@@ -129,6 +126,7 @@ class Runner:
             try:
                 turn = self._turn()
             except (ModelError, KeyboardInterrupt):
+                self.watcher.broke_off()
                 if len(self.history) == before + 1:
                     self.history.pop()  # nobody heard it: the next prompt stands in its place
                 raise
@@ -137,7 +135,7 @@ class Runner:
             if not turn.calls:
                 return turn.text
             self._answer(turn.calls)
-        raise TurnLimitError(self.limits.turns)
+        raise TurnLimitError("turn limit", turns=self.limits.turns)
 
     def _turn(self) -> Turn:
         tools = self.servers.offered()

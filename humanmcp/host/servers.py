@@ -15,7 +15,7 @@ from humanmcp.host.client import Client
 from humanmcp.host.company import Onlooker
 from humanmcp.host.conversation import OfferedTool
 from humanmcp.host.offering import BETWEEN, NoToolError, Place, offered_name, text_of
-from humanmcp.host.opening import NoAnswerError, Opening, OpeningError
+from humanmcp.host.opening import NoAnswerError, Opening, OpeningError, entries_of
 from humanmcp.host.transport import EndedError
 from humanmcp.protocol.events import NoticeArrived
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from humanmcp.host.company import Respondent
     from humanmcp.host.config import Entry
     from humanmcp.host.opening import Identity
+    from humanmcp.locales.stop import StopError
     from humanmcp.protocol.events import Event
 
 _TROUBLE: Final = (StartError, OpeningError, NoAnswerError, EndedError)
@@ -60,7 +61,7 @@ class _Ear(Onlooker):
             self.server.stale = self.server.stale or changed
         self.inner.happened(event)
 
-    def server_ended(self, why: str) -> None:
+    def server_ended(self, why: EndedError) -> None:
         self.server.trouble = why
         self.inner.server_ended(why)
 
@@ -73,9 +74,11 @@ class Server:
         self.entry = entry
         self.client: Client | None = None
         self.tools: tuple[Mapping[str, Any], ...] = ()
-        self.trouble = ""
-        """Why it cannot be used; "" when it can."""
+        self.trouble: StopError | None = None
+        """Why it cannot be used; None when it can."""
         self.stale = False
+        self.settled = threading.Event()
+        """Set once it has started, or will not."""
 
     @property
     def name(self) -> str:
@@ -87,23 +90,10 @@ class Server:
         if self.client is None or "tools" not in self.client.offered:
             return
         self.stale = False
-        found: list[Mapping[str, Any]] = []
-        params: dict[str, Any] | None = None
-        seen: set[str] = set()
-        while True:
-            result = self.client.call("tools/list", params).result or {}
-            tools = result.get("tools")
-            found += [
-                tool
-                for tool in (tools if isinstance(tools, list) else [])
-                if isinstance(tool, dict) and isinstance(tool.get("name"), str)
-            ]
-            cursor = result.get("nextCursor")
-            if not isinstance(cursor, str) or cursor in seen:
-                break
-            seen.add(cursor)
-            params = {"cursor": cursor}
-        self.tools = tuple(found)
+        listed = [entries_of(page, "tools") for page in self.client.pages("tools/list")]
+        self.tools = tuple(
+            tool for tools in listed for tool in tools if isinstance(tool.get("name"), str)
+        )
 
 
 class Servers:
@@ -132,6 +122,11 @@ class Servers:
 
     # -- starting and ending -------------------------------------------------------------------
 
+    @property
+    def awaited(self) -> list[str]:
+        """Name the servers that have neither started nor failed yet."""
+        return [one.name for one in self.all if one.entry.can_start and not one.settled.is_set()]
+
     def start(self) -> None:
         """Start every server that can be started, all at once; `trouble` says which did not."""
         wanted = [server for server in self.all if server.entry.can_start]
@@ -143,13 +138,19 @@ class Servers:
                 raise
 
     def _start(self, server: Server) -> None:
+        try:
+            self._open(server)
+        finally:
+            server.settled.set()
+
+    def _open(self, server: Server) -> None:
         command = server.entry.command
         if command is None:
             return
         try:
             transport = ChildTransport(command)
         except StartError as error:
-            server.trouble = str(error)
+            server.trouble = error
             return
         with self._lock:
             if self._closed:
@@ -166,7 +167,7 @@ class Servers:
             server.client.open(self.opening)
             server.list_tools()
         except _TROUBLE as error:
-            server.trouble = str(error)
+            server.trouble = error
             server.client.close()
 
     def close(self) -> None:
@@ -190,7 +191,7 @@ class Servers:
                 try:
                     server.list_tools()
                 except _TROUBLE as error:
-                    server.trouble = str(error)
+                    server.trouble = error
                     continue
             for tool in server.tools:
                 name = offered_name(server.name, tool["name"], places)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.child import ChildTransport, Command
+from humanmcp.host.client import LONGEST_PATIENCE
 from humanmcp.host.company import Onlooker
 from humanmcp.host.config import Entry
 from humanmcp.host.host_chair import HOST, HostAtDesk, PlayedHost
@@ -28,7 +29,6 @@ from humanmcp.host.recorded import Recorded
 from humanmcp.host.respondents import Nobody
 from humanmcp.host.runner import Runner, TurnLimitError
 from humanmcp.host.servers import Servers
-from humanmcp.host.transport import EndedError
 from humanmcp.inbox.contract import Seat
 from humanmcp.terminal import Painted
 from humanmcp.terminal import say as show
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 SERVER: Final = "weather"
 IDENTITY: Final = Identity(HOST, "1.0.0")
 _LOOK_EVERY: Final = 0.02
-AS_LONG_AS_IT_TAKES: Final = 7 * 24 * 3600.0
-"""Seconds that an answer may take where people play: a week."""
 
 
 class Chair(enum.Enum):
@@ -91,6 +89,9 @@ class Narrator:
             tell(Chair.MODEL, turn.text)
         for use in turn.calls:
             tell(Chair.MODEL, f"{use.name} {json.dumps(use.input, ensure_ascii=False)}")
+
+    def broke_off(self) -> None:
+        """Tell nothing: half a turn is none."""
 
     def permit(self, use: ToolUse, place: Place) -> Choice:
         """Ask the host's seat."""
@@ -139,7 +140,7 @@ class Table:
             identity=IDENTITY,
             onlooker=lambda _name: onlooker,
             opening=Opening.HANDSHAKE,
-            patience=AS_LONG_AS_IT_TAKES,
+            patience=LONGEST_PATIENCE,
         )
         self.desk = desk
         self.runner = Runner(model, self.servers, Narrator(self.host))
@@ -191,8 +192,8 @@ class Table:
         client = server.client
         if self.desk is not None and client is not None:
             self.desk.say = lambda text, anyway: client.say(text, anyway=anyway)[0]
-        if server.trouble:
-            raise EndedError(server.trouble)
+        if server.trouble is not None:
+            raise server.trouble
 
     def _find_server(self) -> None:
         """Find the server's session: a stub tells its process id."""
@@ -219,8 +220,9 @@ class Table:
         try:
             return self.runner.run(prompt)
         except (ModelError, TurnLimitError) as error:
-            tell(Chair.MODEL, str(error))
-            return str(error)
+            why = error.sentence(self.plan.language)
+            tell(Chair.MODEL, why)
+            return why
 
 
 def server_command(plan: Plan) -> Command:

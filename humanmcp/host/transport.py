@@ -11,6 +11,8 @@ import threading
 from queue import SimpleQueue
 from typing import Protocol
 
+from humanmcp.locales.stop import StopError
+
 
 class Listener(Protocol):
     """Who is told what a transport brings. Called from the transport's own thread."""
@@ -41,21 +43,18 @@ class Transport(Protocol):
     def close(self) -> None:
         """End the connection in order. Closing again does nothing."""
 
-    def obituary(self) -> str:
-        """Say how the peer ended; "" while it lives or when nothing is known."""
+    def obituary(self) -> EndedError:
+        """Say how the peer ended, as far as it is known."""
 
 
-class EndedError(Exception):
+class EndedError(StopError):
     """There is no peer any more."""
 
-    def __init__(self, why: str = "") -> None:
-        """Remember why, as far as it is known."""
-        super().__init__(why)
-        self.why = why
+    room = "trouble"
 
-    def __str__(self) -> str:
-        """Say what happened."""
-        return self.why or "the connection to the server has ended"
+    def __init__(self, code: str = "ended", **fillings: object) -> None:
+        """Remember how it ended, as far as it is known."""
+        super().__init__(code, **fillings)
 
 
 class MemoryTransport:
@@ -84,9 +83,9 @@ class MemoryTransport:
                 end._over.set()  # noqa: SLF001 - the two ends are one thing
                 end._arrived.put(None)  # noqa: SLF001 - the two ends are one thing
 
-    def obituary(self) -> str:
-        """Say nothing: a pair in memory ends in one way only."""
-        return ""
+    def obituary(self) -> EndedError:
+        """Say no more than that: a pair in memory ends in one way only."""
+        return EndedError()
 
     def _bring(self, listener: Listener) -> None:
         while (line := self._arrived.get()) is not None:

@@ -12,10 +12,11 @@ import threading
 from typing import TYPE_CHECKING
 
 from humanmcp.protocol.visible import visible
-from humanmcp.terminal import say
+from humanmcp.terminal import rewrite, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
 
 
 class Typist:
@@ -27,9 +28,10 @@ class Typist:
         self._turn = threading.RLock()
         self._asking = 0
         self._changed = threading.Condition()
+        self._open_prompt: str | None = None
+        self._has_dropped = False
         if sys.stdin is not None and sys.stdin.isatty():  # pragma: no cover - needs a terminal
-            with contextlib.suppress(ImportError):
-                import readline  # noqa: F401, PLC0415 - gives `input` its editing
+            _line_editor()  # gives `input` its editing
 
     @property
     def is_there(self) -> bool:
@@ -51,8 +53,8 @@ class Typist:
             self._asking += 1
         try:
             if notice and not self._turn.acquire(blocking=False):
-                say("")
-                say(notice)
+                with self.above():
+                    say(notice)
                 self._turn.acquire()
             elif not notice:
                 self._turn.acquire()
@@ -70,14 +72,73 @@ class Typist:
         with self._changed:
             self._changed.wait_for(lambda: self._asking == 0)
 
+    @contextlib.contextmanager
+    def above(self) -> Iterator[None]:
+        """Write inside this above the line that is just being typed, which is then shown again."""
+        prompt = self._open_prompt
+        if prompt is None or not (self.is_there and sys.stderr.isatty()):
+            yield
+            return
+        rewrite("")
+        try:
+            yield
+        finally:
+            rewrite(prompt + _half_typed())
+
     def ask(self, prompt: str) -> str | None:
-        """Return the next line; None at the end of input."""
+        """Return the next line; None at the end of input.
+
+        Ctrl-C at a terminal drops the line, as in a shell; a second one in a row is the caller's.
+        """
         with self._turn:
             if self._script:
                 line = self._script.pop(0)
                 say(prompt + line)
                 return line
+            self._open_prompt = prompt
+            dropped, self._has_dropped = self._has_dropped, False
             try:
                 return input(visible(prompt))
             except EOFError:
+                say("")  # what follows begins a line of its own
                 return None
+            except KeyboardInterrupt:
+                say("")
+                if dropped or not self.is_there:
+                    raise
+                self._has_dropped = True
+                return ""
+            finally:
+                self._open_prompt = None
+
+
+def _line_editor() -> ModuleType | None:
+    """Return the line editor of this system; None where there is none."""
+    try:
+        import readline  # noqa: PLC0415 - not everywhere, and only where somebody types
+    except ImportError:  # pragma: no cover - Windows
+        return None
+    return readline
+
+
+def _half_typed() -> str:
+    """Return what stands in the line that is just being typed."""
+    editor = _line_editor() if sys.stdin.isatty() else None
+    return editor.get_line_buffer() if editor is not None else ""
+
+
+def complete_with(names: Callable[[], Sequence[str]]) -> None:
+    """Let the tab key complete these names, where the terminal can."""
+    editor = _line_editor()
+    if editor is None:  # pragma: no cover - Windows
+        return
+    editor.set_completer_delims(" ")
+    editor.set_completer(lambda start, at: completion(names(), start, at))
+    is_libedit = "libedit" in (editor.__doc__ or "")  # macOS: the same module, another library
+    editor.parse_and_bind("bind ^I rl_complete" if is_libedit else "tab: complete")
+
+
+def completion(names: Sequence[str], start: str, at: int) -> str | None:
+    """Return the completion number `at` of what was typed; None when there are no more."""
+    found = sorted({name for name in names if name.startswith(start)})
+    return found[at] if at < len(found) else None

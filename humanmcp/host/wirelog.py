@@ -6,6 +6,7 @@ Two styles: the log lines of a Go SDK's example client, which lessons quote, and
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -20,10 +21,14 @@ from humanmcp.terminal import Painted, complain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
+    from humanmcp.host.transport import EndedError
     from humanmcp.protocol.events import Event
 
 ROOM: Final = "client"
+_NOISE: Final = ("N01", "N02")
+"""The codes of lines that are no JSON, or no text: logs, as a rule."""
 
 
 class WireLog(Onlooker):
@@ -35,14 +40,20 @@ class WireLog(Onlooker):
         language: str,
         name: str = "",
         laid_out: bool = False,
+        above: Callable[[], AbstractContextManager[None]] = nullcontext,
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
-        """Begin. `laid_out` spreads each message over several lines; `name` tells servers apart."""
+        """Begin. `laid_out` spreads each message over several lines; `name` tells servers apart.
+
+        What is written stands `above` a line that somebody is just typing.
+        """
         self.language = language
         self.name = f"{name} " if name else ""
         self.laid_out = laid_out
+        self.above = above
         self.now = now
         self._one_at_a_time = threading.Lock()
+        self._has_explained_noise = False
 
     def line_sent(self, line: str) -> None:
         """Show a line of ours."""
@@ -54,7 +65,7 @@ class WireLog(Onlooker):
 
     def said_aside(self, line: bytes) -> None:
         """Show a line of the server's stderr; it is no message."""
-        with self._one_at_a_time:
+        with self._one_at_a_time, self.above():
             text = line.decode("utf-8", "replace").rstrip("\r")
             complain(Painted(f"{self._stamp()}  {self.name}stderr :   {text}", "dim"))
 
@@ -69,25 +80,33 @@ class WireLog(Onlooker):
             case RequestArrived(exchange):
                 problems = exchange.remarks
             case Unreadable(malformed):
-                found = Problem(malformed.why, Level.ERROR, malformed.detail)
-                problems = (found,)
+                problems = (Problem(malformed.why, Level.ERROR, malformed.detail),)
             case _:
-                return
-        with self._one_at_a_time:
+                pass
+        if not problems:
+            return
+        with self._one_at_a_time, self.above():
             for one in problems:
-                complain(*told(one, self.language))
+                complain(*told(one, self.language, seen=True))
+                self._explain_noise(one)
 
-    def server_ended(self, why: str) -> None:
+    def _explain_noise(self, found: Problem) -> None:
+        """Say once what every author of a server has to learn: stdout is the wire."""
+        if found.code in _NOISE and not self._has_explained_noise:
+            self._has_explained_noise = True
+            complain(Painted("  " + say(ROOM, "noise", self.language), "dim"))
+
+    def server_ended(self, why: EndedError) -> None:
         """Say that the server is gone."""
-        self._remark(why)
+        self._remark(why.sentence(self.language))
 
     def _remark(self, text: str) -> None:
-        with self._one_at_a_time:
+        with self._one_at_a_time, self.above():
             complain(Painted("  " + text, "dim"))
 
     def _show(self, sender: str, line: str, colour: str) -> None:
         text = pretty(line) if self.laid_out else line
-        with self._one_at_a_time:
+        with self._one_at_a_time, self.above():
             complain(Painted(f"{self._stamp()}  {sender}", colour), text)
             complain("")
 

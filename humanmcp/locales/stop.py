@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from humanmcp.locales import say
+from humanmcp.locales import problem, say
+from humanmcp.protocol.problems import Problem
 
 REFUSED = 1
 """Exit status: it was understood, and not done."""
@@ -29,4 +30,12 @@ class StopError(Exception):
 
     def sentence(self, language: str) -> str:
         """Say what stops the command and what to do."""
-        return say(self.room, self.code, language, **self.fillings)
+        told = {name: _told(filling, language) for name, filling in self.fillings.items()}
+        return say(self.room, self.code, language, **told)
+
+
+def _told(filling: object, language: str) -> object:
+    """Tell a problem in the same language, and trouble with a file without the name of the file."""
+    if isinstance(filling, Problem):
+        return problem(filling, language)
+    return filling.strerror or filling if isinstance(filling, OSError) else filling

@@ -63,6 +63,9 @@ class Watching:
     def turn_ended(self, turn: Turn) -> None:
         """Do nothing."""
 
+    def broke_off(self) -> None:
+        """Do nothing."""
+
     def permit(self, use: ToolUse, place: Place) -> Choice:  # noqa: ARG002 - Watcher
         """Decide as told."""
         return self.choices.pop(0) if self.choices else Call()

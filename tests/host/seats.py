@@ -13,7 +13,7 @@ from humanmcp.host.transport import pair
 from tests.host.scripted import ScriptedServer
 
 if TYPE_CHECKING:
-    from humanmcp.host.transport import MemoryTransport, Transport
+    from humanmcp.host.transport import EndedError, MemoryTransport, Transport
     from humanmcp.protocol.events import Event
 
 SCRIPTED: Final = Path(__file__).parent / "scripted.py"
@@ -95,7 +95,7 @@ class Notes(Onlooker):
         """Note it."""
         self.events.append(event)
 
-    def server_ended(self, why: str) -> None:
+    def server_ended(self, why: EndedError) -> None:
         """Note it."""
-        self.why = why
+        self.why = str(why)
         self.over.set()

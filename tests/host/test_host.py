@@ -191,7 +191,7 @@ def test_no_child_outlives_the_host(tmp_path: Path, how: str) -> None:
     else:
         host.process.send_signal(getattr(signal, how))
     status = host.end()
-    assert status == {"end of input": 0, "SIGINT": 1, "SIGTERM": 143}[how]
+    assert status == {"end of input": 0, "SIGINT": 130, "SIGTERM": 143}[how]
     assert pids
     assert not any(alive(pid) for pid in pids)
 

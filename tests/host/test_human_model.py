@@ -174,7 +174,7 @@ def test_a_person_may_refuse_to_be_the_model(tmp_path: Path) -> None:
         host.start()
         desk.answer('{"code": -1, "message": "no time"}', Form.ERROR)
         host.join(20)
-        assert trouble == ["no time"]
+        assert trouble == ["no answer of the model: no time"]
         assert laid.runner.history == []
 
 

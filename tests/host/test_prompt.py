@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.host.prompt import completion
+from humanmcp.host.typing_in import completion
 from tests.host.seats import SAMPLES, SCRIPTED
 from tests.person import Person
 from tests.serving import bare_environment
@@ -100,7 +100,7 @@ def test_a_ping_is_typed_and_answered(tmp_path: Path) -> None:
         ("Server", {"jsonrpc": "2.0", "id": 4, "result": {}}),
     ]
     assert "Enter method :  Ping {}\n" in run.stdout
-    assert run.stdout.endswith("Enter method :  ")
+    assert run.stdout.endswith("Enter method :  \n"), "the shell's prompt gets a line of its own"
 
 
 def test_results_unknown_words_and_the_end_of_input(tmp_path: Path) -> None:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.at_terminal import AtTerminal
-from humanmcp.host.child import ChildTransport, Command, StartError
+from humanmcp.host.child import ChildTransport, Command
 from humanmcp.host.client import PATIENCE, Client
 from humanmcp.host.commands.ending import in_order, undisturbed
+from humanmcp.host.commands.numbers import seconds
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
-from humanmcp.host.opening import Identity, NoAnswerError, NotOfferedError, Opening, OpeningError
+from humanmcp.host.opening import Identity, Opening
 from humanmcp.host.prompt import Prompt
 from humanmcp.host.recorded import Recorded
 from humanmcp.host.respondents import EXAMPLE_ROOTS, Nobody
-from humanmcp.host.transport import EndedError
 from humanmcp.host.typing_in import Typist
 from humanmcp.host.wirelog import WireLog
 from humanmcp.inbox.contract import InboxError, Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.paths import UnsafeFolderError, home_folder
+from humanmcp.paths import home_folder
 from humanmcp.protocol import revisions
 from humanmcp.settings import add_flags
 from humanmcp.terminal import complain
@@ -38,16 +38,9 @@ if TYPE_CHECKING:
 
 ROOM: Final = "client"
 CAPABILITIES: Final = ("roots", "sampling", "elicitation")
+EXAMPLE_REVISION: Final = revisions.R2025_03
+EXAMPLE_CALL: Final = {"name": "calculate", "arguments": {"first": 5, "second": [10, 20]}}
 _FLAGS_OF_A_SCRIPT: Final = "#!"
-_CANNOT: Final = (
-    StartError,
-    OpeningError,
-    NoAnswerError,
-    NotOfferedError,
-    EndedError,
-    InboxError,
-    UnsafeFolderError,
-)
 
 
 class ClientError(StopError):
@@ -73,8 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag("name", metavar="NAME/VERSION", default="example-client/1.0.0")
     flag("offer", metavar="LIST", default=",".join(CAPABILITIES))
     flag("root", metavar="URI", action="append", default=[])
-    flag("patience", metavar="SECONDS", type=float, default=PATIENCE)
+    flag("patience", metavar="SECONDS", type=seconds, default=PATIENCE)
     flag("script", metavar="FILE", default="")
+    flag("example", action="store_true")
     flag("strict", action="store_true")
     flag("pretty", action="store_true")
     flag("desk", action="store_true")
@@ -93,10 +87,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     except StopError as error:
         complain("humanmcp: ", error.sentence(language))
         return USAGE_ERROR if isinstance(error, ClientError) else REFUSED
-    except _CANNOT as error:
+    except InboxError as error:
         complain("humanmcp: ", str(error))
-        return REFUSED
-    except KeyboardInterrupt:
         return REFUSED
 
 
@@ -123,7 +115,10 @@ def _script(arguments: argparse.Namespace) -> list[str]:
         raise ClientError("unreadable script", path=arguments.script, why=error) from error
     if lines and lines[0].startswith(_FLAGS_OF_A_SCRIPT):
         parser: argparse.ArgumentParser = arguments.parser
-        words = shlex.split(lines[0].removeprefix(_FLAGS_OF_A_SCRIPT))
+        try:
+            words = shlex.split(lines[0].removeprefix(_FLAGS_OF_A_SCRIPT))
+        except ValueError as error:
+            raise ClientError("flags of script", path=arguments.script, why=error) from error
         for name, value in vars(parser.parse_args(words)).items():
             if getattr(arguments, name, None) == parser.get_default(name):
                 setattr(arguments, name, value)
@@ -147,11 +142,13 @@ def _sit(
     arguments: argparse.Namespace, settings: Settings, command: Command, script: list[str]
 ) -> int:
     language = language_of(settings.lang)
+    if arguments.example:
+        _begin_as_the_example(arguments)
     typist = Typist(script)
     roots = tuple({"uri": uri} for uri in arguments.root) or EXAMPLE_ROOTS
     person = AtTerminal(typist, language, Nobody(roots))
     identity = identity_of(arguments)
-    log: Onlooker = WireLog(language=language, laid_out=arguments.pretty)
+    log: Onlooker = WireLog(language=language, laid_out=arguments.pretty, above=typist.above)
     respondent: Respondent = person
     with contextlib.ExitStack() as stack:
         desk = _desk(settings, command, language) if arguments.desk else None
@@ -171,8 +168,26 @@ def _sit(
             desk.say = lambda text, anyway: client.say(text, anyway=anyway)[0]
         client.open(Opening(arguments.opening), arguments.revision)
         show("Initialization complete 🎉 Client is ready to send commands.")
+        if arguments.example:
+            _as_the_example_goes_on(client, language)
         Prompt(client, typist, person, language).run()
     return 0
+
+
+def _begin_as_the_example(arguments: argparse.Namespace) -> None:
+    """Choose what the example client of a Go SDK says of itself, where no flag says otherwise."""
+    for name, said in (("revision", EXAMPLE_REVISION), ("offer", "roots")):
+        if getattr(arguments, name) == arguments.parser.get_default(name):
+            setattr(arguments, name, said)
+
+
+def _as_the_example_goes_on(client: Client, language: str) -> None:
+    """List the tools and call one before the person types anything. Only the wire shows it."""
+    client.request("tools/list")
+    if EXAMPLE_CALL["name"] in (client.session.known.tools or {}):
+        client.request("tools/call", EXAMPLE_CALL)
+    else:
+        complain("  ", say(ROOM, "no example", language, name=EXAMPLE_CALL["name"]))
 
 
 def _desk(settings: Settings, command: Command, language: str) -> AtInbox:

@@ -12,6 +12,7 @@ from humanmcp.host.at_terminal import AtTerminal
 from humanmcp.host.chat import AtHost, Chat
 from humanmcp.host.client import PATIENCE
 from humanmcp.host.commands.ending import in_order, undisturbed
+from humanmcp.host.commands.numbers import seconds, whole_number
 from humanmcp.host.company import Onlooker
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.models.choose import Choice, seat_model
@@ -24,19 +25,21 @@ from humanmcp.inbox.contract import InboxError, Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
-from humanmcp.paths import UnsafeFolderError, home_folder
+from humanmcp.paths import home_folder
 from humanmcp.settings import add_flags
 from humanmcp.terminal import complain
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from humanmcp.host.company import Respondent
     from humanmcp.settings import Settings
 
 ROOM: Final = "host"
 NAME: Final = Identity("humanmcp-host", "1.0.0")
+SAY_AFTER: Final = 2.0
+"""Seconds of starting after which it is said what is waited for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,9 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag("key-file", metavar="FILE", default="")
     flag("system", metavar="TEXT", default="")
     flag("record", metavar="FILE", default="")
-    flag("turns", metavar="N", type=int, default=Limits().turns)
-    flag("calls", metavar="N", type=int, default=Limits().calls)
-    flag("patience", metavar="SECONDS", type=float, default=PATIENCE)
+    flag("turns", metavar="N", type=whole_number, default=Limits().turns)
+    flag("calls", metavar="N", type=whole_number, default=Limits().calls)
+    flag("patience", metavar="SECONDS", type=seconds, default=PATIENCE)
     flag("yes", action="store_true")
     flag("desk", action="store_true")
     flag("wire", action="store_true")
@@ -70,10 +73,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     except StopError as error:
         complain("humanmcp: ", error.sentence(language))
         return REFUSED
-    except (InboxError, UnsafeFolderError) as error:
+    except InboxError as error:
         complain("humanmcp: ", str(error))
-        return REFUSED
-    except KeyboardInterrupt:
         return REFUSED
     return 0
 
@@ -108,11 +109,12 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         entries,
         respondent,
         identity=NAME,
-        onlooker=_onlookers(language, wanted=arguments.wire),
+        onlooker=_onlookers(typist, language, wanted=arguments.wire),
         patience=arguments.patience,
     )
     stack.callback(undisturbed(servers.close))
-    servers.start()
+    with _telling_who_is_awaited(servers, language):
+        servers.start()
     runner = Runner(
         model,
         servers,
@@ -124,11 +126,27 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     Chat(runner, typist, language).run()
 
 
-def _onlookers(language: str, *, wanted: bool) -> Callable[[str], Onlooker]:
+@contextlib.contextmanager
+def _telling_who_is_awaited(servers: Servers, language: str) -> Iterator[None]:
+    """Say what the start waits for, when it takes long: a person may sit in a server's seat."""
+
+    def tell() -> None:
+        names = ", ".join(servers.awaited)
+        complain(say(ROOM, "starting", language, names=names, seconds=f"{servers.patience:g}"))
+
+    timer = threading.Timer(SAY_AFTER, tell)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _onlookers(typist: Typist, language: str, *, wanted: bool) -> Callable[[str], Onlooker]:
     """Return what makes the one who shows a server's lines: with its name, or nobody."""
     if not wanted:
         return lambda _name: Onlooker()
-    return lambda name: WireLog(language=language, name=name)
+    return lambda name: WireLog(language=language, name=name, above=typist.above)
 
 
 def _interruptible_sleep(seconds: float) -> None:

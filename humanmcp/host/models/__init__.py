@@ -5,7 +5,9 @@ Each is a `Model`: it is shown the conversation and the offered tools, and takes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
+
+from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,17 +34,15 @@ class Model(Protocol):
         """Leave the seat."""
 
 
-class ModelError(Exception):
-    """The model did not take its turn."""
+class ModelError(StopError):
+    """The model did not take its turn. What a service says of it is told in its own words."""
 
-    def __init__(self, why: str) -> None:
-        """Remember why, in words without any key."""
-        super().__init__(why)
-        self.why = why
+    room = "model"
 
-    def __str__(self) -> str:
-        """Say why."""
-        return self.why
+    @classmethod
+    def quoting(cls, why: str) -> Self:
+        """Quote a service, or a person, in words without any key."""
+        return cls("quoted", why=why)
 
 
 class OverloadedError(ModelError):

@@ -54,13 +54,13 @@ class AnthropicModel:
         except self._errors.APIStatusError as error:
             raise self._trouble(error.status_code, str(error)) from None
         except self._errors.AnthropicError as error:
-            raise ModelError(self._shown(str(error))) from None
+            raise ModelError.quoting(self._shown(str(error))) from None
         return Turn(Role.ASSISTANT, tuple(_blocks(answer.content)))
 
     def _trouble(self, status: int, why: str) -> ModelError:
         # In the middle of a stream the status is 200: then only the name of the error says it.
         busy = status == _BUSY or OVERLOADED in why
-        return (OverloadedError if busy else ModelError)(self._shown(why))
+        return (OverloadedError if busy else ModelError).quoting(self._shown(why))
 
     def _shown(self, text: str) -> str:
         return self.key.hidden_in(text) if self.key else text

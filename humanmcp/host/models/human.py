@@ -57,7 +57,7 @@ class HumanModel:
         """Put the turn into the inbox and wait for the person, however long it takes."""
         line = self.person.ask(METHOD, params_of(history, tools))
         if line is None:
-            raise ModelError("the person left the model's seat without an answer")
+            raise ModelError("left")
         turn = said(line, self.person.asked)
         heard(turn.text)
         return turn
@@ -115,9 +115,10 @@ def said(line: str, number: int = 1) -> Turn:
     message = messages.read(line.encode("utf-8", "surrogatepass"))
     body = message.body if isinstance(message, Message) else {}
     if isinstance(body.get("error"), dict):
-        raise ModelError(str(body["error"].get("message", "")))
+        raise ModelError.quoting(str(body["error"].get("message", "")))
     result = body.get("result")
     try:
-        return Turn(Role.ASSISTANT, blocks_of((result or {}).get("content"), number))
-    except (TurnError, AttributeError) as error:
-        raise ModelError(f"this is no turn of a model: {error}") from error
+        content = result.get("content") if isinstance(result, dict) else None
+        return Turn(Role.ASSISTANT, blocks_of(content, number))
+    except TurnError as error:
+        raise ModelError(error.code, **error.fillings) from error

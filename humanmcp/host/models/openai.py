@@ -53,10 +53,10 @@ class OpenAIModel:
         except self._errors.APIStatusError as error:
             raise self._trouble(error.status_code, str(error)) from None
         except self._errors.OpenAIError as error:
-            raise ModelError(self._shown(str(error))) from None
+            raise ModelError.quoting(self._shown(str(error))) from None
 
     def _trouble(self, status: int, why: str) -> ModelError:
-        return (OverloadedError if status in _BUSY else ModelError)(self._shown(why))
+        return (OverloadedError if status in _BUSY else ModelError).quoting(self._shown(why))
 
     def _shown(self, text: str) -> str:
         return self.key.hidden_in(text) if self.key else text

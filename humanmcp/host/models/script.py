@@ -7,11 +7,14 @@ A line is `{"text": "…"}`, `{"content": […]}` with blocks as LLM services wr
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.host.conversation import Role, Turn, TurnError, blocks_of, written
 from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.jsontext import read
+from humanmcp.protocol.problems import blocking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 
     from humanmcp.host.conversation import OfferedTool
     from humanmcp.host.models import Model
+
+logger = logging.getLogger(__name__)
 
 OVERLOADED: str = "overloaded_error"
 
@@ -45,18 +50,16 @@ class ScriptModel:
             ScriptError: it cannot be read, or a line is no turn.
         """
         try:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
+            lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON may hold other breaks
         except (OSError, UnicodeDecodeError) as error:
             raise ScriptError("unreadable model", path=path, why=error) from error
-        turns = []
-        for number, line in enumerate(lines, 1):
-            if not line.strip() or line.startswith("#"):
-                continue
-            try:
-                turns.append(_object(line))
-            except ValueError as error:
-                raise ScriptError("no turn", path=path, line=number, why=error) from error
-        return cls(turns)
+        return cls(
+            [
+                _turn_of(line, path, number)
+                for number, line in enumerate(lines, 1)
+                if line.strip() and not line.startswith("#")
+            ]
+        )
 
     def turn(
         self,
@@ -67,15 +70,15 @@ class ScriptModel:
         """Take the next turn of the file."""
         self.asked.append((tuple(history), tuple(tools)))
         if len(self.asked) > len(self.turns):
-            raise ModelError("the script of the model has no more turns")
+            raise ModelError("no more turns")
         said = self.turns[len(self.asked) - 1]
         if "error" in said:
             why = str(said["error"])
-            raise (OverloadedError if OVERLOADED in why else ModelError)(why)
+            raise (OverloadedError if OVERLOADED in why else ModelError).quoting(why)
         try:
             blocks = blocks_of(said.get("content", said.get("text")), len(self.asked))
         except TurnError as error:
-            raise ModelError(error.why) from error
+            raise ModelError(error.code, **error.fillings) from error
         turn = Turn(Role.ASSISTANT, blocks)
         heard(turn.text)
         return turn
@@ -84,11 +87,14 @@ class ScriptModel:
         """Do nothing: a file needs no end."""
 
 
-def _object(line: str) -> dict[str, Any]:
-    found = json.loads(line)
+def _turn_of(line: str, path: Path, number: int) -> dict[str, Any]:
+    reading = read(line)
+    broken = blocking(reading.problems)
+    if broken:
+        raise ScriptError("no turn", path=path, line=number, why=broken[0])
+    found = reading.value
     if not isinstance(found, dict) or not {"text", "content", "error"} & set(found):
-        message = 'a turn is {"text": "…"}, {"content": […]} or {"error": "…"}'
-        raise ValueError(message)
+        raise ScriptError("no such turn", path=path, line=number)
     return found
 
 
@@ -96,10 +102,17 @@ class Recorder:
     """Sits behind another model and writes its turns down, for `script:FILE` to play again."""
 
     def __init__(self, model: Model, path: Path) -> None:
-        """Write into this file, from its beginning."""
+        """Write into this file, from its beginning.
+
+        Raises:
+            ScriptError: it cannot be written.
+        """
         self.model = model
         self.path = path
-        path.write_text("", encoding="utf-8")
+        try:
+            path.write_text("", encoding="utf-8")
+        except OSError as error:
+            raise ScriptError("unwritable model", path=path, why=error) from error
 
     def turn(
         self,
@@ -110,8 +123,11 @@ class Recorder:
         """Take the other's turn, and keep it."""
         turn = self.model.turn(history, tools, heard)
         line = json.dumps({"content": written(turn)["content"]}, ensure_ascii=False)
-        with self.path.open("a", encoding="utf-8") as stream:
-            stream.write(line + "\n")
+        try:
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(line + "\n")
+        except OSError:  # the turn was taken: the conversation goes on without its record
+            logger.exception("a turn of the model is not recorded")
         return turn
 
     def close(self) -> None:
