@@ -1,0 +1,190 @@
+"""Every measurement of the desk: from a request in the folder to an open page."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from bench.figures import Figure
+from humanmcp.desk import launch
+from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.transcript import Frame, Way, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+with contextlib.suppress(ImportError):  # Windows has no such limit to raise
+    import resource
+
+AT: Final = "2026-11-20T18:49:07.123Z"
+HISTORY: Final = 100_000
+SESSIONS: Final = (1, 100, 500)
+_FILES: Final = 4096
+_READERS: Final = 3
+
+
+class Desk:
+    """A desk in a process of its own, as a browser sees it."""
+
+    def __init__(self, home: Path) -> None:
+        """Start it and wait until it listens."""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "humanmcp", "desk", "--home", str(home), "--port", "0"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        facts = launch.wait_for_facts(home, 30)
+        if facts is None:
+            raise launch.NoDeskError(home / launch.LOG_NAME)
+        self.port = int(facts.address.rstrip("/").rpartition(":")[2])
+        self.headers = {"Authorization": f"Bearer {facts.token}"}
+
+    def __enter__(self) -> Self:
+        """Use it as a context."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait()
+
+    def open(self, path: str) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        """Ask for something and leave the answer open."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("GET", path, headers=self.headers)
+        return connection, connection.getresponse()
+
+    def get(self, path: str) -> bytes:
+        """Ask for something."""
+        connection, response = self.open(path)
+        with contextlib.closing(connection):
+            return response.read()
+
+    def memory(self) -> float:
+        """Return the megabytes of its resident set; 0 where that cannot be read."""
+        status = Path("/proc") / str(self.process.pid) / "status"
+        if not status.exists():
+            return 0.0
+        return int(status.read_text().partition("VmRSS:")[2].split()[0]) / 1024
+
+
+def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
+    """How soon a request is in an open page, with few and with many sessions; and the memory."""
+    _allow_many_files()
+    for count in SESSIONS:
+        inbox = FolderInbox(folder / f"desk-{count}")
+        names = [inbox.begin(SessionFacts("", AT, client="bench")) for _ in range(count)]
+        for name in names:
+            for number in (1, 2):
+                _deliver(inbox, name, number)
+        with Desk(inbox.home) as desk:
+            desk.get("/")
+            took = _arrivals(desk, inbox, names, rounds)
+            slow = took[int(len(took) * 0.99)] * 1e3
+            middle = statistics.median(took) * 1e3
+            words = f"p99 {slow:.0f} ms, median {middle:.0f} ms"
+            what = f"the desk: request to visible in an open page, {count} sessions"
+            yield Figure(what, words, slow, 250, "ms at p99")
+            if count == SESSIONS[-1]:
+                used = desk.memory()
+                waiting = 2 * count + rounds
+                words = f"{used:.0f} MB with {waiting} waiting"
+                yield Figure(f"the desk: memory, {count} sessions", words, used, 250, "MB")
+        for name in names:
+            inbox.end(name)
+
+
+def _arrivals(desk: Desk, inbox: FolderInbox, names: list[str], rounds: int) -> list[float]:
+    """Deliver requests; return the seconds until each is in the list that a page fetches."""
+    connection, stream = desk.open("/api/events")
+    took: list[float] = []
+    with contextlib.closing(connection):
+        for turn in range(rounds):
+            name, number = names[turn * 7 % len(names)], 3 + turn
+            began = time.perf_counter()
+            _deliver(inbox, name, number)
+            while not _tells_of(stream, name, number):
+                pass
+            desk.get("/list")
+            took.append(time.perf_counter() - began)
+        stream.close()
+    return sorted(took)
+
+
+def _tells_of(stream: http.client.HTTPResponse, name: str, number: int) -> bool:
+    line = stream.readline()
+    if not line.startswith(b'data: {"version"'):
+        return False
+    changes = json.loads(line[6:])["changes"]
+    return any((one["session"], one["number"]) == (name, number) for one in changes)
+
+
+def history(folder: Path, rounds: int) -> Iterator[Figure]:
+    """How soon a history of a hundred thousand lines is open, by a desk that never saw it."""
+    inbox = FolderInbox(folder / "history")
+    name = inbox.begin(SessionFacts("", AT, client="bench"))
+    call = '{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"forecast"}}}}'
+    with (inbox.folder(name) / "transcript.jsonl").open("w", encoding="utf-8") as stream:
+        for seq in range(1, HISTORY + 1):
+            stream.write(to_json(Frame(seq, AT, Way.IN, call.format(seq).encode(), seq)) + "\n")
+    with Desk(inbox.home) as desk:
+        desk.get("/connect")  # the first page of all pays for reading the templates
+        began = time.perf_counter()
+        desk.get("/history")
+        first = (time.perf_counter() - began) * 1e3
+        again = []
+        for _ in range(rounds):
+            began = time.perf_counter()
+            desk.get("/history")
+            again.append((time.perf_counter() - began) * 1e3)
+    inbox.end(name)
+    words = f"{first:.0f} ms, then {statistics.median(again):.0f} ms"
+    yield Figure("the desk: a history of 100,000 lines opens", words, first, 300, "ms")
+
+
+def shutdown(folder: Path, _rounds: int) -> Iterator[Figure]:
+    """How long a desk takes to end while pages read its stream."""
+    with Desk(FolderInbox(folder / "ending").home) as desk:
+        readers = [desk.open("/api/events") for _ in range(_READERS)]
+        began = time.perf_counter()
+        desk.process.send_signal(signal.SIGTERM)
+        desk.process.wait(timeout=30)
+        took = time.perf_counter() - began
+        for connection, response in readers:
+            response.close()
+            connection.close()
+    words = f"{took:.2f} s with {_READERS} open streams"
+    yield Figure("the desk: SIGTERM to exit", words, took, 2, "s")
+
+
+def _deliver(inbox: FolderInbox, name: str, number: int) -> None:
+    line = f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"forecast"}}}}'
+    inbox.record(name, Frame(number, AT, Way.IN, line.encode(), number))
+    key = Key(name, number)
+    inbox.deliver(Item(key, line, "tools/call", str(number), "2025-11-25", AT, draft=Draft("{}")))
+
+
+def _allow_many_files() -> None:
+    """Let this process hold the locks of 500 sessions open."""
+    with contextlib.suppress(NameError, ValueError, OSError):
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(_FILES, most), most))
+
+
+ALL: Final = (sessions, history, shutdown)
