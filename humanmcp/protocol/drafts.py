@@ -22,7 +22,7 @@ from humanmcp.protocol.messages import Kind, compact, member, members
 from humanmcp.protocol.oneline import one_line
 from humanmcp.protocol.places import Placer, Source
 from humanmcp.protocol.problems import Edit, Fix
-from humanmcp.protocol.remarks import remarks, review
+from humanmcp.protocol.remarks import remarks, review, same_id
 from humanmcp.protocol.results import (
     PLAIN_TEXT,
     judge_result,
@@ -51,6 +51,7 @@ __all__ = [
     "id_of",
     "remarks",
     "review",
+    "same_id",
     "start",
     "templates",
     "unmatched",

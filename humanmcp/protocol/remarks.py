@@ -46,6 +46,11 @@ def remarks(message: Message, revision: str, known: Known = _NOBODY) -> tuple[Pr
     return _placed(message, found, revisions.page(message.method, revision))
 
 
+def same_id(message: Message, revision: str) -> Problem:
+    """Say of a request that another one with the same id is still open."""
+    return _placed(message, [Found("N10", ("id",))], revisions.page(message.method, revision))[0]
+
+
 def review(exchange: Exchange, response: Message, known: Known = _NOBODY) -> tuple[Problem, ...]:
     """Return what there is to say of somebody else's answer to a request."""
     found = _envelope(response)

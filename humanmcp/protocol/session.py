@@ -30,7 +30,6 @@ from humanmcp.protocol.events import (
 )
 from humanmcp.protocol.exchange import Exchange, Happened, Known, State
 from humanmcp.protocol.messages import Batch, Kind, Malformed, Message, RequestId
-from humanmcp.protocol.problems import Level, Problem
 from humanmcp.protocol.revisions import Way
 from humanmcp.protocol.verdict import Form, Verdict
 
@@ -184,8 +183,7 @@ class Session:
             remarks=remarks,
         )
         if self.twins(exchange):
-            flagged = (*remarks, Problem("N10", Level.WARNING, pointer="/id"))
-            exchange = replace(exchange, remarks=flagged)
+            exchange = replace(exchange, remarks=(*remarks, drafts.same_id(message, revision)))
         self.exchanges[exchange.number] = exchange
         return RequestArrived(exchange)
 

@@ -96,6 +96,8 @@ def sheet_of(inbox: Inbox, wanted: str, language: str) -> Sheet:
     draft = item.draft.text if item.draft else ""
     if isinstance(request, Message):
         remarks = drafts.remarks(request, item.revision, known)
+        if _has_twin(inbox, item):
+            remarks = (*remarks, drafts.same_id(request, item.revision))
     if exchange is not None and item.draft is None and item.state is State.PENDING:
         draft = drafts.start(exchange, known, language)
     asks = isinstance(request, Malformed) or (
@@ -110,6 +112,14 @@ def sheet_of(inbox: Inbox, wanted: str, language: str) -> Sheet:
         remarks=tuple(remarks),
         draft=draft,
     )
+
+
+def _has_twin(inbox: Inbox, item: Item) -> bool:
+    """Say whether another request that waits in this session has the same id."""
+    if item.state is not State.PENDING:
+        return False
+    others = inbox.items(item.key.session)
+    return any(other.id == item.id and other.key != item.key for other in others)
 
 
 def _print(sheet: Sheet, language: str) -> None:

@@ -97,3 +97,14 @@ def test_json_holds_the_card(room: Room, shell: Shell) -> None:
     card = shell("show", "3", "--json", "--lang", "ja").json["card"]
     assert card["method"] == "tools/call"
     assert card["title"] == "モデルがツールを呼び出した"
+
+
+def test_a_second_request_with_an_open_id_is_pointed_out(room: Room, shell: Shell) -> None:
+    """T17, protocol.md 6: beside both, while both wait; one of them can be answered."""
+    session = room.session()
+    first = room.ask(session, 3)
+    room.ask(session, 4)
+    for name in ("3", "4"):
+        assert "N10" in str(shell("show", name, "--json").json["remarks"])
+    room.inbox.close(first, State.CANCELLED)
+    assert "N10" not in str(shell("show", "4", "--json").json["remarks"])
