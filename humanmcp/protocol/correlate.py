@@ -127,6 +127,16 @@ class Correlation:
             case Kind.RESULT | Kind.ERROR:
                 return self._hear_answer(way, message)
 
+    def copy(self) -> Correlation:
+        """Return another one that knows the same, and goes its own way from here."""
+        other = Correlation()
+        other.known, other.negotiated, other.count = self.known, self.negotiated, self.count
+        other._stated = self._stated
+        other._open = self._open.copy()
+        other._by_id = {key: list(numbers) for key, numbers in self._by_id.items()}
+        other._states, other._questions = self._states.copy(), self._questions.copy()
+        return other
+
     def forget(self, asked: Asked) -> None:
         """Count a request as no longer open: no answer will pass here."""
         if asked.number in self._open:

@@ -110,15 +110,21 @@ def _changes(held: Passing, line: str) -> tuple[Problem, ...]:
     before, after = held.message, _read(line)
     if isinstance(after, messages.Malformed):
         return (Problem(after.why, LEVELS.get(after.why, Level.ERROR), after.detail),)
-    if not isinstance(before, Message):
+    if isinstance(before, messages.Malformed):
         return ()
-    if not isinstance(after, Message) or before.kind is not after.kind:
-        now = after.kind.value if isinstance(after, Message) else "batch"
-        return (Problem("N32", Level.ERROR, (("was", before.kind.value), ("now", now))),)
+    was, now = _kind(before), _kind(after)
+    if was != now:
+        return (Problem("N32", Level.ERROR, (("was", was), ("now", now))),)
+    if not isinstance(before, Message) or not isinstance(after, Message):
+        return ()  # arrays: which of their messages became which, nobody can say
     if before.id is not None and after.id is not None and before.id.key != after.id.key:
         detail = (("was", before.id.token), ("now", after.id.token))
         return (Problem("N33", Level.ERROR, detail, "/id"),)
     return ()
+
+
+def _kind(message: Message | Batch) -> str:
+    return message.kind.value if isinstance(message, Message) else "batch"
 
 
 def _read(line: str) -> Message | Batch | Malformed:

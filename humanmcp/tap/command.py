@@ -30,8 +30,8 @@ from humanmcp.tap.child import NOT_EXECUTABLE, NOT_FOUND, Child
 from humanmcp.tap.gate import Gate, Held
 from humanmcp.tap.holds import Holds
 from humanmcp.tap.listening import BY_CHECK, Listening
-from humanmcp.tap.pump import Sink
 from humanmcp.tap.recorder import Output, Recorder
+from humanmcp.tap.sink import Sink
 from humanmcp.tap.tapping import News, Session, Tap
 from humanmcp.tap.textlog import TextLog
 from humanmcp.terminal import complain
@@ -122,15 +122,16 @@ def _tap(
     def remark(raw: bytes, note: str) -> None:
         recorder.put(Way.NOTE, raw, by=BY_CHECK, note=note)
 
-    gate = Gate(record=record, keep=news.put)
     source, sink = client
     sinks = {Way.IN: Sink(child.stdin), Way.OUT: Sink(sink), Way.ERR: Sink(os.dup(2))}
-    session = None
+    session, gate = None, Gate(record=record, keep=news.put)
     try:
         inbox, facts = _begin(settings, wanted)
     except (OSError, InboxError, paths.UnsafeFolderError) as error:
         complain(say("tap", "no-inbox", language, why=error))
     else:
+        listening = Listening(inbox, facts, remark=remark, language=language)
+        gate = Gate(record=record, keep=news.put, passed=listening.so_far)
         holds = Holds(
             inbox=inbox,
             session=facts.name,
@@ -140,7 +141,7 @@ def _tap(
             release_after=wanted.release_after,
         )
         session = Session(inbox, facts.name, holds, wanted.shelf)
-        outputs.append(Listening(inbox, facts, remark=remark, language=language))
+        outputs.append(listening)
         gate.hold(wanted.patterns)
         if wanted.shelf is not None:
             gate.follow(wanted.shelf.book)

@@ -64,13 +64,16 @@ class Gate:
         *,
         record: Callable[[Held], object],
         keep: Callable[[Held | Cancelled], object],
+        passed: Callable[[], Correlation] = Correlation,
     ) -> None:
         """Let everything pass until told otherwise.
 
-        `record` notes a held line, `keep` takes it; both are called in a pump's thread.
+        `record` notes a held line, `keep` takes it; both are called in a pump's thread. `passed`
+        says what was heard of the lines that passed while nobody asked.
         """
         self._record = record
         self._keep = keep
+        self._passed = passed
         self._lock = threading.Lock()
         self._patterns: tuple[Pattern, ...] = ()
         self._book: Book | None = None
@@ -101,7 +104,11 @@ class Gate:
             self._see()
 
     def _see(self) -> None:
-        self.closed = bool(self._patterns or self._book)
+        """Close or open. A held request keeps the gate closed: it may be cancelled."""
+        was_closed = self.closed
+        self.closed = bool(self._patterns or self._book or self._held_requests)
+        if self.closed and not was_closed:
+            self._correlation = self._passed()
 
     def settled(self, held: Held, *, went_on: bool) -> None:
         """Hold a line no more. A request that never went on is forgotten: no answer will come."""
@@ -112,6 +119,7 @@ class Gate:
             self._held_requests.pop(asked.number, None)
             if not went_on:
                 self._correlation.forget(asked)
+            self._see()
 
     # -- in the pumps' threads ------------------------------------------------------------------
 
@@ -126,6 +134,7 @@ class Gate:
                     held = self._look_at_batch(way, line, batch)
                 case _:
                     return True  # no message: nobody can have meant it
+            self._see()
             if held is None:
                 return True
             self._record(held)
@@ -167,7 +176,6 @@ class Gate:
         fitting = next((one for one in self._patterns if one.fits(heard)), None)
         if fitting is not None and fitting.once:
             self._patterns = tuple(one for one in self._patterns if one is not fitting)
-            self._see()
         return fitting is not None
 
     def _hold(
@@ -181,7 +189,8 @@ class Gate:
     ) -> Held:
         self._held += 1
         asked = heard.asked
-        if asked is not None and heard.message.kind is Kind.REQUEST:
+        # Of an array one request may be cancelled: the others in it still wait.
+        if asked is not None and heard.message.kind is Kind.REQUEST and not batch:
             self._held_requests[asked.number] = self._held
         revision = (asked.revision if asked else "") or self._correlation.revision
         return Held(self._held, way, line, heard, revision, batch, rule)

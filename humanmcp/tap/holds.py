@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Inbox
     from humanmcp.protocol.verdict import Verdict
     from humanmcp.tap.gate import Cancelled, Gate, Held
-    from humanmcp.tap.pump import Sink
     from humanmcp.tap.recorder import Recorder
+    from humanmcp.tap.sink import Sink
 
 logger = logging.getLogger(__name__)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -68,6 +69,7 @@ class Listening:
         self._language = language
         self._view = View(Way.IN)
         self._correlation = Correlation()
+        self._hearing = threading.Lock()
         self._unchecked: deque[_Unchecked] = deque(maxlen=MOST_UNCHECKED)
         self._told: object = None
 
@@ -76,7 +78,10 @@ class Listening:
         self._inbox.record(self._facts.name, frame)
         for seen in self._view.feed(frame):
             if len(seen.raw) <= LONGEST_HEARD:
-                self._hear(seen)
+                try:
+                    self._hear(seen)
+                except Exception:  # what is not understood must not end the record
+                    logger.exception("line %s could not be understood", seen.seq)
                 self._describe()
 
     def idle(self) -> bool:
@@ -91,6 +96,11 @@ class Listening:
 
     def close(self) -> None:
         """Do nothing: whoever began the session ends it."""
+
+    def so_far(self) -> Correlation:
+        """Return what was heard up to now, for somebody in another thread."""
+        with self._hearing:
+            return self._correlation.copy()
 
     # -- hearing --------------------------------------------------------------------------------
 
@@ -109,7 +119,8 @@ class Listening:
                 self._check_later(frame, malformed)
 
     def _hear_message(self, frame: Frame, message: Message) -> None:
-        heard = self._correlation.hear(frame.way, message)
+        with self._hearing:
+            heard = self._correlation.hear(frame.way, message)
         if heard.method != "server/discover":
             self._is_no_probe()
         self._check_later(frame, heard)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.transcript import Way
     from humanmcp.tap.cutter import Cut
+    from humanmcp.tap.sink import Sink
 
 _READ_SIZE: Final = 256 * 1024
 
@@ -42,73 +43,6 @@ class Listener(Protocol):
 
     def heard(self, way: Way, cut: Cut) -> None:
         """Take note of a line, just before it goes on."""
-
-
-class Sink:
-    """Where bytes go to. The pump streams into it; others put whole lines between its lines."""
-
-    def __init__(self, descriptor: int) -> None:
-        """Write to `descriptor`, which this object closes."""
-        self._descriptor = descriptor
-        self._lock = threading.Lock()
-        self._within_line = False
-        self._inserted: list[bytes] = []
-        self._open = True
-        self.waiting_since = 0.0
-        """Since when (monotonic) a write has waited for the reader; 0 while none does."""
-
-    @property
-    def open(self) -> bool:
-        """Say whether anybody may still read what is written."""
-        return self._open
-
-    def stream(self, chunk: bytes) -> None:
-        """Write the next piece of the stream. When nobody reads any more it is thrown away."""
-        with self._lock:
-            end = chunk.rfind(b"\n") + 1
-            self._within_line = end < len(chunk) if end else self._within_line or bool(chunk)
-            if end and self._inserted:
-                self._write(chunk[:end])
-                self._write(self._take_inserted())
-                chunk = chunk[end:]
-            self._write(chunk)
-
-    def insert(self, line: bytes) -> None:
-        """Write a whole line, with its line feed, as soon as the stream is between two lines."""
-        with self._lock:
-            if self._within_line:
-                self._inserted.append(line)
-            else:
-                self._write(line)
-
-    def close(self) -> None:
-        """End the stream: the reader sees the end of its input. A second time changes nothing."""
-        with self._lock:
-            if self._inserted:
-                self._write(b"\n" + self._take_inserted())
-            self._shut()
-
-    def _take_inserted(self) -> bytes:
-        lines = b"".join(self._inserted)
-        self._inserted.clear()
-        return lines
-
-    def _write(self, content: bytes) -> None:
-        rest = memoryview(content)
-        while rest and self._open:
-            self.waiting_since = time.monotonic()
-            try:
-                rest = rest[os.write(self._descriptor, rest) :]
-            except BlockingIOError:  # the host made its pipe non-blocking, and we share it
-                wait_until_ready(self._descriptor, for_reading=False)
-            except OSError:  # EPIPE, as a rule; whatever it is, nobody gets any more of this
-                self._shut()
-        self.waiting_since = 0.0
-
-    def _shut(self) -> None:
-        if self._open:
-            self._open = False
-            os.close(self._descriptor)
 
 
 class Pump:

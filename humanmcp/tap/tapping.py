@@ -18,7 +18,7 @@ from humanmcp.moments import stamp
 from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.protocol.transcript import Way
 from humanmcp.tap.gate import Cancelled, Held
-from humanmcp.tap.pump import Pump, Sink
+from humanmcp.tap.pump import Pump
 from humanmcp.tap.recorder import BY_TAP
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from humanmcp.tap.gate import Gate
     from humanmcp.tap.holds import Holds
     from humanmcp.tap.recorder import Recorder
+    from humanmcp.tap.sink import Sink
 
 NAP: Final = 0.01
 """Seconds between two looks at the inbox while something is held."""
@@ -243,12 +244,20 @@ class Tap:
             self._take_in(news)
         for way in (Way.OUT, Way.ERR, Way.IN):
             self._side_ended(way)
+        while self._somebody_still_reads():
+            self._take_in(self._wait())
         self._finish_record()
         if self._session is not None:
             try:
                 self._session.inbox.end(self._session.name)
             except InboxError as error:
                 self._recorder.trouble = str(error)
+
+    def _somebody_still_reads(self) -> bool:
+        """Say whether the last words wait for a slow reader, and nobody told us to stop."""
+        if self._out_of_mercy(time.monotonic()):
+            return False
+        return any(self._sinks[way].open for way in (Way.OUT, Way.ERR))
 
     def _finish_record(self) -> None:
         """Let what waits be written down, as long as nobody is in a hurry."""

@@ -42,6 +42,7 @@ def test_an_edited_request_is_one_compact_line() -> None:
         (CALL, "{", "J"),
         (CALL, "[1]", "N32"),
         (NOTICE, "true", "N05"),
+        (f"[{CALL}]", ANSWER, "N32"),
     ],
 )
 def test_an_edit_that_would_confuse_the_two_is_refused(held: str, text: str, code: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
+from array import array
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -125,11 +128,38 @@ def test_a_client_that_reads_nothing_keeps_nobody_from_the_end(home: Path) -> No
     """Told to stop, the tap does not wait for a reader that does not read."""
     command = [*COMMAND, "--home", str(home), *python("print('x' * (3 << 20))")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        until(lambda: list((home / "sessions").glob("*/transcript.jsonl")), "a record")
-        process.terminate()
-        process.wait(timeout=3)
         assert process.stdout is not None
+        until_full(process.stdout.fileno())
+        process.terminate()
+        assert process.wait(timeout=3) in (137, 143)
         process.stdout.close()
+
+
+def test_what_is_let_go_to_nobody_keeps_nobody_from_the_end(home: Path) -> None:
+    """A held answer goes on to a client that does not read: signals are heard all the same."""
+    head, tail = '{"jsonrpc":"2.0","id":1,"result":{"text":"', '"}}'
+    code = f"import time; print({head!r} + 'x' * (1 << 20) + {tail!r}, flush=True); time.sleep(60)"
+    command = [*COMMAND, "--home", str(home), "--hold", "out", "--release-after", "0.1"]
+    with subprocess.Popen(
+        [*command, *python(code)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        until_full(process.stdout.fileno())
+        process.terminate()
+        assert process.wait(timeout=3) == 143
+        process.stdout.close()
+
+
+def until_full(pipe: int) -> None:
+    """Wait until a pipe that nobody reads takes no more."""
+    most = fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ)
+
+    def full() -> bool:
+        waiting = array("i", [0])
+        fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+        return waiting[0] >= most
+
+    until(full, "a full pipe")
 
 
 def test_a_status_of_a_signal_is_that_of_a_shell() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.transcript import Frame, Way
 from humanmcp.tap.cutter import Cut, Cutter
-from humanmcp.tap.pump import Sink
 from humanmcp.tap.recorder import Recorder
+from humanmcp.tap.sink import Sink
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from humanmcp.inbox.contract import Action, Purpose, Reply
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
-from tests.tap.tapped import Tapped, server
+from tests.tap.tapped import Tapped, python, server
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -230,6 +230,104 @@ def test_a_cancelled_request_is_held_no_more(home: Path) -> None:
         assert tapped.hear() == cancel
         settled = tapped.settled(item.key)
         assert (settled.state, settled.reason) == (State.CANCELLED, "too slow")
+
+
+def test_a_cancelled_request_is_held_no_more_when_nothing_else_is_to_be_held(home: Path) -> None:
+    """`next` held it and is used up: the gate still hears that the client gave up."""
+    cancel = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}\n'
+    with Tapped(home, server("echo"), "--hold", "next") as tapped:
+        item = hold_call(tapped)
+        tapped.say(cancel)
+        assert tapped.hear() == cancel
+        assert tapped.settled(item.key).state is State.CANCELLED
+
+
+LATE: Final = """
+import sys
+for line in sys.stdin:
+    if '"initialize"' in line:
+        print('{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05",'
+              '"capabilities":{},"serverInfo":{"name":"s","version":"1"}}}', flush=True)
+    if '"notifications/progress"' in line:
+        print('{"jsonrpc":"2.0","id":1,"result":{"content":[]}}', flush=True)
+"""
+
+
+def test_a_late_wish_finds_what_is_in_flight_and_what_was_agreed(home: Path) -> None:
+    """Holding begins in the middle of a session: revision and open requests are known."""
+    first = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n'
+    call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dice"}}\n'
+    with Tapped(home, python(LATE)) as tapped:
+        tapped.say(first)
+        assert b"2024-11-05" in tapped.hear()
+        tapped.say(call)
+        inbox, name = tapped.inbox, tapped.session
+        until(lambda: len(tapped.frames()) >= 3, "the call in the record")
+        inbox.hold(name, ["out:tool:dice", "ping"])
+        until(lambda: _holds_a_ping(tapped), "the tap to hold")
+        tapped.say(b'{"jsonrpc":"2.0","method":"notifications/progress"}\n')
+        found = until(
+            lambda: next((one for one in inbox.items(name) if one.way is Way.OUT), None),
+            "the held answer",
+        )
+        assert (found.revision, found.asked.encode()) == ("2024-11-05", call[:-1])
+
+
+def _holds_a_ping(tapped: Tapped) -> bool:
+    tapped.say(b'{"jsonrpc":"2.0","id":99,"method":"ping"}\n')
+    return bool(tapped.inbox.items(tapped.session))
+
+
+BATCH: Final = (
+    b'[{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"dice"}}, '
+    b'{"jsonrpc":"2.0","id":8,"method":"ping"}]\n'
+)
+
+
+def test_a_held_array_goes_on_whole_byte_for_byte(home: Path) -> None:
+    """2025-03-26: what holds one message in it holds all of it; it is not taken apart."""
+    with Tapped(home, server("echo"), "--hold", "in:tool:dice") as tapped:
+        tapped.say(BATCH + LIST)
+        assert tapped.hear() == LIST
+        (item,) = tapped.held()
+        assert (item.line.encode(), item.method, item.id) == (BATCH[:-1], "tools/call", "")
+        tapped.send(item.key, Reply(item.line, action=Action.PASS, by="desk"))
+        assert tapped.hear() == BATCH
+        assert tapped.close()[0] == 0
+        assert notes(tapped) == [(Way.IN, 1, "", "held"), (Way.NOTE, 1, "desk", "let go")]
+
+
+def test_a_held_array_outlives_the_end_of_one_request_in_it(home: Path) -> None:
+    """The client cancels one of them: the others still have to arrive."""
+    cancel = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}\n'
+    with Tapped(home, server("echo"), "--hold", "in:tool:dice") as tapped:
+        tapped.say(BATCH + cancel)
+        assert tapped.hear() == cancel
+        (item,) = tapped.held()
+        tapped.send(item.key, Reply(item.line, action=Action.PASS))
+        assert tapped.hear() == BATCH
+
+
+def test_a_held_array_can_be_changed_and_dropped(home: Path) -> None:
+    """An array stays an array; one line goes on, whatever the layout was."""
+    with Tapped(home, server("echo"), "--hold", "in:tool:dice") as tapped:
+        tapped.say(BATCH * 2)
+        first, second = tapped.held(2)
+        tapped.send(first.key, Reply(ANSWER))
+        inbox = tapped.inbox
+        back = until(
+            lambda: one if (one := inbox.item(first.key)).problems else None, "the problems"
+        )
+        assert [problem.code for problem in back.problems] == ["N32"]
+        tapped.send(first.key, Reply("[\n" + item_of(BATCH, 1) + "\n]"))
+        assert tapped.hear() == b"[" + item_of(BATCH, 1).encode() + b"]\n"
+        tapped.send(second.key, Reply("", action=Action.DROP))
+        assert tapped.settled(second.key).state is State.CANCELLED
+
+
+def item_of(batch: bytes, index: int) -> str:
+    """Return one message of an array, written as compactly as it goes on."""
+    return json.dumps(json.loads(batch)[index], separators=(",", ":"))
 
 
 def test_nothing_held_keeps_the_end_back(home: Path) -> None:
