@@ -8,19 +8,15 @@ each exchange is answered once. The threads of the wire only move bytes.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
-from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Reply
+from humanmcp.inbox.contract import Draft, InboxError, Item
 from humanmcp.protocol import drafts
-from humanmcp.protocol.addressing import addressed, is_report, kind_of, unaddressed
-from humanmcp.protocol.book import Decision, Mode, decide
+from humanmcp.protocol.book import Decision, Mode
 from humanmcp.protocol.events import (
-    Late,
     LineReady,
     NoticeArrived,
-    Parked,
-    Refused,
     RequestArrived,
     RequestCancelled,
     RequestRepeated,
@@ -28,11 +24,11 @@ from humanmcp.protocol.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.mending import mended
-from humanmcp.protocol.messages import Kind
 from humanmcp.protocol.patience import Patience, patience
 from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form, Verdict
+from humanmcp.protocol.verdict import Form
+from humanmcp.stub.answers import Answers
+from humanmcp.stub.out_txt import OutTxt
 from humanmcp.stub.vigil import Duty, Vigil
 from humanmcp.stub.wire import EndOfInput, Told, TooLong
 
@@ -40,13 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.bookshelf import BookFile
-    from humanmcp.protocol.events import Event, Outcome
+    from humanmcp.protocol.events import Event
     from humanmcp.protocol.exchange import Exchange
-    from humanmcp.protocol.replay import Replay
     from humanmcp.protocol.session import Session
     from humanmcp.stub.files import TextFiles
     from humanmcp.stub.ledger import Ledger
-    from humanmcp.stub.reading import Text
+    from humanmcp.stub.manner import Manner
     from humanmcp.stub.wire import Wire
 
 logger = logging.getLogger(__name__)
@@ -65,21 +60,6 @@ FLUSH_WITHIN: Final = 0.1
 
 BY_US: Final = "humanmcp"
 """Who wrote a line that neither a person nor the book decided: progress, a hold."""
-
-BY_FILES: Final = "files"
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How this stub was asked to behave. `client_limit` is in seconds, 0 for what is known.
-
-    `replay` has the recorded answers that come before the answer book's.
-    """
-
-    mode: Mode = Mode.NORMAL
-    client_limit: float = 0.0
-    language: str = "en"
-    replay: Replay | None = None
 
 
 class Stub:
@@ -107,9 +87,8 @@ class Stub:
         self.token = token
         self.claim_files = claim_files
         self.files: TextFiles | None = None
-        self._vigils: dict[int, Vigil] = {}
-        self._waiting_for_repeat: dict[int, Reply] = {}
-        self._used: dict[int, int] = {}
+        self.answers = Answers(session, ledger, shelf, manner)
+        self.out_txt: OutTxt | None = None
         self._over = False
         self._next_parent_look = 0.0
         self._when_quiet: Callable[[], None] | None = None
@@ -117,6 +96,7 @@ class Stub:
 
     def _claim_files(self) -> None:
         self.files = self.claim_files()
+        self.out_txt = OutTxt(self.files, self.session, self.ledger, self.answers)
         self.ledger.facts = replace(self.ledger.facts, files=str(self.files.folder))
         self.ledger.describe(self.session)
 
@@ -153,7 +133,7 @@ class Stub:
         """Seconds to wait for a line before looking around."""
         if self._when_quiet is not None:
             return 0
-        waiting = len(self._vigils)
+        waiting = len(self.answers.vigils)
         return NAP + NAP_EACH * waiting if waiting else LONG_NAP
 
     def _end(self) -> None:
@@ -185,7 +165,7 @@ class Stub:
         events = self.session.receive(line)
         arrived = [one.exchange for one in events if isinstance(one, RequestArrived)]
         number = arrived[0].number if arrived else 0
-        waits = any(not self._decision(exchange).due(0) for exchange in arrived)
+        waits = any(not self.answers.decision(exchange).due(0) for exchange in arrived)
         try:
             self.ledger.record(Way.IN, line, number, durable=waits)
         except InboxError as error:
@@ -209,7 +189,7 @@ class Stub:
         if events and all(self._is_probe(event) for event in events):
             if self.files is not None and self.files.shared:
                 self.files.release()
-                self.files = None
+                self.files = self.out_txt = None
             return
         self.ledger.facts = replace(self.ledger.facts, probe=False)
         if self.files is None:
@@ -219,7 +199,7 @@ class Stub:
         return (
             isinstance(event, RequestArrived)
             and event.exchange.method == "server/discover"
-            and self._decision(event.exchange).due(0)
+            and self.answers.decision(event.exchange).due(0)
         )
 
     def _react(self, event: Event, now: float) -> None:
@@ -229,8 +209,7 @@ class Stub:
             case RequestRepeated(exchange):
                 self._request_repeated(exchange, now)
             case RequestCancelled(exchange, reason):
-                self._vigils.pop(exchange.number, None)
-                self._waiting_for_repeat.pop(exchange.number, None)
+                self.answers.forget(exchange.number)
                 self.ledger.close(exchange, reason=reason)
             case LineReady(line):
                 self.ledger.write(line)
@@ -240,12 +219,12 @@ class Stub:
                 assert_never(impossible)
 
     def _request_arrived(self, exchange: Exchange, now: float) -> None:
-        decision = self._decision(exchange)
+        decision = self.answers.decision(exchange)
         if exchange.method == "subscriptions/listen" and self.manner.mode is not Mode.BY_HAND:
             acknowledged = self.session.acknowledge(exchange.number)
             if acknowledged is not None:
                 self.ledger.write(acknowledged, exchange.number, by=BY_US)
-        if decision.due(0) and self._answer_by_book(exchange, decision):
+        if decision.due(0) and self.answers.by_book(exchange, decision):
             return  # nobody needs to see it wait: it stands in the transcript
         vigil = Vigil(now, decision, self._patience(exchange))
         try:
@@ -253,15 +232,13 @@ class Stub:
         except InboxError as error:
             self._cannot_keep((RequestArrived(exchange),), error, now)
             return
-        self._vigils[exchange.number] = vigil
+        self.answers.vigils[exchange.number] = vigil
 
     def _request_repeated(self, exchange: Exchange, now: float) -> None:
-        vigil = self._vigils[exchange.number]
+        vigil = self.answers.vigils[exchange.number]
         vigil.repeated(now, self._patience(exchange))
         self.ledger.update(exchange, vigil)
-        reply = self._waiting_for_repeat.pop(exchange.number, None)
-        if reply is not None:
-            self._reply(exchange.number, reply)
+        self.answers.repeated(exchange.number)
 
     def _item(self, exchange: Exchange, vigil: Vigil) -> Item:
         start = drafts.start(exchange, self.session.known, self.manner.language)
@@ -275,16 +252,6 @@ class Stub:
             arrived=now,
             waiting=vigil.waiting(),
             draft=Draft(start, by=BY_US, at=now),
-        )
-
-    def _decision(self, exchange: Exchange) -> Decision:
-        if self.session.twins(exchange):
-            return Decision()  # only one of them can be answered: a person says which
-        recorded = self.manner.replay.find(exchange) if self.manner.replay else None
-        if recorded is not None:
-            return recorded.decision
-        return decide(
-            exchange, self.shelf.book, self.session.known, mode=self.manner.mode, used=self._used
         )
 
     def _patience(self, exchange: Exchange) -> Patience:
@@ -303,19 +270,18 @@ class Stub:
             else:
                 outcome = self.session.reply(event.exchange.number, text, Form.ERROR)
                 if isinstance(outcome, Sent):
-                    self._sent(outcome, BY_US)
+                    self.answers.sent(outcome, BY_US)
 
     # -- what people and the book want -----------------------------------------------------------
 
     def _look(self, now: float) -> None:
         """Look at everything that may have changed since the last time."""
         self._look_at_desks()
-        if self.files is not None:
-            for text in self.files.poll(now):
-                self._from_file(self.files, text)
+        if self.out_txt is not None:
+            self.out_txt.look(now)
         if self.shelf.poll(now):
-            self._book_changed()
-        for number, vigil in list(self._vigils.items()):
+            self.answers.book_changed()
+        for number, vigil in list(self.answers.vigils.items()):
             duty = vigil.due(now)
             if duty is not None:
                 self._do(duty, self.session.exchanges[number], vigil, now)
@@ -327,73 +293,23 @@ class Stub:
     def _look_at_desks(self) -> None:
         name = self.ledger.name
         for key, draft in self.inbox.drafts(name):
-            vigil = self._vigils.get(key.number)
+            vigil = self.answers.vigils.get(key.number)
             if vigil is not None and (draft.touched, draft.hold) != (vigil.touched, vigil.held):
                 vigil.touched, vigil.held = draft.touched, draft.hold
                 self.ledger.update(self.session.exchanges[key.number], vigil)
         for key, reply in self.inbox.take(name):
-            self._reply(key.number, reply)
+            self.answers.reply(key.number, reply)
         for ticket, saying in self.ledger.sayings():
             verdict = self.session.say(saying.text, anyway=saying.anyway)
             line = verdict.line or (verdict.forced if saying.anyway else None)
             if line is not None:
-                self.ledger.write(line, by=saying.by, note=_note(deliberate=not verdict.sendable))
+                self.ledger.write(line, by=saying.by, note="" if verdict.sendable else "deliberate")
             self.ledger.settle(ticket, () if line is not None else verdict.problems)
-
-    def _reply(self, number: int, reply: Reply) -> None:
-        outcome = self.session.reply(number, reply.text, reply.form, anyway=reply.anyway)
-        match outcome:
-            case Sent():
-                self._sent(outcome, reply.by)
-            case Refused():
-                self.ledger.refuse(number, outcome.verdict.problems)
-            case Parked():
-                self._waiting_for_repeat[number] = reply
-            case Late():
-                logger.info("a reply to %s came too late", number)
-            case impossible:
-                assert_never(impossible)
-
-    def _sent(self, outcome: Sent, by: str) -> None:
-        """Write a reply that passed: into the transcript, onto the wire, out of the inbox."""
-        exchange = outcome.exchange
-        if outcome.line is not None:
-            note = _note(deliberate=outcome.deliberate)
-            self.ledger.write(outcome.line, exchange.number, by=by, note=note)
-        if self._vigils.pop(exchange.number, None) is not None:
-            at = self.clock.stamp()
-            self.ledger.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
-        for line in outcome.freed:
-            self.ledger.write(line)
-        for twin in outcome.overtaken:
-            self._waiting_for_repeat.pop(twin.number, None)
-            if self._vigils.pop(twin.number, None) is not None:
-                self.ledger.close(twin, reason="twin")
-        self.ledger.describe(self.session)
-
-    def _answer_by_book(self, exchange: Exchange, decision: Decision) -> bool:
-        """Let the book answer. False when its answer does not pass the check.
-
-        A recorded answer is given as it was recorded, also where the check has something to say.
-        """
-        replayed = decision.replayed is not None
-        outcome = self.session.reply(exchange.number, decision.text, decision.form, anyway=replayed)
-        if isinstance(outcome, Sent):
-            if self.manner.replay is not None and decision.replayed is not None:
-                self.manner.replay.given(decision.replayed)
-            if decision.rule is not None:
-                self._used[decision.rule] = self._used.get(decision.rule, 0) + 1
-            self._sent(outcome, decision.by)
-            return True
-        if isinstance(outcome, Refused):
-            first = outcome.verdict.errors[0]
-            logger.warning("%s does not pass the check: %s", decision.by, first.code)
-        return False
 
     def _do(self, duty: Duty, exchange: Exchange, vigil: Vigil, now: float) -> None:
         match duty:
             case Duty.ANSWER_BY_BOOK:
-                if not self._answer_by_book(exchange, vigil.decision):
+                if not self.answers.by_book(exchange, vigil.decision):
                     vigil.decision = Decision()
                     self.ledger.update(exchange, vigil)
             case Duty.SEND_PROGRESS:
@@ -410,78 +326,11 @@ class Stub:
                     self.ledger.write(line, exchange.number, by=BY_US, note="hold")
             case Duty.GIVE_UP:
                 quiet = self.session.went_quiet(exchange.number)
-                self._vigils.pop(exchange.number, None)
+                self.answers.forget(exchange.number)
                 if quiet is not None:
                     self.ledger.close(quiet, reason="quiet")
             case impossible:
                 assert_never(impossible)
-
-    def _book_changed(self) -> None:
-        if self.shelf.complaint:
-            logger.warning("the answer book cannot be used: %s", self.shelf.complaint)
-            return
-        self._used.clear()
-        for number, vigil in self._vigils.items():
-            exchange = self.session.exchanges[number]
-            vigil.decision = self._decision(exchange)
-            self.ledger.update(exchange, vigil)
-
-    # -- out.txt ---------------------------------------------------------------------------------
-
-    def _from_file(self, files: TextFiles, text: Text) -> None:
-        """Judge one document of `out.txt`: an answer to something pending, or a saying."""
-        if kind_of(text.text) in (Kind.REQUEST, Kind.NOTIFICATION):
-            self._say_from_file(files, text)
-            return
-        if self.session.unreadable and is_report(text.text):
-            self._say_from_file(files, text)  # a deliberate -32700 to a line nobody could read
-            return
-        exchange = addressed(text.text, self.session.pending)
-        if exchange is not None:
-            self._settle_file(files, text, self.session.reply(exchange.number, text.text))
-        elif self.session.may_report(drafts.id_of(text.text)):
-            self._say_from_file(files, text)  # a deliberate -32600 to a line that was no message
-        else:
-            self._refuse_file(files, text)
-
-    def _say_from_file(self, files: TextFiles, text: Text) -> None:
-        verdict = self.session.say(text.text)
-        if verdict.line is None:
-            files.refuse(text, verdict.problems, mended(text.text, self.session.judge))
-            return
-        self.ledger.write(verdict.line, by=BY_FILES)
-        files.accept(text, verdict.problems)
-
-    def _settle_file(self, files: TextFiles, text: Text, outcome: Outcome) -> None:
-        match outcome:
-            case Sent():
-                self._sent(outcome, BY_FILES)
-                files.accept(text, outcome.verdict.problems)
-            case Refused():
-                files.refuse(text, outcome.verdict.problems, mended(text.text, self._judge))
-            case Parked(exchange):
-                self._waiting_for_repeat[exchange.number] = Reply(text.text, by=BY_FILES)
-                files.accept(text, ())
-            case Late():
-                self._refuse_file(files, text)
-            case impossible:
-                assert_never(impossible)
-
-    def _refuse_file(self, files: TextFiles, text: Text) -> None:
-        problems = unaddressed(text.text, tuple(self.session.exchanges.values()))
-        files.refuse(text, problems, mended(text.text, self._judge))
-
-    def _judge(self, text: str) -> Verdict:
-        """Judge an answer without sending it, as the one it is meant for would have it."""
-        exchange = addressed(text, self.session.pending)
-        if exchange is None:
-            problems = unaddressed(text, tuple(self.session.exchanges.values()))
-            return Verdict(text, None, None, problems)
-        return drafts.check(exchange, text, known=self.session.known)
-
-
-def _note(*, deliberate: bool) -> str:
-    return "deliberate" if deliberate else ""
 
 
 def _waited_for(seconds: float) -> str:

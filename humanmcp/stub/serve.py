@@ -24,7 +24,8 @@ from humanmcp.stub.clock import Clock
 from humanmcp.stub.files import TextFiles
 from humanmcp.stub.judging import decode
 from humanmcp.stub.ledger import Ledger
-from humanmcp.stub.loop import Manner, Stub
+from humanmcp.stub.loop import Stub
+from humanmcp.stub.manner import Manner
 from humanmcp.stub.wire import Stderr, Stop, Wire
 
 if TYPE_CHECKING:

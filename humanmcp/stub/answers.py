@@ -1,0 +1,128 @@
+"""Who answers: a person's reply and the book's, from the check to the wire and out of the inbox.
+
+An exchange is here while it waits (`vigils`), and is answered once, whoever comes first.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, assert_never
+
+from humanmcp.inbox.contract import Answer
+from humanmcp.protocol.book import Decision, decide
+from humanmcp.protocol.events import Late, Parked, Refused, Sent
+
+if TYPE_CHECKING:
+    from humanmcp.bookshelf import BookFile
+    from humanmcp.inbox.contract import Reply
+    from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.session import Session
+    from humanmcp.stub.ledger import Ledger
+    from humanmcp.stub.manner import Manner
+    from humanmcp.stub.vigil import Vigil
+
+logger = logging.getLogger(__name__)
+
+
+class Answers:
+    """The exchanges of one session that wait, and what becomes of the answers to them."""
+
+    def __init__(self, session: Session, ledger: Ledger, shelf: BookFile, manner: Manner) -> None:
+        """Begin with nothing waiting."""
+        self.vigils: dict[int, Vigil] = {}
+        self._session = session
+        self._ledger = ledger
+        self._shelf = shelf
+        self._manner = manner
+        self._kept: dict[int, Reply] = {}
+        self._used: dict[int, int] = {}
+
+    def forget(self, number: int) -> None:
+        """Wait no longer for an exchange: nobody wants an answer any more."""
+        self.vigils.pop(number, None)
+        self._kept.pop(number, None)
+
+    def keep(self, number: int, reply: Reply) -> None:
+        """Keep a reply until the client has repeated the request that it was asked to hold."""
+        self._kept[number] = reply
+
+    def repeated(self, number: int) -> None:
+        """Send the reply that was kept for the repeat, if there is one."""
+        reply = self._kept.pop(number, None)
+        if reply is not None:
+            self.reply(number, reply)
+
+    def decision(self, exchange: Exchange) -> Decision:
+        """Say what is answered without a person: as recorded, or by the book."""
+        if self._session.twins(exchange):
+            return Decision()  # only one of them can be answered: a person says which
+        recorded = self._manner.replay.find(exchange) if self._manner.replay else None
+        if recorded is not None:
+            return recorded.decision
+        return decide(
+            exchange, self._shelf.book, self._session.known, mode=self._manner.mode, used=self._used
+        )
+
+    def reply(self, number: int, reply: Reply) -> None:
+        """Judge a person's reply: it goes out, or back to them with its problems."""
+        outcome = self._session.reply(number, reply.text, reply.form, anyway=reply.anyway)
+        match outcome:
+            case Sent():
+                self.sent(outcome, reply.by)
+            case Refused():
+                self._ledger.refuse(number, outcome.verdict.problems)
+            case Parked():
+                self.keep(number, reply)
+            case Late():
+                logger.info("a reply to %s came too late", number)
+            case impossible:
+                assert_never(impossible)
+
+    def sent(self, outcome: Sent, by: str) -> None:
+        """Write a reply that passed: into the transcript, onto the wire, out of the inbox."""
+        exchange = outcome.exchange
+        if outcome.line is not None:
+            note = "deliberate" if outcome.deliberate else ""
+            self._ledger.write(outcome.line, exchange.number, by=by, note=note)
+        if self.vigils.pop(exchange.number, None) is not None:
+            at = self._ledger.clock.stamp()
+            self._ledger.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
+        for line in outcome.freed:
+            self._ledger.write(line)
+        for twin in outcome.overtaken:
+            self._kept.pop(twin.number, None)
+            if self.vigils.pop(twin.number, None) is not None:
+                self._ledger.close(twin, reason="twin")
+        self._ledger.describe(self._session)
+
+    def by_book(self, exchange: Exchange, decision: Decision) -> bool:
+        """Let the book answer. False when its answer does not pass the check.
+
+        A recorded answer is given as it was recorded, also where the check has something to say.
+        """
+        replayed = decision.replayed is not None
+        outcome = self._session.reply(
+            exchange.number, decision.text, decision.form, anyway=replayed
+        )
+        if isinstance(outcome, Sent):
+            if self._manner.replay is not None and decision.replayed is not None:
+                self._manner.replay.given(decision.replayed)
+            if decision.rule is not None:
+                self._used[decision.rule] = self._used.get(decision.rule, 0) + 1
+            self.sent(outcome, decision.by)
+            return True
+        if isinstance(outcome, Refused):
+            first = outcome.verdict.errors[0]
+            logger.warning("%s does not pass the check: %s", decision.by, first.code)
+        return False
+
+    def book_changed(self) -> None:
+        """Decide anew about everything that waits: the book was saved."""
+        if self._shelf.complaint:
+            logger.warning("the answer book cannot be used: %s", self._shelf.complaint)
+            return
+        self._used.clear()
+        for number, vigil in self.vigils.items():
+            exchange = self._session.exchanges[number]
+            vigil.decision = self.decision(exchange)
+            self._ledger.update(exchange, vigil)

@@ -1,0 +1,24 @@
+"""How a stub was asked to behave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from humanmcp.protocol.book import Mode
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.replay import Replay
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How this stub was asked to behave. `client_limit` is in seconds, 0 for what is known.
+
+    `replay` has the recorded answers that come before the answer book's.
+    """
+
+    mode: Mode = Mode.NORMAL
+    client_limit: float = 0.0
+    language: str = "en"
+    replay: Replay | None = None

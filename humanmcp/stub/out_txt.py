@@ -1,0 +1,92 @@
+"""What a person wrote in `out.txt`: an answer to something that waits, or something said first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, assert_never
+
+from humanmcp.inbox.contract import Reply
+from humanmcp.protocol import drafts
+from humanmcp.protocol.addressing import addressed, is_report, kind_of, unaddressed
+from humanmcp.protocol.events import Late, Parked, Refused, Sent
+from humanmcp.protocol.mending import mended
+from humanmcp.protocol.messages import Kind
+from humanmcp.protocol.verdict import Verdict
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.events import Outcome
+    from humanmcp.protocol.session import Session
+    from humanmcp.stub.answers import Answers
+    from humanmcp.stub.files import TextFiles
+    from humanmcp.stub.ledger import Ledger
+    from humanmcp.stub.reading import Text
+
+BY_FILES: Final = "files"
+
+
+class OutTxt:
+    """Judges the documents of one `out.txt`, one after the other."""
+
+    def __init__(
+        self, files: TextFiles, session: Session, ledger: Ledger, answers: Answers
+    ) -> None:
+        """Read what `files` hands out."""
+        self._files = files
+        self._session = session
+        self._ledger = ledger
+        self._answers = answers
+
+    def look(self, now: float) -> None:
+        """Judge what is complete since the last look."""
+        for text in self._files.poll(now):
+            self._take(text)
+
+    def _take(self, text: Text) -> None:
+        """Judge one document of `out.txt`: an answer to something pending, or a saying."""
+        if kind_of(text.text) in (Kind.REQUEST, Kind.NOTIFICATION):
+            self._say(text)
+            return
+        if self._session.unreadable and is_report(text.text):
+            self._say(text)  # a deliberate -32700 to a line nobody could read
+            return
+        exchange = addressed(text.text, self._session.pending)
+        if exchange is not None:
+            self._settle(text, self._session.reply(exchange.number, text.text))
+        elif self._session.may_report(drafts.id_of(text.text)):
+            self._say(text)  # a deliberate -32600 to a line that was no message
+        else:
+            self._refuse(text)
+
+    def _say(self, text: Text) -> None:
+        verdict = self._session.say(text.text)
+        if verdict.line is None:
+            self._files.refuse(text, verdict.problems, mended(text.text, self._session.judge))
+            return
+        self._ledger.write(verdict.line, by=BY_FILES)
+        self._files.accept(text, verdict.problems)
+
+    def _settle(self, text: Text, outcome: Outcome) -> None:
+        match outcome:
+            case Sent():
+                self._answers.sent(outcome, BY_FILES)
+                self._files.accept(text, outcome.verdict.problems)
+            case Refused():
+                self._files.refuse(text, outcome.verdict.problems, mended(text.text, self._judge))
+            case Parked(exchange):
+                self._answers.keep(exchange.number, Reply(text.text, by=BY_FILES))
+                self._files.accept(text, ())
+            case Late():
+                self._refuse(text)
+            case impossible:
+                assert_never(impossible)
+
+    def _refuse(self, text: Text) -> None:
+        problems = unaddressed(text.text, tuple(self._session.exchanges.values()))
+        self._files.refuse(text, problems, mended(text.text, self._judge))
+
+    def _judge(self, text: str) -> Verdict:
+        """Judge an answer without sending it, as the one it is meant for would have it."""
+        exchange = addressed(text, self._session.pending)
+        if exchange is None:
+            problems = unaddressed(text, tuple(self._session.exchanges.values()))
+            return Verdict(text, None, None, problems)
+        return drafts.check(exchange, text, known=self._session.known)
