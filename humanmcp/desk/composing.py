@@ -136,6 +136,16 @@ def starting(inbox: Inbox, item: Item, language: str = "en") -> Draft:
     return Draft(drafts.start(exchange_of(item), inbox.known(item.key.session), language))
 
 
+def edited(item: Item) -> str:
+    """Return what a person has made of a held message so far: "" for nothing, or an answer."""
+    draft = item.draft
+    if item.purpose is Purpose.ANSWER or draft is None or not draft.touched:
+        return ""
+    if draft.form is not Form.MESSAGE or passing.answers(held(item), draft.text, draft.form):
+        return ""
+    return draft.text
+
+
 def plain(item: Item, start: Draft) -> Draft:
     """Return what an untouched box holds without a script: nothing yet, for a tool call."""
     empty = item.method == "tools/call" and not item.asked

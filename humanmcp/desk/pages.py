@@ -23,6 +23,7 @@ from humanmcp.desk.snippets import Snippet, snippets
 from humanmcp.desk.starts import chosen, starts_of
 from humanmcp.desk.templates import render, web_folder
 from humanmcp.inbox.contract import Action, Draft, Item, Key, Life, UnknownItemError
+from humanmcp.inbox.remarking import remarks_on
 from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import explain
 from humanmcp.protocol import clients
@@ -187,8 +188,10 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         "row": row,
         "draft": draft if draft.touched else composing.plain(item, start),
         "problems": [words.describe(one, language) for one in problems],
+        "remarks": [words.describe(one, language) for one in remarks_on(desk.inbox, item)],
         "fields": view.fields(item),
         "raw": pretty(item.line),
+        "edited": composing.edited(item),
         "card": explain(item.method, item.revision, language, asks=bool(item.id)),
         "answerable": answerable,
         "steps": picture.draw(history.conversation(desk.board, key.session), key.number),
@@ -276,7 +279,7 @@ async def form_values(request: Request) -> dict[str, str]:
 
 @router.post("/m/{name}/{number}")
 async def act(request: Request, name: str, number: int) -> Response:
-    """Save, check, send, send anyway, hold, let go, drop, or go back to the template."""
+    """Save, check, send, send anyway, hold, let go, drop, or go back to where it began."""
     values = await form_values(request)
     return await run_in_threadpool(_act, desk_of(request), Key(name, number), values)
 
@@ -290,6 +293,9 @@ def _act(desk: Desk, key: Key, values: dict[str, str]) -> Response:
         case "template":
             start = composing.starting(desk.inbox, desk.inbox.item(key))
             _save(desk, key, start.text, start.form, touched=False)
+        case "original":
+            original = pretty(desk.inbox.item(key).line)
+            _save(desk, key, original, Form.MESSAGE, touched=False)
         case "save":
             _save(desk, key, text, form, touched=True)
         case "let go" | "drop" as act_on:

@@ -15,9 +15,11 @@ from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.paths import UnsafeFolderError, home_folder
 from humanmcp.protocol import drafts
 from humanmcp.protocol.exchange import Exchange, State
+from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.verdict import Form
 from humanmcp.settings import add_flags
 from humanmcp.terminal import complain
+from humanmcp.terminal import say as show
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.choose import choose, label, open_inbox, seats
 from humanmcp.terminal_desk.files import read_text
@@ -58,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ways.add_argument("--error", nargs=2, metavar=("CODE", "MESSAGE"), help=words("error"))
     ways.add_argument("--message", metavar="FILE", help=words("message"))
     ways.add_argument("--as-is", action="store_true", help=words("as is"))
+    ways.add_argument("--start-over", action="store_true", help=words("start over"))
     parser.add_argument("--template", metavar="NAME", help=words("template"))
     parser.add_argument("--send-anyway", action="store_true", help=words("send anyway"))
     parser.add_argument("--json", action="store_true", help=words("json"))
@@ -69,6 +72,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     language = language_of(settings.lang)
     try:
         case = _case(open_inbox(settings), arguments, language)
+        if arguments.start_over:
+            return _start_over(case)
         given = _given(arguments, case)
         if (why_not := _closed(case)) is not None:
             _keep_given(case, given)
@@ -136,9 +141,22 @@ def _starting_text(case: Case, arguments: argparse.Namespace) -> Text:
         return Text(_template(exchange, arguments.template), Form.MESSAGE)
     if case.item.draft is not None:
         return Text(case.item.draft.text, case.item.draft.form)
+    return _first_text(case)
+
+
+def _first_text(case: Case) -> Text:
+    """Return the text that nobody has changed yet: at a tap, the message as it came."""
+    exchange = case.exchange
     if exchange is None:
-        return Text(case.item.line, Form.MESSAGE)
+        return Text(pretty(case.item.line), Form.MESSAGE)
     return Text(drafts.start(exchange, case.known, case.language), Form.MESSAGE)
+
+
+def _start_over(case: Case) -> int:
+    """Put the draft back to the text that it began with, and send nothing."""
+    keep(case.inbox, case.key, _first_text(case), touched=False, hold=False)
+    show(case.say("started over", name=case.name))
+    return 0
 
 
 def _template(exchange: Exchange, name: str) -> str:

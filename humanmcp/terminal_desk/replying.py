@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.inbox.contract import Purpose, TakenError
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
-from humanmcp.protocol import drafts
+from humanmcp.protocol import drafts, passing
 from humanmcp.protocol.exchange import Exchange, Known, State
+from humanmcp.protocol.passing import Passing
+from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Verdict
 from humanmcp.terminal import Painted, complain, say_json
 from humanmcp.terminal import say as show
@@ -47,8 +49,24 @@ class Case:
 
     @property
     def exchange(self) -> Exchange | None:
-        """What the check needs; None for a message that is no request (a tap may hold those)."""
+        """What the check needs; None for what a tap holds."""
         return exchange_of(self.item) if self.item.purpose is Purpose.ANSWER else None
+
+    @property
+    def held(self) -> Passing | None:
+        """The message that a tap holds; None for what is simply to be answered."""
+        item = self.item
+        if item.purpose is Purpose.ANSWER:
+            return None
+        return Passing(item.line, item.way, item.revision, item.asked)
+
+    def reader(self, given: Text) -> str:
+        """Say who gets this text: a held message goes on, an answer goes back."""
+        if self.held is None:
+            return self.who
+        back = passing.answers(self.held, given.text, given.form)
+        to_server = (self.item.way is Way.IN) is not back
+        return self.say("the server") if to_server else self.who
 
     def say(self, code: str, **fillings: object) -> str:
         """Return a sentence of this command."""
@@ -56,11 +74,14 @@ class Case:
 
 
 def judged(case: Case, given: Text) -> Verdict:
-    """Judge a text as the stub will. What a tap holds is judged by the tap alone."""
-    exchange = case.exchange
-    if exchange is None:
+    """Judge a text as the stub will, or the tap."""
+    exchange, held = case.exchange, case.held
+    if held is not None:
+        verdict = passing.judge(held, given.text, given.form, case.known)
+    elif exchange is not None:
+        verdict = drafts.check(exchange, given.text, given.form, case.known)
+    else:  # its file was changed by somebody: the stub will say so
         return Verdict(given.text, given.text, given.text)
-    verdict = drafts.check(exchange, given.text, given.form, case.known)
     # Several lines are our own way to lay out a draft: not worth a word each time.
     told = tuple(problem for problem in verdict.problems if problem.code != SEVERAL_LINES)
     return replace(verdict, problems=told)
@@ -81,7 +102,7 @@ def sent(case: Case, given: Text, problems: Sequence[Problem], *, anyway: bool) 
         return not_sent(case, case.say("taken", happened=happened), ())
     match result.outcome:
         case Outcome.SENT:
-            return _went_out(case, result, problems, given.text)
+            return _went_out(case, result, problems, given)
         case Outcome.REFUSED:
             return refused(case, result.problems, given.text)
         case Outcome.TOO_LATE:
@@ -93,7 +114,7 @@ def sent(case: Case, given: Text, problems: Sequence[Problem], *, anyway: bool) 
             return not_sent(case, case.say("not taken"), ())
 
 
-def _went_out(case: Case, result: Result, problems: Sequence[Problem], text: str) -> int:
+def _went_out(case: Case, result: Result, problems: Sequence[Problem], given: Text) -> int:
     answer = result.item.answer
     line = answer.line if answer else ""
     size = len(line.encode("utf-8", "surrogatepass")) + 1
@@ -106,9 +127,9 @@ def _went_out(case: Case, result: Result, problems: Sequence[Problem], text: str
         )
         return 0
     for problem in problems:
-        for parts in explained(problem, text, case.language):
+        for parts in explained(problem, given.text, case.language):
             show(*parts)
-    show(Painted(case.say("sent", who=case.who, size=size), "green"))
+    show(Painted(case.say("sent", who=case.reader(given), size=size), "green"))
     show(line)
     return 0
 

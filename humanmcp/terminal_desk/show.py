@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.inbox.contract import InboxError
+from humanmcp.inbox.contract import InboxError, Purpose
+from humanmcp.inbox.remarking import remarks_on
 from humanmcp.locales import language_of, say
 from humanmcp.locales.explain import Card, explain
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
@@ -92,12 +93,7 @@ def sheet_of(inbox: Inbox, wanted: str, language: str) -> Sheet:
     request = read(item.line.encode("utf-8", "surrogatepass"))
     exchange = exchange_of(item)
     known = inbox.known(item.key.session)
-    remarks: Sequence[Problem] = ()
     draft = item.draft.text if item.draft else ""
-    if isinstance(request, Message):
-        remarks = drafts.remarks(request, item.revision, known)
-        if _has_twin(inbox, item):
-            remarks = (*remarks, drafts.same_id(request, item.revision))
     if exchange is not None and item.draft is None and item.state is State.PENDING:
         draft = drafts.start(exchange, known, language)
     asks = isinstance(request, Malformed) or (
@@ -109,17 +105,9 @@ def sheet_of(inbox: Inbox, wanted: str, language: str) -> Sheet:
         item=item,
         card=explain(item.method, item.revision, language, asks=asks),
         message=item.line if isinstance(request, Malformed) else pretty(item.line),
-        remarks=tuple(remarks),
+        remarks=remarks_on(inbox, item),
         draft=draft,
     )
-
-
-def _has_twin(inbox: Inbox, item: Item) -> bool:
-    """Say whether another request that waits in this session has the same id."""
-    if item.state is not State.PENDING:
-        return False
-    others = inbox.items(item.key.session)
-    return any(other.id == item.id and other.key != item.key for other in others)
 
 
 def _print(sheet: Sheet, language: str) -> None:
@@ -154,7 +142,17 @@ def _print(sheet: Sheet, language: str) -> None:
         _section(say(ROOM, "kept", language, by=kept.by), kept.text)
     if item.state is State.PENDING:
         show("")
-        show(Painted(say(ROOM, "next", language, name=sheet.name), "dim"))
+        show(Painted(_what_next(sheet, language), "dim"))
+
+
+def _what_next(sheet: Sheet, language: str) -> str:
+    """Say which commands decide about it."""
+    key = sheet.item.key
+    if sheet.item.purpose is Purpose.ANSWER:
+        return say(ROOM, "next", language, name=sheet.name)
+    alone = sheet.name == str(key.number)
+    held = str(key.number) if alone else f"{key.number} --session {key.session}"
+    return say(ROOM, "next held", language, name=sheet.name, held=held)
 
 
 def _sender(sheet: Sheet, language: str) -> tuple[str | Painted, ...]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts, Waiting
+from humanmcp.inbox.contract import Answer, Draft, Item, Key, Purpose, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol import drafts
 from humanmcp.protocol.exchange import Known, State
 from humanmcp.protocol.messages import Message, read
+from humanmcp.protocol.passing import Passing, judge
 from humanmcp.terminal_desk.sending import exchange_of
 from tests.waiting import EVERY
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from humanmcp.inbox.contract import Reply
+    from humanmcp.protocol.verdict import Verdict
 
 CALL: Final = (
     '{"jsonrpc":"2.0","id":3,"method":"tools/call",'
@@ -108,15 +112,22 @@ class Taker:
     def _run(self) -> None:
         while not self._stopped.wait(EVERY):
             for key, reply in self._inbox.take(self._session):
-                exchange = exchange_of(self._inbox.item(key))
-                assert exchange is not None
-                verdict = drafts.check(exchange, reply.text, reply.form)
+                verdict = _judged(self._inbox.item(key), reply)
                 line = verdict.forced if reply.anyway else verdict.line
                 if line is None:
                     self._inbox.refuse(key, verdict.problems)
                     continue
                 answer = Answer(line, reply.by, stamp(datetime.now(UTC)), reply.anyway)
                 self._inbox.close(key, State.ANSWERED, answer)
+
+
+def _judged(item: Item, reply: Reply) -> Verdict:
+    if item.purpose is Purpose.PASS:
+        held = Passing(item.line, item.way, item.revision, item.asked)
+        return judge(held, reply.text, reply.form)
+    exchange = exchange_of(item)
+    assert exchange is not None
+    return drafts.check(exchange, reply.text, reply.form)
 
 
 class Ran(NamedTuple):
