@@ -23,6 +23,7 @@ from humanmcp.desk.login import IDLE
 from humanmcp.desk.prepared import Saved
 from humanmcp.desk.words import describe, language_of
 from humanmcp.inbox.contract import Action, Draft, Item, Key, Reply, UnknownItemError
+from humanmcp.inbox.remarking import remarks_on
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.verdict import Form, Verdict
@@ -222,6 +223,7 @@ def write_item(desk: Desk, item: Item, language: str) -> dict[str, Any]:
         },
         "document": composing.document(item, draft),
         "problems": [describe(one, language) for one in item.problems],
+        "remarks": [describe(one, language) for one in remarks_on(desk.inbox, item)],
         "on_its_way": item.reply is not None and item.state is State.PENDING,
         "answer": None
         if answer is None

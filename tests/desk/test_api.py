@@ -241,3 +241,18 @@ def test_half_a_character_breaks_nothing(home: Path) -> None:
         shown = ("/", page, f"{page}/status", "/history", "/present", "/list")
         for one in (*shown, here, "/api/answers", "/api/history"):
             assert desk.ask("GET", one, headers=desk.bearer).status == 200, one
+
+
+def test_what_the_check_says_of_a_request_stands_beside_it(seats: tuple[Desking, Serving]) -> None:
+    """E03, N10: a client's mistake is explained beside its request, for scripts and in the page."""
+    desk, host = seats
+    params = {"name": "get_forecast", "args": {"city": "Tokyo"}}
+    host.say(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}))
+    host.say(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}))
+    until(lambda: len(desk.get("/api/exchanges")["waiting"]) == 3, "all three wait")
+    last = desk.get("/api/exchanges")["waiting"][-1]
+    here = f"{last['session']}/{last['number']}"
+    assert {"N10", "M87"} <= {one["code"] for one in desk.get(f"/api/exchanges/{here}")["remarks"]}
+    shown = desk.page(f"/m/{here}")
+    assert "What the check says of this message" in shown
+    assert "A server sees no arguments." in shown

@@ -1,0 +1,31 @@
+"""What the check says of a request that waits: beside it, never in the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.protocol import drafts
+from humanmcp.protocol.exchange import State
+from humanmcp.protocol.messages import Message, read
+
+if TYPE_CHECKING:
+    from humanmcp.inbox.contract import Inbox, Item
+    from humanmcp.protocol.problems import Problem
+
+
+def remarks_on(inbox: Inbox, item: Item) -> tuple[Problem, ...]:
+    """Return the hints and warnings about a request; none for a line that is no message."""
+    request = read(item.line.encode("utf-8", "surrogatepass"))
+    if not isinstance(request, Message):
+        return ()
+    remarks = drafts.remarks(request, item.revision, inbox.known(item.key.session))
+    if has_twin(inbox, item):
+        return (*remarks, drafts.same_id(request, item.revision))
+    return remarks
+
+
+def has_twin(inbox: Inbox, item: Item) -> bool:
+    """Say whether another request waits under the same id: only one can be answered."""
+    return item.state is State.PENDING and any(
+        other.id == item.id and other.key != item.key for other in inbox.items(item.key.session)
+    )
