@@ -15,6 +15,8 @@ SESSIONS: Final = "sessions"
 """Holds a folder for each session."""
 TEMPORARY: Final = "tmp"
 """Where files are written before they get their name. Outside of `sessions`, which is watched."""
+LEARNED: Final = "learned.json"
+"""How long clients were seen to wait before they gave up."""
 
 # -- in a session's folder --------------------------------------------------------------------
 SESSION: Final = "session.json"
@@ -47,7 +49,7 @@ RESULT: Final = "{}.result.json"
 
 NAMES: Final = (
     *(SESSIONS, SESSION, KNOWN, LOCK, TRANSCRIPT, IN_TEXT, OUT_TEXT, PROBLEMS_TEXT),
-    *(OUTBOX, HOLDS, TEMPORARY, *STATES, REQUEST, WAIT, DRAFT, OLD_DRAFT),
+    *(OUTBOX, HOLDS, TEMPORARY, LEARNED, *STATES, REQUEST, WAIT, DRAFT, OLD_DRAFT),
     *(PROBLEMS, REPLY, ANSWER),
     *(KEPT.format("1"), TORN.format("1"), SAYING.format("0001"), RESULT.format("0001")),
 )

@@ -5,6 +5,8 @@ Pure: the time waited comes in, what is due comes out.
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +26,11 @@ Measured clients take 0.3 s at most; a suspended laptop takes longer.
 
 _OPENING: Final = frozenset({"initialize", "server/discover"})
 
+_TEACHES: Final = "tools/call"
+"""The one method whose limit is learned: several clients give lists far less time than calls."""
+
+_GAVE_UP: Final = re.compile(r"time[sd]?[ -]?out|deadline", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Patience:
@@ -42,11 +49,31 @@ class Patience:
     hold_at: float | None = None
 
 
-def patience(exchange: Exchange, client_name: str, own_limit: float = 0.0) -> Patience:
-    """Say how long a client waits for an exchange. `own_limit` is the user's setting, 0 for none.
+def gave_up_after(exchange: Exchange, reason: str, waited: float, patience: Patience) -> float:
+    """Return what the end of an exchange teaches of its client's limit; 0 when it teaches nothing.
+
+    Only a cancel that says it is for the time counts: a person who pressed Esc has no limit. Nor
+    does a call that was kept waiting by something that works, whose last leg is shorter than the
+    limit, or whose end came later than it.
+    """
+    kept_waiting = exchange.legs > 0 or (patience.means == "progress" and patience.limit is None)
+    if exchange.method != _TEACHES or kept_waiting or _GAVE_UP.search(reason) is None:
+        return 0.0
+    return waited if waited >= 1 else 0.0
+
+
+def patience(
+    exchange: Exchange, client_name: str, own_limit: float = 0.0, learned: float = 0.0
+) -> Patience:
+    """Say how long a client waits for an exchange.
+
+    `own_limit` is the user's setting and wins. `learned` is how long this client waited for a tool
+    call before (`gave_up_after`); it counts where nothing is known or where it is shorter than what
+    is known. Both are seconds, 0 for none.
 
     The hold is for clients whose limit is known: each repeats a call ten times at most, so a client
-    without a limit would be made to give up by it.
+    without a limit would be made to give up by it. For the same reason what was learned brings a
+    hold forward, where a later one would come too late, but never begins one.
     """
     known = clients.find(client_name)
     if own_limit > 0:
@@ -57,6 +84,9 @@ def patience(exchange: Exchange, client_name: str, own_limit: float = 0.0) -> Pa
     else:
         limit = known.opening if exchange.method in _OPENING else known.call
         source = known.source if limit is not None else "no-limit"
+    may_hold = limit is not None
+    if own_limit <= 0 and exchange.method == _TEACHES and 0 < learned < (limit or math.inf):
+        limit, source = learned, "learned"
     has_token = exchange.progress_token is not None
     repeats = known.repeats if known is not None else 0
     if own_limit > 0:
@@ -69,7 +99,7 @@ def patience(exchange: Exchange, client_name: str, own_limit: float = 0.0) -> Pa
     if has_token and known is not None and known.progress_helps:
         # Each notification re-arms the limit, so there is none while they are sent.
         return Patience(None, source, "progress", "")
-    if can_hold and limit is not None:
+    if can_hold and may_hold and limit is not None:
         return Patience(limit, source, "hold", "", hold_at=limit - min(5.0, limit * 0.2))
     if has_token:
         return Patience(limit, source, "progress", "")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.problems import Problem
     from humanmcp.protocol.session import Session
     from humanmcp.stub.clock import Clock
+    from humanmcp.stub.limits import SeenLimits
     from humanmcp.stub.vigil import Vigil
     from humanmcp.stub.wire import Wire
 
@@ -31,12 +32,15 @@ logger = logging.getLogger(__name__)
 class Ledger:
     """One session's entries in the inbox, and its lines on the wire."""
 
-    def __init__(self, wire: Wire, inbox: Inbox, facts: SessionFacts, clock: Clock) -> None:
+    def __init__(
+        self, wire: Wire, inbox: Inbox, facts: SessionFacts, clock: Clock, limits: SeenLimits
+    ) -> None:
         """Begin with an empty transcript."""
         self.wire = wire
         self.inbox = inbox
         self.facts = facts
         self.clock = clock
+        self.limits = limits
         self._seq = 0
         self._told: object = None
         self._owed: list[tuple[str, Callable[[], None]]] = []

@@ -24,7 +24,7 @@ from humanmcp.protocol.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.patience import Patience, patience
+from humanmcp.protocol.patience import Patience, gave_up_after, patience
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 from humanmcp.stub.answers import Answers
@@ -209,6 +209,7 @@ class Stub:
             case RequestRepeated(exchange):
                 self._request_repeated(exchange, now)
             case RequestCancelled(exchange, reason):
+                self._learn(exchange, reason, now)
                 self.answers.forget(exchange.number)
                 self.ledger.close(exchange, reason=reason)
             case LineReady(line):
@@ -255,7 +256,18 @@ class Stub:
         )
 
     def _patience(self, exchange: Exchange) -> Patience:
-        return patience(exchange, self.session.known.client_name, self.manner.client_limit)
+        client = self.session.known.client_name
+        learned = self.ledger.limits.of(client)
+        return patience(exchange, client, self.manner.client_limit, learned)
+
+    def _learn(self, exchange: Exchange, reason: str, now: float) -> None:
+        """Remember how long this client waited, when it says that it gave up for the time."""
+        vigil = self.answers.vigils.get(exchange.number)
+        if vigil is None:
+            return
+        seconds = gave_up_after(exchange, reason, now - vigil.arrived, vigil.patience)
+        if seconds:
+            self.ledger.limits.learn(self.session.known.client_name, seconds)
 
     def _cannot_keep(self, events: Sequence[Event], error: InboxError, now: float) -> None:
         """Tell the client that its requests could not be stored: better than silence.

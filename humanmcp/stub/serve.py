@@ -17,13 +17,15 @@ from humanmcp.bookshelf import BookFile
 from humanmcp.inbox.contract import InboxError, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
-from humanmcp.protocol.book import BookError, Mode
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.book import Mode
 from humanmcp.protocol.session import Session
 from humanmcp.settings import add_flags
 from humanmcp.stub.clock import Clock
 from humanmcp.stub.files import TextFiles
 from humanmcp.stub.judging import decode
 from humanmcp.stub.ledger import Ledger
+from humanmcp.stub.limits import SeenLimits
 from humanmcp.stub.loop import Stub
 from humanmcp.stub.manner import Manner
 from humanmcp.stub.wire import Stderr, Stop, Wire
@@ -72,7 +74,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             replay = _replay(arguments, home)
             manner = Manner(mode, settings.client_limit, language, replay)
             stub = _stub(wire, home, settings, shelf, manner)
-        except (OSError, InboxError, BookError, paths.UnsafeFolderError) as error:
+        except StopError as error:
+            stderr.say(f"humanmcp: {error.sentence(language)}\n")
+            return CANNOT_START
+        except (OSError, InboxError) as error:
             stderr.say(f"humanmcp: {error}\n")
             return CANNOT_START
         if arguments.open:
@@ -113,7 +118,7 @@ def _stub(wire: Wire, home: Path, settings: Settings, shelf: BookFile, manner: M
     return Stub(
         wire=wire,
         session=Session(),
-        ledger=Ledger(wire, inbox, replace(facts, name=name), clock),
+        ledger=Ledger(wire, inbox, replace(facts, name=name), clock, SeenLimits(home)),
         claim_files=claim,
         shelf=shelf,
         manner=manner,

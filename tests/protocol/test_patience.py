@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.protocol.exchange import Exchange
 from humanmcp.protocol.messages import Message, read
-from humanmcp.protocol.patience import Patience, patience
+from humanmcp.protocol.patience import Patience, gave_up_after, patience
 
 
 def call(revision: str = "2025-11-25", method: str = "tools/call", **meta: Any) -> Exchange:  # noqa: ANN401 - any JSON value
@@ -86,3 +86,56 @@ def test_where_a_limit_is_known_from_is_said() -> None:
     assert patience(call(), "claude-code").source == "no-limit"
     assert patience(call(), "unheard-of") == Patience(None, "unknown", "", "no-token")
     assert patience(call(method="initialize"), "claude-code").limit == 30
+
+
+def test_what_was_learned_counts_where_nothing_is_known() -> None:
+    """Issue 3, 1: "when this client cancelled before"; of calls alone, and after the setting."""
+    assert patience(call(), "unheard-of", learned=20) == Patience(20, "learned", "", "no-token")
+    assert patience(call(), "claude-code", learned=20).source == "learned"
+    assert patience(call(method="tools/list"), "unheard-of", learned=20).limit is None
+    assert patience(call(), "unheard-of", own_limit=50, learned=20).source == "set"
+
+
+def test_what_was_learned_counts_where_it_is_shorter_than_what_is_known() -> None:
+    """A user's own setting of their host is shorter than its measured default, or is not known."""
+    assert patience(call(), "codex-mcp-client", learned=120).limit == 120
+    assert patience(call(), "codex-mcp-client", learned=900) == patience(call(), "codex-mcp-client")
+
+
+def test_what_was_learned_never_begins_a_hold() -> None:
+    """A client that may have no limit is not made to give up after ten repeats."""
+    modern = call("2026-07-28")
+    assert patience(modern, "mcp-inspector", learned=20).hold_at == pytest.approx(16)
+    assert patience(modern, "ai-sdk", learned=20).hold_at is None
+    assert patience(modern, "unheard-of", learned=20).hold_at is None
+
+
+def test_progress_that_helps_leaves_no_limit_to_learn() -> None:
+    """hosts.md 2: it re-arms the limit, whatever that is."""
+    assert patience(call(progressToken=0), "opencode", learned=20).limit is None
+
+
+@pytest.mark.parametrize(
+    "reason", ["McpError: MCP error -32001: Request timed out", "timeout", "deadline exceeded"]
+)
+def test_a_cancel_for_the_time_teaches_the_limit(reason: str) -> None:
+    """The reasons that clients give."""
+    assert gave_up_after(call(), reason, 60.02, patience(call(), "x")) == 60.02
+
+
+@pytest.mark.parametrize(
+    ("exchange", "name", "reason", "waited"),
+    [
+        (call(), "x", "the user pressed Esc", 20),
+        (call(), "x", "", 20),
+        (call(method="tools/list"), "x", "timed out", 20),
+        (replace(call("2026-07-28"), legs=1), "mcp-inspector", "timed out", 20),
+        (call(progressToken=0), "opencode", "timed out", 20),
+        (call(), "x", "timed out", 0.2),
+    ],
+)
+def test_any_other_end_teaches_nothing(
+    exchange: Exchange, name: str, reason: str, waited: float
+) -> None:
+    """A person who cancels has no limit; a call that was kept waiting does not show its own."""
+    assert gave_up_after(exchange, reason, waited, patience(exchange, name)) == 0
