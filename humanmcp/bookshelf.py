@@ -1,18 +1,72 @@
 """The answer book's file: read at the start, and again whenever it is saved.
 
-Knows TOML and the file; what a book means stands in `protocol/book.py`.
+Knows TOML and the file; what a book means stands in `protocol/book.py`, how it is written in
+`protocol/book_toml.py`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.protocol.book import Book, BookError, parse
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.book import Book
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _LOOK_EVERY = 1.0
+
+
+ROOM = "book"
+
+
+class BookFileError(StopError):
+    """An answer book cannot be used. The sentence names the file, and the place in it."""
+
+    room = ROOM
+
+    def why(self, language: str) -> str:
+        """Say what is wrong, without the name of the file."""
+        fillings = {name: part for name, part in self.fillings.items() if name != "file"}
+        place = f"{fillings['place']}: " if fillings.get("place") else ""
+        return place + say(ROOM, self.code, language, **fillings)
+
+    def sentence(self, language: str) -> str:
+        """Say which file, where in it, what is wrong, and what to do."""
+        return f"{self.fillings['file']}: {self.why(language)}"
+
+
+def read_book(path: Path) -> Book:
+    """Read a book's file.
+
+    Raises:
+        BookFileError: it cannot be read, or not be used.
+    """
+    try:
+        return parse_book(path.read_text(encoding="utf-8-sig"), path)
+    except UnicodeDecodeError as error:
+        raise BookFileError("encoding", file=path) from error
+    except OSError as error:
+        raise BookFileError("unreadable", file=path, why=error.strerror or error) from error
+
+
+def parse_book(text: str, path: Path) -> Book:
+    """Read the text of a book that stands, or is to stand, in this file.
+
+    Raises:
+        BookFileError: it is no TOML, or something in it has no meaning.
+    """
+    import tomllib  # noqa: PLC0415 - 5 ms of a server's start that only a book has to pay
+
+    from humanmcp.protocol.book_toml import BookError, parse  # noqa: PLC0415 - as above
+
+    try:
+        return parse(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise BookFileError("toml", file=path, why=error) from error
+    except BookError as error:
+        raise BookFileError(error.code, file=path, place=error.place, **error.fillings) from error
 
 
 class BookFile:
@@ -22,20 +76,19 @@ class BookFile:
         """Read the book.
 
         Raises:
-            BookError: the file is missing although it must exist, or it cannot be used.
+            BookFileError: the file is missing although it must exist, or it cannot be used.
         """
         self.path = path
         self.book = Book()
-        self.complaint = ""
+        self.complaint: BookFileError | None = None
         """Why the file, as it is now, cannot be used; the last good book stays in force."""
         self._stamp: tuple[int, int] | None = None
         self._next_look = 0.0
         if must_exist and not path.exists():
-            raise BookError(str(path), "there is no such file")
-        if not self._look():
-            return
-        if self.complaint:
-            raise BookError(str(path), self.complaint)
+            raise BookFileError("missing", file=path)
+        self._look()
+        if self.complaint is not None:
+            raise self.complaint
 
     def poll(self, now: float) -> bool:
         """Look whether the file was saved, at most once a second. True when the book changed."""
@@ -53,12 +106,10 @@ class BookFile:
         if stamp == self._stamp:
             return False
         self._stamp = stamp
-        import tomllib  # noqa: PLC0415 - 5 ms of a server's start that only a book has to pay
-
         try:
-            self.book = parse(tomllib.loads(self.path.read_text(encoding="utf-8-sig")))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, BookError) as error:
-            self.complaint = str(error)
+            self.book = read_book(self.path)
+        except BookFileError as error:
+            self.complaint = error
         else:
-            self.complaint = ""
+            self.complaint = None
         return True

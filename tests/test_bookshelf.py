@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.bookshelf import BookFile
-from humanmcp.protocol.book import BookError
+from humanmcp.bookshelf import BookFile, BookFileError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +26,7 @@ def test_without_a_file_the_default_book_answers(tmp_path: Path) -> None:
 
 def test_a_book_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
     """The error names the file."""
-    with pytest.raises(BookError, match=r"book\.toml: there is no such file"):
+    with pytest.raises(BookFileError, match=r"book\.toml: there is no such file"):
         BookFile(tmp_path / "book.toml", must_exist=True)
 
 
@@ -35,7 +34,7 @@ def test_a_book_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
 def test_a_book_that_cannot_be_used_says_why(tmp_path: Path, text: str) -> None:
     """TOML's mistakes name the line, the book's own name the place."""
     write(tmp_path / "book.toml", text, 1)
-    with pytest.raises(BookError, match=r"book\.toml: "):
+    with pytest.raises(BookFileError, match=r"book\.toml: "):
         BookFile(tmp_path / "book.toml", must_exist=True)
 
 
@@ -61,4 +60,4 @@ def test_a_mistake_while_saving_keeps_the_last_good_book(tmp_path: Path) -> None
     assert (shelf.book.name, bool(shelf.complaint)) == ("a", True)
     write(path, '[server]\nname = "c"', 3)
     assert shelf.poll(12.0)
-    assert (shelf.book.name, shelf.complaint) == ("c", "")
+    assert (shelf.book.name, shelf.complaint) == ("c", None)

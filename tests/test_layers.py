@@ -34,7 +34,7 @@ FLOORS: Final = (
 
 CELLAR: Final = {
     "__init__": (),
-    "bookshelf": ("protocol",),
+    "bookshelf": ("locales", "protocol"),
     "descriptors": (),
     "locales": ("protocol",),
     "moments": (),

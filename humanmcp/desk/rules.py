@@ -7,14 +7,13 @@ a book that would not be readable any more is not written.
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.bookshelf import parse_book
 from humanmcp.desk.login import write_private
 from humanmcp.locales import say
-from humanmcp.protocol.book import BookError, parse
 from humanmcp.protocol.verdict import Form
 from humanmcp.protocol.visible import one_line
 
@@ -68,7 +67,7 @@ def add(book: Path, rule: NewRule) -> None:
     """Add a rule at the end of a book; make the book where there is none.
 
     Raises:
-        RuleError: the book, or the book with this rule, cannot be read.
+        BookFileError: the book, or the book with this rule, cannot be used.
         OSError: it cannot be written.
     """
     try:
@@ -76,10 +75,7 @@ def add(book: Path, rule: NewRule) -> None:
     except FileNotFoundError:
         before = ""
     text = f"{before.rstrip()}\n\n{to_toml(rule)}" if before.strip() else to_toml(rule)
-    try:
-        parse(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, BookError) as error:
-        raise RuleError(str(error)) from error
+    parse_book(text, book)
     write_private(book, text)
 
 

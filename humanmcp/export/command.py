@@ -68,27 +68,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Write one session. Returns the exit status."""
     zone = UTC if arguments.utc else None
-    manner = Manner(language_of(settings.lang), zone, tuple(shlex.split(arguments.server)))
+    language = language_of(settings.lang)
+    manner = Manner(language, zone, tuple(shlex.split(arguments.server)))
     try:
         recording = find(arguments.session, paths.home_folder(settings.home), zone)
     except NoRecordingError as error:
-        complain(f"humanmcp export: {error}")
+        complain(error.sentence(language))
         return FAILED
     wanted = arguments.redact
     if wanted or (wanted is None and arguments.format != LOSSLESS):
         recording = replace(recording, frames=redact_frames(recording.frames))
     module = importlib.import_module(f"humanmcp.export.{arguments.format}")
     text: str = module.write(recording, manner)
-    return _deliver(text, arguments.output)
+    return _deliver(text, arguments.output, language)
 
 
-def _deliver(text: str, output: str | None) -> int:
+def _deliver(text: str, output: str | None, language: str) -> int:
     if not output:
         say_raw(text.removesuffix("\n"))
         return 0
     try:
         Path(output).expanduser().write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        complain(f"humanmcp export: {output}: {error.strerror or error}")
+        complain(say("export", "unwritable", language, file=output, why=error.strerror or error))
         return FAILED
     return 0

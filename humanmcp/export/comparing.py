@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         before = _story(arguments.before, home, redact=arguments.redact)
         now = _story(arguments.now, home, redact=arguments.redact)
     except NoRecordingError as error:
-        complain(f"humanmcp diff: {error}")
+        complain(error.sentence(language))
         return FAILED
     found = tuple(differences(before, now))
     for difference in found:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales.stop import StopError
 from humanmcp.moments import from_log_time
 from humanmcp.protocol.logline import LogLine, read_log_line
 from humanmcp.protocol.transcript import Frame, Way, from_json
@@ -24,18 +25,10 @@ LAST: Final = "last"
 TRANSCRIPT: Final = "transcript.jsonl"
 
 
-class NoRecordingError(Exception):
+class NoRecordingError(StopError):
     """There is nothing that could be exported."""
 
-    def __init__(self, what: str, why: str) -> None:
-        """Remember what was asked for and why it cannot be had."""
-        super().__init__(what, why)
-        self.what = what
-        self.why = why
-
-    def __str__(self) -> str:
-        """Say what to do."""
-        return f"{self.what}: {self.why}; `humanmcp inbox --all` lists the sessions"
+    room = "export"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +57,14 @@ def _from_inbox(wanted: str, home: Path) -> Recording:
     sessions = inbox.sessions()
     named = [facts for facts in sessions if wanted == LAST or facts.name.startswith(wanted)]
     if not named:
-        raise NoRecordingError(wanted, "there is no such session or file")
+        raise NoRecordingError("no session", what=wanted)
     if wanted != LAST and len(named) > 1:
-        raise NoRecordingError(wanted, f"{len(named)} sessions begin like this")
+        raise NoRecordingError("several sessions", what=wanted, count=len(named))
     facts = named[0]
     try:
         return Recording(facts.name, tuple(inbox.frames(facts.name)), facts)
     except InboxError as error:
-        raise NoRecordingError(wanted, str(error)) from error
+        raise NoRecordingError("unreadable", what=wanted, why=error) from error
 
 
 def _from_path(path: Path, zone: tzinfo | None) -> Recording:
@@ -83,12 +76,12 @@ def _from_path(path: Path, zone: tzinfo | None) -> Recording:
     try:
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
-        raise NoRecordingError(str(path), error.strerror or str(error)) from error
+        raise NoRecordingError("unreadable", what=path, why=error) from error
     lines = text.split("\n")
     first = next((line for line in lines if line.strip()), "")
     frames = tuple(_from_log(lines, zone) if first.startswith("[") else _from_transcript(lines))
     if not frames:
-        raise NoRecordingError(str(path), "nothing in it is a recorded line")
+        raise NoRecordingError("nothing recorded", what=path)
     return Recording(name, frames)
 
 

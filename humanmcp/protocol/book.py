@@ -1,8 +1,7 @@
 """The answer book: what is answered without a person, and after how long.
 
-`parse` reads the decoded TOML of a book file, `decide` says what the book does about one exchange.
-Both are pure: the book has no clock, `waited` comes in as an argument. Objects of MCP are spelled
-as on the wire.
+`decide` says what the book does about one exchange; how a book is written stands in `book_toml.py`.
+The book has no clock, `waited` comes in as an argument. Objects of MCP are spelled as on the wire.
 """
 
 from __future__ import annotations
@@ -32,20 +31,6 @@ class Mode(enum.Enum):
     """Nothing at all."""
     AUTO = "auto"
     """At once everything that the book can answer."""
-
-
-class BookError(Exception):
-    """A book cannot be used: where in it, and what to do."""
-
-    def __init__(self, place: str, what: str) -> None:
-        """Remember the place (`rules[2].after`) and what is wrong there."""
-        super().__init__(place, what)
-        self.place = place
-        self.what = what
-
-    def __str__(self) -> str:
-        """Say where and what."""
-        return f"{self.place}: {self.what}"
 
 
 class Deed(enum.Enum):
@@ -324,138 +309,3 @@ def _same(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
     if isinstance(got, bool) or isinstance(wanted, bool):
         return got is wanted
     return bool(got == wanted)
-
-
-# -- reading a book ---------------------------------------------------------------------------
-
-_SERVER_KEYS: Final = frozenset(
-    {"name", "version", "title", "instructions", "revisions", "capabilities"}
-)
-_ENTRIES: Final = {
-    "tools": "tools",
-    "resources": "resources",
-    "resourceTemplates": "resource_templates",
-    "prompts": "prompts",
-}
-_RULE_KEYS: Final = frozenset(
-    {"method", "tool", "where", "contains", "text", "tool_error", "result", "error"}
-    | {"after", "times", "do"}
-)
-_ANSWERS: Final = {
-    "text": Form.TEXT,
-    "tool_error": Form.TOOL_ERROR,
-    "result": Form.RESULT,
-    "error": Form.ERROR,
-}
-
-
-def parse(written: Mapping[str, Any]) -> Book:
-    """Read a decoded book.
-
-    Raises:
-        BookError: something in it has no meaning; the error names the place.
-    """
-    _only(written, frozenset({"server", "rules", "wait", *_ENTRIES}), "the book")
-    server = _table(written.get("server", {}), "server")
-    _only(server, _SERVER_KEYS, "server")
-    chosen: dict[str, Any] = {
-        name: _text(server[name], f"server.{name}")
-        for name in ("name", "version", "title", "instructions")
-        if name in server
-    }
-    if "revisions" in server:
-        chosen["revisions"] = _revisions(server["revisions"])
-    if "capabilities" in server:
-        chosen["capabilities"] = _table(server["capabilities"], "server.capabilities")
-    for key, attribute in _ENTRIES.items():
-        if key in written:
-            chosen[attribute] = tuple(_tables(written[key], key))
-    rules = enumerate(_tables(written.get("rules", []), "rules"))
-    wait = _table(written.get("wait", {}), "wait")
-    return Book(
-        **chosen,
-        rules=tuple(_rule(rule, f"rules[{index}]") for index, rule in rules),
-        wait={method: _wait(value, f"wait.{method!r}") for method, value in wait.items()},
-    )
-
-
-def _rule(rule: Mapping[str, Any], place: str) -> Rule:
-    _only(rule, _RULE_KEYS, place)
-    deed, form, text = _deed(rule, place)
-    times = rule.get("times")
-    if times is not None and (not isinstance(times, int) or isinstance(times, bool) or times < 1):
-        raise BookError(f"{place}.times", "must be a whole number from 1")
-    contains = _table(rule.get("contains", {}), f"{place}.contains")
-    method = _text(rule.get("method", ""), f"{place}.method")
-    tool = _text(rule.get("tool", ""), f"{place}.tool")
-    return Rule(
-        text=text,
-        form=form,
-        method=method or ("tools/call" if tool else ""),
-        tool=tool,
-        where=_table(rule.get("where", {}), f"{place}.where"),
-        contains={key: _text(part, f"{place}.contains.{key}") for key, part in contains.items()},
-        after=_seconds(rule.get("after", 0), f"{place}.after"),
-        times=times,
-        deed=deed,
-    )
-
-
-def _deed(rule: Mapping[str, Any], place: str) -> tuple[Deed, Form, str]:
-    """Read what a rule does, and the answer if it gives one."""
-    answers = [name for name in (*_ANSWERS, "do") if name in rule]
-    if len(answers) != 1:
-        raise BookError(place, f"needs exactly one of {', '.join(_ANSWERS)}, do")
-    (answer,) = answers
-    value = rule[answer]
-    if answer == "do":
-        if value not in (Deed.HOLD.value, Deed.FORWARD.value):
-            raise BookError(f"{place}.do", 'must be "hold" or "forward"')
-        return Deed(value), Form.RESULT, ""
-    form = _ANSWERS[answer]
-    if form in (Form.TEXT, Form.TOOL_ERROR):
-        return Deed.ANSWER, form, _text(value, f"{place}.{answer}")
-    text = json.dumps(_table(value, f"{place}.{answer}"), ensure_ascii=False)
-    return Deed.ANSWER, form, text
-
-
-def _only(table: Mapping[str, Any], allowed: frozenset[str], place: str) -> None:
-    unknown = sorted(set(table) - allowed)
-    if unknown:
-        raise BookError(
-            place, f"{unknown[0]!r} has no meaning here; known are {', '.join(sorted(allowed))}"
-        )
-
-
-def _table(value: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401 - TOML's types
-    if not isinstance(value, dict):
-        raise BookError(place, "must be a table")
-    return value
-
-
-def _tables(value: Any, place: str) -> list[Mapping[str, Any]]:  # noqa: ANN401 - TOML's types
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise BookError(place, f"must be a list of tables: write [[{place}]]")
-    return value
-
-
-def _text(value: Any, place: str) -> str:  # noqa: ANN401 - TOML's types
-    if not isinstance(value, str):
-        raise BookError(place, "must be text in quotes")
-    return value
-
-
-def _seconds(value: Any, place: str) -> float:  # noqa: ANN401 - TOML's types
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-        raise BookError(place, "must be a number of seconds, 0 or more")
-    return float(value)
-
-
-def _wait(value: Any, place: str) -> float | None:  # noqa: ANN401 - TOML's types
-    return None if value is False else _seconds(value, place)
-
-
-def _revisions(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - TOML's types
-    if not isinstance(value, list) or not value or not set(value) <= set(revisions.ALL):
-        raise BookError("server.revisions", f"must list some of {', '.join(revisions.ALL)}")
-    return tuple(one for one in revisions.ALL if one in value)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from humanmcp.protocol.transcript import Way
 
@@ -24,17 +24,18 @@ _WAYS: Final[Mapping[str, Way]] = {"in": Way.IN, "out": Way.OUT}
 class PatternError(ValueError):
     """A pattern says nothing."""
 
+    room: ClassVar = "hold"
+    code: Final = "no pattern"
+
     def __init__(self, text: str) -> None:
         """Remember what was written."""
         super().__init__(text)
         self.text = text
 
-    def __str__(self) -> str:
-        """Say what can be written."""
-        return (
-            f"--hold {self.text!r} says nothing: write a method (tools/call), tool:NAME, in, out or"
-            " next, with in: or out: before it for one direction"
-        )
+    @property
+    def fillings(self) -> Mapping[str, str]:
+        """What fills the sentence that says what can be written."""
+        return {"text": self.text}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,13 @@ import shutil
 import stat
 import sys
 import tempfile
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.bookshelf import BookFileError, read_book
 from humanmcp.inbox.lock import is_held
 from humanmcp.paths import home_folder
-from humanmcp.protocol.book import BookError, parse
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
 from humanmcp.setup.hosts import HOSTS, Format, Host, command_in, is_ours, place
@@ -191,9 +190,9 @@ def check_book(settings: Settings) -> Iterator[Finding]:
         yield problem("book missing", path=path) if settings.book else ok("book none")
         return
     try:
-        book = parse(tomllib.loads(path.read_text(encoding="utf-8-sig")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, BookError) as error:
-        yield problem("book bad", path=path, why=error)
+        book = read_book(path)
+    except BookFileError as error:
+        yield problem("book bad", why=error)
     else:
         yield ok("book", path=path, tools=len(book.tools), rules=len(book.rules))
 

@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED
+from humanmcp.locales.stop import REFUSED, told
 from humanmcp.protocol.visible import one_line
 from humanmcp.settings import add_flags
 from humanmcp.setup import checks, trial
@@ -108,9 +108,13 @@ def check_editor() -> Iterator[Finding]:
 
 
 def _print(finding: Finding, language: str) -> None:
-    sentence = say(ROOM, finding.code, language, **dict(finding.fillings))
+    sentence = say(ROOM, finding.code, language, **_told(finding, language))
     mark = Painted(_MARK[finding.level], _COLOUR[finding.level])
     show(mark, f" {one_line(sentence)}{_noted(finding)}")
+
+
+def _told(finding: Finding, language: str) -> dict[str, object]:
+    return {name: told(filling, language) for name, filling in finding.fillings}
 
 
 def _noted(finding: Finding) -> str:
@@ -118,7 +122,7 @@ def _noted(finding: Finding) -> str:
 
 
 def _as_json(finding: Finding, language: str) -> dict[str, object]:
-    sentence = say(ROOM, finding.code, language, **dict(finding.fillings))
+    sentence = say(ROOM, finding.code, language, **_told(finding, language))
     return {
         "code": finding.code,
         "level": finding.level.value,

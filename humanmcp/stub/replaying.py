@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from humanmcp.inbox import layout
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.replay import Match, Replay, recorded
 from humanmcp.protocol.transcript import from_json
 
@@ -14,21 +15,11 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.transcript import Frame
 
-_NOTHING: Final = "no answer is recorded in it"
 
-
-class NoReplayError(OSError):
+class NoReplayError(StopError):
     """There is nothing to be replayed."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        """Remember the file and what is wrong with it."""
-        super().__init__(path, why)
-        self.path = path
-        self.why = why
-
-    def __str__(self) -> str:
-        """Say what to give instead."""
-        return f"--replay {self.path}: {self.why}; name a transcript.jsonl, or a session"
+    room = "serve"
 
 
 def read_replay(wanted: str, home: Path, match: str) -> Replay:
@@ -41,9 +32,9 @@ def read_replay(wanted: str, home: Path, match: str) -> Replay:
     try:
         answers = recorded(_frames(path))
     except OSError as error:
-        raise NoReplayError(path, error.strerror or str(error)) from error
+        raise NoReplayError("no replay", path=path, why=error) from error
     if not answers:
-        raise NoReplayError(path, _NOTHING)
+        raise NoReplayError("nothing to replay", path=path)
     return Replay(answers, Match(match))
 
 

@@ -16,13 +16,13 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import paths
-from humanmcp.bookshelf import BookFile
+from humanmcp.bookshelf import BookFile, BookFileError
 from humanmcp.descriptors import claim
 from humanmcp.inbox.contract import InboxError, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import sentence_of
 from humanmcp.moments import stamp
-from humanmcp.protocol.book import BookError
 from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.protocol.transcript import HELD, Way
 from humanmcp.settings import add_flags
@@ -79,8 +79,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     language = language_of(settings.lang)
     try:
         wanted = _wanted(arguments, settings)
-    except (PatternError, BookError) as error:
-        complain(f"humanmcp tap: {error}")
+    except (PatternError, BookFileError) as error:
+        complain(sentence_of(error, language))
         return USAGE_ERROR
     if not wanted.command:
         complain(say("tap", "no-command", language))
@@ -89,7 +89,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         child = Child(wanted.command)
     except OSError as error:
-        complain(say("tap", "cannot-start", language, command=wanted.command[0], why=error))
+        why = error.strerror or error
+        complain(say("tap", "cannot-start", language, command=wanted.command[0], why=why))
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     return _tap(arguments, settings, wanted, child, (source, sink))
 
@@ -128,7 +129,7 @@ def _tap(
     try:
         inbox, facts = _begin(settings, wanted)
     except (OSError, InboxError, paths.UnsafeFolderError) as error:
-        complain(say("tap", "no-inbox", language, why=error))
+        complain(say("tap", "no-inbox", language, why=sentence_of(error, language)))
     else:
         listening = Listening(inbox, facts, remark=remark, language=language)
         gate = Gate(record=record, keep=news.put, passed=listening.so_far)

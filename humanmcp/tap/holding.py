@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp import paths
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.settings import add_flags
 from humanmcp.tap.which import NoTapError, held, one_tap
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         parse_all(arguments.patterns)
         name = one_tap(inbox, arguments.session)
     except (PatternError, NoTapError) as error:
-        complain(f"humanmcp hold: {error}")
+        complain(sentence_of(error, language))
         return FAILED
     if arguments.patterns or arguments.nothing:
         inbox.hold(name, () if arguments.nothing else arguments.patterns)

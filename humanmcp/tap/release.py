@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         found = _meant(inbox, arguments.numbers, arguments.session)
     except NoTapError as error:
-        complain(f"humanmcp release: {error}")
+        complain(error.sentence(language))
         return NOTHING
     done = sum(_settle(inbox, item, drop=arguments.drop) for item in found)
     show(say("release", "dropped" if arguments.drop else "gone", language, count=done))
@@ -54,7 +54,7 @@ def _meant(inbox: Inbox, numbers: Sequence[int], session: str) -> list[Item]:
     """Find what is meant: numbers are those of one tap, no number means everything."""
     sessions = (one_tap(inbox, session),) if numbers else taps(inbox, session)
     if not sessions:
-        raise NoTapError(session, taps(inbox))
+        raise NoTapError(taps(inbox))
     found = held(inbox, sessions)
     return [item for item in found if not numbers or item.key.number in numbers]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from humanmcp.descriptors import ending_signals
 from humanmcp.inbox.contract import InboxError
+from humanmcp.locales.stop import sentence_of
 from humanmcp.moments import stamp
 from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.protocol.transcript import Way
@@ -199,7 +200,7 @@ class Tap:
         """Follow a book that was saved; a mistake in it is said, and the last good one stays."""
         if shelf is None or not shelf.poll(now):
             return
-        if shelf.complaint:
+        if shelf.complaint is not None:
             note = f"the answer book cannot be used: {shelf.complaint}"
             self._recorder.put(Way.NOTE, b"", by=BY_TAP, note=note)
         else:
@@ -215,7 +216,7 @@ class Tap:
                 session.inbox.hold(session.name, self._gate.patterns)
             session.holds.refuse_sayings()
         except (InboxError, PatternError) as error:
-            self._recorder.put(Way.NOTE, b"", by=BY_TAP, note=str(error))
+            self._recorder.put(Way.NOTE, b"", by=BY_TAP, note=sentence_of(error, "en"))
         self._told_holds = tuple(self._gate.patterns)
 
     # -- the end --------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Life, Purpose, Seat
+from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -12,20 +13,14 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Inbox, Item
 
 
-class NoTapError(LookupError):
+class NoTapError(StopError):
     """No running tap is meant, or more than one."""
 
-    def __init__(self, wanted: str, names: Sequence[str]) -> None:
-        """Remember what was asked for, and which taps run."""
-        super().__init__(wanted, names)
-        self.wanted = wanted
-        self.names = tuple(names)
+    room = "hold"
 
-    def __str__(self) -> str:
-        """Say what to do."""
-        if not self.names:
-            return "no tap is running; start one with `humanmcp tap -- COMMAND`"
-        return f"say which one with --session: {', '.join(self.names)}"
+    def __init__(self, names: Sequence[str]) -> None:
+        """Remember which taps run."""
+        super().__init__("several taps" if names else "no tap", names=", ".join(names))
 
 
 def taps(inbox: Inbox, wanted: str = "") -> tuple[str, ...]:
@@ -45,7 +40,7 @@ def one_tap(inbox: Inbox, wanted: str = "") -> str:
     """
     found = taps(inbox, wanted)
     if len(found) != 1:
-        raise NoTapError(wanted, found or taps(inbox))
+        raise NoTapError(found or taps(inbox))
     return found[0]
 
 

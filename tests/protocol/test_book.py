@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol import clients
-from humanmcp.protocol.book import Book, BookError, Decision, Mode, decide, parse
+from humanmcp.protocol.book import Book, Decision, Mode, decide
+from humanmcp.protocol.book_toml import BookError, parse
 from humanmcp.protocol.exchange import Exchange, Known
 from humanmcp.protocol.messages import Message, read
 from humanmcp.protocol.verdict import Form
@@ -278,6 +280,11 @@ def test_a_method_that_the_revision_does_not_have_is_left_to_the_person() -> Non
         ('[[rules]]\ntext = "a"\ncontains = { a = 1 }', "rules[0].contains.a"),
         ('[wait]\nping = "soon"', "wait.'ping'"),
         ("[wait]\nping = true", "wait.'ping'"),
+        ("[wait]\nping = nan", "wait.'ping'"),
+        ("[server]\nrevisions = [{}]", "server.revisions"),
+        ("[server]\ncapabilities = { tools = { a = nan } }", "server.capabilities"),
+        ("[[tools]]\nname = 2026-01-01", "tools"),
+        ("[[rules]]\nresult = { at = 2026-01-01 }", "rules[0].result"),
     ],
 )
 def test_a_book_with_a_mistake_names_the_place(text: str, place: str) -> None:
@@ -286,6 +293,8 @@ def test_a_book_with_a_mistake_names_the_place(text: str, place: str) -> None:
         book(text)
     assert caught.value.place == place
     assert str(caught.value).startswith(place)
+    for language in LANGUAGES:
+        assert say("book", caught.value.code, language, place=place, **caught.value.fillings)
 
 
 @pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.toml")), ids=lambda file: file.name)
@@ -323,5 +332,5 @@ def test_a_rule_may_leave_a_request_to_a_person() -> None:
 
 def test_a_rule_cannot_do_just_anything() -> None:
     """The error names the place and what can be done."""
-    with pytest.raises(BookError, match=r'rules\[0\]\.do: must be "hold" or "forward"'):
+    with pytest.raises(BookError, match=r"rules\[0\]\.do: deed"):
         book('[[rules]]\ntool = "forecast"\ndo = "explode"')

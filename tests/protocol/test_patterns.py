@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.correlate import Correlation
 from humanmcp.protocol.messages import Message, read
 from humanmcp.protocol.patterns import PatternError, parse, parse_all
@@ -53,8 +54,9 @@ def test_a_pattern_means_what_it_says(pattern: str, wanted: list[bool]) -> None:
 @pytest.mark.parametrize("text", ["", " ", "tool:", "in:", "out:tool:", " tools/call"])
 def test_a_pattern_that_says_nothing_is_refused(text: str) -> None:
     """The message says what can be written."""
-    with pytest.raises(PatternError, match="tool:NAME"):
+    with pytest.raises(PatternError) as caught:
         parse(text)
+    assert "tool:NAME" in sentence_of(caught.value, "en")
 
 
 def test_next_is_followed_once() -> None:

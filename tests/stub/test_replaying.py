@@ -68,5 +68,5 @@ def test_a_recording_that_is_none_is_said(tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_text("hello\n", encoding="utf-8")
     for path in (empty, tmp_path / "nowhere.jsonl"):
-        with pytest.raises(NoReplayError, match="name a transcript"):
+        with pytest.raises(NoReplayError, match="Name a transcript"):
             read_replay(str(path), tmp_path, "exact")
