@@ -15,6 +15,7 @@ from fastapi import APIRouter, HTTPException, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
+from humanmcp.bookshelf import BookFileError
 from humanmcp.desk import composing, history, playing, rules
 from humanmcp.desk.composing import BY, Became, Outcome
 from humanmcp.desk.desk import Desk, desk_of
@@ -519,6 +520,9 @@ def add_rule(request: Request, body: RuleBody) -> AsciiJson:
         written = rules.to_toml(rule)
         if body.save:
             rules.add(desk.book, rule)
+    except BookFileError as error:
+        why = one_line(error.sentence(spoken(request)), 300)
+        return AsciiJson({"sentence": sentence, "why": why}, status_code=422)
     except rules.RuleError as error:
         record = {"sentence": sentence, "why": one_line(str(error), 300)}
         return AsciiJson(record, status_code=422)
