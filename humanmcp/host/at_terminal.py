@@ -98,11 +98,9 @@ class AtTerminal:
         show("  ", str(params.get("message", "")))
         if params.get("mode") == "url":
             show("  ", str(params.get("url", "")))
-        choice = (self.typist.ask(self._say("ask elicitation")) or "c").strip().lower()
-        if choice.startswith("d"):
-            return {"action": "decline"}
-        if not choice.startswith("a"):
-            return {"action": "cancel"}
+        choice = self.typist.choose(self._say("ask elicitation"), "adc")
+        if choice != "a":
+            return {"action": "decline" if choice == "d" else "cancel"}
         if params.get("mode") == "url":
             return {"action": "accept"}
         return {"action": "accept", "content": self.fill(params.get("requestedSchema"))}

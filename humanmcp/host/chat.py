@@ -60,12 +60,13 @@ class AtHost:
         with self.typist.turn():
             show(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
             show("  ", _text(use.input))
-            choice = (self.typist.ask(self._say("ask permission")) or "r").strip().lower()
-            if choice.startswith("c"):
-                return Call()
-            if choice.startswith("a"):
-                return Instead(self.typist.ask(self._say("ask instead")) or "")
-            return Refuse()
+            match self.typist.choose(self._say("ask permission"), "car"):
+                case "c":
+                    return Call()
+                case "a":
+                    return Instead(self.typist.ask(self._say("ask instead")) or "")
+                case _:
+                    return Refuse()
 
     def calling(self, use: ToolUse, place: Place) -> None:
         """Show the call as seed 001's host does."""

@@ -52,7 +52,7 @@ LONGEST_LINE: Final = 64 * 1024 * 1024
 """Bytes of one line that are kept; the rest of a longer one is dropped."""
 
 _LOOK_EVERY: Final = 0.01
-_LAST_WORDS: Final = 0.5  # seconds from its last line to its exit status
+_LAST_WORDS: Final = 0.5  # seconds from its last line to its exit status, and the other way round
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +161,14 @@ class ChildTransport:
             stdin.close()
 
     def _read(self, stdout: IO[bytes], listener: Listener) -> None:
-        for line in lines(stdout):
-            listener.line_arrived(line)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(_LAST_WORDS)  # so that the obituary can say how it ended
-        self._ended.set()
-        listener.ended()
+        try:
+            for line in lines(stdout):
+                listener.line_arrived(line)
+        finally:  # whatever a listener stumbles over: nobody may wait for ever
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(_LAST_WORDS)  # so that the obituary can say how it ended
+            self._ended.set()
+            listener.ended()
 
     def _read_aside(self, stderr: IO[bytes], listener: Listener) -> None:
         for line in lines(stderr):
@@ -188,8 +190,9 @@ class ChildTransport:
                 self._leaves_within(self.patience)
             self._signal(_KILL)  # also for what an obedient child left behind in its group
             self.process.wait()
+            end = time.monotonic() + _LAST_WORDS  # longer only where its pipes live on elsewhere
             for thread in self._threads:
-                thread.join(timeout=self.patience)
+                thread.join(timeout=max(0.0, end - time.monotonic()))
             for pipe in (self.process.stdout, self.process.stderr):
                 if pipe is not None and not any(thread.is_alive() for thread in self._threads):
                     pipe.close()

@@ -85,7 +85,7 @@ class Prompt:
 
     def names(self) -> list[str]:
         """List what can be completed: commands, methods, and what the server told of."""
-        commands = ["call", "raw", "again", "history", "help", "quit", *_LISTS]
+        commands = ["call", "call!", "raw", "again", "history", "help", "quit", *_LISTS]
         return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_SEAT), *self.learned]
 
     def _say(self, code: str, **fillings: object) -> str:
@@ -165,7 +165,7 @@ class Prompt:
         except FieldError as error:
             wanted = ", ".join(error.field.choices) or error.field.kind
             raise MistypedError("wrong field", name=error.field.name, wanted=wanted) from error
-        if not typed and self.typist.is_there:  # pragma: no cover - needs a terminal
+        if not typed and self.typist.is_there:
             given = self.person.fill(schema)
         params = {"name": name, "arguments": given}
         if not anyway and self._is_faulty(params):

@@ -20,7 +20,7 @@ from humanmcp.host.child import ChildTransport, Command
 from humanmcp.host.client import LONGEST_PATIENCE
 from humanmcp.host.company import Onlooker
 from humanmcp.host.config import Entry
-from humanmcp.host.host_chair import HOST, HostAtDesk, PlayedHost
+from humanmcp.host.host_chair import HostAtDesk, PlayedHost
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.choose import Choice as ModelChoice
 from humanmcp.host.models.choose import seat_model
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Inbox
 
 SERVER: Final = "weather"
-IDENTITY: Final = Identity(HOST, "1.0.0")
+IDENTITY: Final = Identity("humanmcp-play", "1.0.0")
 _LOOK_EVERY: Final = 0.02
 
 

@@ -30,7 +30,7 @@ class Typist:
         self._changed = threading.Condition()
         self._open_prompt: str | None = None
         self._has_dropped = False
-        if sys.stdin is not None and sys.stdin.isatty():  # pragma: no cover - needs a terminal
+        if sys.stdin is not None and sys.stdin.isatty():
             _line_editor()  # gives `input` its editing
 
     @property
@@ -110,6 +110,17 @@ class Typist:
                 return ""
             finally:
                 self._open_prompt = None
+
+    def choose(self, prompt: str, letters: str) -> str:
+        """Return one of the letters, asking until one is typed; the last one at the end of input.
+
+        A slip of the finger decides nothing.
+        """
+        while (typed := self.ask(prompt)) is not None:
+            letter = typed.strip()[:1].lower()
+            if letter and letter in letters:
+                return letter
+        return letters[-1]
 
 
 def _line_editor() -> ModuleType | None:

@@ -125,7 +125,15 @@ CLIENTS: Final = (
     Client(("cursor",), "Cursor", opening=30, call=60, source="reported"),
     Client(("cline",), "Cline", opening=1.5, call=5, source="reported"),
     Client(("roo",), "Roo Code", opening=30, call=60, source="reported"),
-    Client(("humanmcp-host",), "humanmcp host", opening=180),
+    Client(
+        ("humanmcp-host",),
+        "humanmcp host",
+        opening=90,  # 60 s for each answer
+        call=60,
+        repeats=SDK_REPEATS,
+        setting="--patience",
+    ),
+    Client(("humanmcp-play",), "humanmcp play"),
     Client(
         ("ai-sdk",),
         "AI SDK",

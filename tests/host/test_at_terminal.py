@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
-import pty
-import subprocess
 import sys
 import threading
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -24,8 +21,8 @@ from humanmcp.protocol.events import RequestArrived, Sent
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.session import Role, Session
 from humanmcp.protocol.verdict import Form
+from tests.host.at_keys import Terminal
 from tests.host.seats import SCRIPTED
-from tests.serving import bare_environment
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -229,55 +226,9 @@ def test_a_question_that_cannot_be_kept_is_answered_with_an_error(
     desk.end()
 
 
-class Terminal:
-    """A client at a real terminal, with a test at the keys."""
-
-    def __init__(self, folder: Path) -> None:
-        """Start it opposite the scripted server."""
-        self.keys, theirs = pty.openpty()
-        self.process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "humanmcp", "client", "--lang", "en", "--"),
-                *(sys.executable, str(SCRIPTED)),
-            ],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=subprocess.DEVNULL,
-            env=bare_environment(folder) | {"TERM": "dumb", "NO_COLOR": "1"},
-            start_new_session=True,
-        )
-        os.close(theirs)
-        self.shown = ""
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        try:
-            while got := os.read(self.keys, 4096):
-                self.shown += got.decode("utf-8", "replace")
-        except OSError:  # the terminal is closed
-            return
-
-    def see(self, wanted: str) -> None:
-        """Wait until this is shown, and forget what came before it."""
-        until(lambda: wanted in self.shown, f"{wanted!r} in {self.shown[-400:]!r}")
-        self.shown = self.shown.split(wanted, 1)[1]
-
-    def type(self, line: str) -> None:
-        """Type a line."""
-        os.write(self.keys, line.encode() + b"\n")
-
-    def end(self) -> int:
-        """Wait for the end."""
-        status = self.process.wait(timeout=20)
-        os.close(self.keys)
-        self._reader.join()
-        return status
-
-
 def test_a_question_finds_the_person_at_the_prompt(tmp_path: Path) -> None:
     """Two threads, one keyboard: Enter leaves the prompt, and then the question has its turn."""
-    terminal = Terminal(tmp_path)
+    terminal = Terminal(tmp_path, sys.executable, str(SCRIPTED))
     terminal.see("Enter method :  ")
     terminal.type("test/ask &")
     terminal.see("press Enter to answer it")

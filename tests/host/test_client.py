@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.host.client import Client
-from humanmcp.host.opening import Identity, NoAnswerError, NotOfferedError, Opening, OpeningError
+from humanmcp.host.client import MOST_PAGES, Client
+from humanmcp.host.opening import (
+    Identity,
+    NoAnswerError,
+    NotOfferedError,
+    Opening,
+    OpeningError,
+    Response,
+)
 from humanmcp.host.respondents import Nobody
 from humanmcp.host.transport import EndedError
 from humanmcp.protocol.events import NoticeArrived, ResponseArrived
+from humanmcp.protocol.messages import Message, read
 from humanmcp.protocol.verdict import Form
 from tests.host.seats import Notes, Way, as_process, in_memory
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from humanmcp.host.company import Judge
+    from humanmcp.host.transport import Listener
+    from humanmcp.locales.stop import StopError
     from humanmcp.protocol.exchange import Exchange, Known
 
 
@@ -231,3 +242,144 @@ def test_a_line_is_sent_exactly_as_typed_even_when_it_is_broken(way: Way) -> Non
         assert begun is not None
         assert client.wait(begun).result is not None
         assert notes.sent[-1] == typed
+
+
+def test_a_text_of_several_lines_leaves_as_one(way: Way) -> None:
+    """On stdio one line is one message: what a person laid out at a desk is joined."""
+    with seat(way) as (client, notes):
+        client.open(Opening.HANDSHAKE)
+        verdict, begun = client.say(
+            '{\n  "jsonrpc": "2.0",\n  "id": 9,\n  "method": "test/seen"\n}'
+        )
+        assert verdict.sendable
+        assert begun is not None
+        assert client.wait(begun).result is not None
+        assert notes.sent[-1] == '{"jsonrpc":"2.0","id":9,"method":"test/seen"}'
+
+
+class Slow(Nobody):
+    """A person who takes longer than the client's patience."""
+
+    def __init__(self, client_gave_up: threading.Event) -> None:
+        """Wait for the client to give up, which it must not."""
+        super().__init__()
+        self.client_gave_up = client_gave_up
+
+    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+        """Answer a little too late."""
+        assert not self.client_gave_up.wait(0.5)
+        super().answer(exchange, known, judge)
+
+
+def test_no_time_passes_while_the_server_waits_for_a_person(way: Way) -> None:
+    """A tool that asks its user something may take as long as the user does, and then goes on."""
+    gave_up = threading.Event()
+    with seat(way, respondent=Slow(gave_up)) as (client, _notes):
+        client.open(Opening.HANDSHAKE)
+        try:
+            answered = client.request("test/ask", patience=0.3).result
+        except NoAnswerError:
+            gave_up.set()
+            raise
+        assert answered is not None
+        assert "ask-roots" in answered["answers"]
+
+
+class Line:
+    """A transport that a test holds in its hands."""
+
+    def __init__(self) -> None:
+        """Begin with nothing sent."""
+        self.sent: list[str] = []
+        self.broken = False
+
+    def start(self, listener: Listener) -> None:
+        """Bring what the test says."""
+        self.listener = listener
+
+    def send(self, line: str) -> None:
+        """Keep it, until the peer is gone."""
+        if self.broken:
+            raise EndedError
+        self.sent.append(line)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def obituary(self) -> EndedError:
+        """Know nothing."""
+        return EndedError()
+
+
+def test_a_broken_text_of_several_lines_leaves_as_one_too() -> None:
+    """Broken on purpose, but one line: what is tried out is the mistake that was typed."""
+    way = Line()
+    Client(way, Nobody()).say("{ broken\n on purpose", anyway=True)
+    assert way.sent == ["{ broken  on purpose"]
+
+
+def test_a_ping_of_a_server_that_has_left_is_no_trouble() -> None:
+    """It asked, and closed its stdin before the answer: reading goes on, to the end."""
+    way = Line()
+    notes = Notes()
+    client = Client(way, Nobody(), onlooker=notes)
+    begun = client.begin("ping")
+    way.broken = True
+    client.line_arrived(b'{"jsonrpc":"2.0","id":"p","method":"ping"}')
+    client.ended()
+    with pytest.raises(EndedError):
+        client.wait(begun)
+    assert notes.over.is_set()
+
+
+def test_giving_up_on_a_server_that_has_left_is_no_trouble() -> None:
+    """There is nobody to tell; the reason stays that nothing came in time."""
+    way = Line()
+    client = Client(way, Nobody(), patience=0.01)
+    begun = client.begin("ping")
+    way.broken = True
+    with pytest.raises(NoAnswerError):
+        client.wait(begun)
+
+
+def test_a_list_without_end_is_left_after_a_thousand_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that always names another cursor, or the same one, keeps nobody for ever."""
+    client = Client(Line(), Nobody())
+    asked: list[object] = []
+
+    def endless(_method: str, params: Mapping[str, Any] | None = None) -> Response:
+        asked.append(params)
+        found = f'{{"jsonrpc":"2.0","id":1,"result":{{"nextCursor":"{len(asked)}"}}}}'
+        return Response(message_of(found), message_of(found))
+
+    monkeypatch.setattr(client, "call", endless)
+    assert len(list(client.pages("tools/list"))) == MOST_PAGES
+    assert asked[:2] == [None, {"cursor": "1"}]
+
+
+def message_of(text: str) -> Message:
+    """Read a message."""
+    message = read(text.encode())
+    assert isinstance(message, Message)
+    return message
+
+
+@pytest.mark.parametrize(
+    ("trouble", "english", "japanese"),
+    [
+        (NoAnswerError("ping", 1.5), "within 1.5 s; the server was told so", "1.5 秒以内に"),
+        (
+            NoAnswerError("initialize", 60),
+            "--patience gives it more",
+            "initialize への答えが 60 秒",
+        ),
+        (NotOfferedError("tools/list", "tools"), 'did not declare "tools"', '"tools" を宣言して'),
+        (EndedError("exited", command="x", status=3), "has ended (exit status 3)", "ステータス 3"),
+    ],
+)
+def test_trouble_is_said_in_the_language_of_the_person(
+    trouble: StopError, english: str, japanese: str
+) -> None:
+    """English where nobody says otherwise. An `initialize` is not cancelled, and nobody says so."""
+    assert english in str(trouble)
+    assert japanese in trouble.sentence("ja")

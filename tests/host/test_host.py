@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +14,13 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import pytest
 
+from humanmcp.cli import main
+from humanmcp.host.chat import AtHost
+from humanmcp.host.commands import host as host_command
+from humanmcp.host.conversation import Role, Text, Turn
+from humanmcp.host.typing_in import Typist
 from tests.host.hosting import configuration, entry, says, use
+from tests.host.seats import SCRIPTED
 from tests.serving import bare_environment
 from tests.waiting import until
 
@@ -78,7 +86,7 @@ def test_both_servers_start_and_the_remote_one_is_named(tmp_path: Path, config: 
     """M1, M14, G12: `--config` is honoured; /servers, /tools and /history show what there is."""
     model = recorded(tmp_path, says("hello"))
     run = chat(tmp_path, words(config, model), "/servers", "/tools", "hi", "/history", "/nonsense")
-    assert run.stdout.count("human  1 tools") == 2
+    assert run.stdout.count("human  tools: 1") == 2
     assert "github  remote (https://example.com/mcp)" in run.stdout
     assert "human__get-japan-forecast  Get weather forecast." in run.stdout
     assert "dice__dice  Roll a dice" in run.stdout
@@ -103,7 +111,7 @@ def test_a_server_that_cannot_start_does_not_keep_the_others_from_work(tmp_path:
     config = configuration(tmp_path, gone={"command": "no-such-program"}, dice=entry("dice"))
     run = chat(tmp_path, words(config, recorded(tmp_path, says("hi"))), "hello")
     assert "gone  cannot start `no-such-program`" in run.stdout
-    assert "dice  1 tools" in run.stdout
+    assert "dice  tools: 1" in run.stdout
 
 
 def test_the_person_has_the_say_in_every_call(tmp_path: Path, config: Path) -> None:
@@ -244,3 +252,62 @@ def test_a_person_as_the_model_is_asked_in_the_inbox(tmp_path: Path, config: Pat
     host.hear("Look out of the window.")
     host.type("exit")
     assert host.end() == 0
+
+
+def test_the_configuration_in_the_home_directory_is_read(tmp_path: Path) -> None:
+    """M1: `~/.mcp.json`, where no other is named."""
+    configuration(tmp_path, dice=entry("dice")).rename(tmp_path / ".mcp.json")
+    command = [sys.executable, "-m", "humanmcp", "host", "--model", recorded(tmp_path, says("hi"))]
+    assert "dice  tools: 1" in chat(tmp_path, command).stdout
+
+
+def test_a_start_that_takes_long_names_who_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A person in a server's seat needs their time, and the one at the host has to know."""
+    monkeypatch.setattr(host_command, "SAY_AFTER", 0.05)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    quiet = {"command": sys.executable, "args": [str(SCRIPTED), "no-discover-answer"]}
+    config = configuration(tmp_path, quiet=quiet, dice=entry("dice"))
+    model = recorded(tmp_path, says("hi"))
+    words = ["host", "--config", str(config), "--model", model, "--patience", "0.5"]
+    assert main([*words, "--lang", "en"]) == 0
+    shown = capfd.readouterr()
+    assert re.search(r"still starting: .*quiet.*0\.5 s", shown.err)
+    assert "quiet  tools: 1" in shown.out
+
+
+@pytest.mark.parametrize("flag", ["--turns", "--calls", "--patience"])
+@pytest.mark.parametrize("typed", ["0", "-1", "many", "nan", "inf"])
+def test_numbers_must_be_more_than_nothing(
+    flag: str, typed: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Said by argparse, with what to write."""
+    with pytest.raises(SystemExit) as caught:
+        main(["host", f"{flag}={typed}"])
+    assert caught.value.code == 2
+    assert f"{typed}: " in capfd.readouterr().err
+
+
+def test_a_turn_that_breaks_off_does_not_run_into_the_next(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Half a line of the model ends where the model ended."""
+    watcher = AtHost(Typist(), "en")
+    watcher.heard("whole\nhalf")
+    watcher.waiting(1)
+    watcher.heard("again")
+    watcher.turn_ended(Turn(Role.ASSISTANT, (Text("again"),)))
+    assert capfd.readouterr().out == "whole\nhalf\nagain\n"
+
+
+def test_trouble_is_said_in_japanese_too(tmp_path: Path) -> None:
+    """A server that cannot start, a model with nothing more to say, and a mistake in the file."""
+    config = configuration(tmp_path, gone={"command": "no-such-program"}, dice=entry("dice"))
+    run = chat(tmp_path, words(config, recorded(tmp_path), "--lang", "ja"), "hello")
+    assert "gone  `no-such-program` を起動できません" in run.stdout
+    assert "記録されたモデルの番はもうありません" in run.stdout
+    config.write_text('{"mcpServers": {"a" {}}}', encoding="utf-8")
+    run = chat(tmp_path, words(config, "script:x", "--lang", "ja"))
+    assert "1 行目 20 文字目" in run.stderr
+    assert re.search(r"[ぁ-ん]", run.stderr.split("文字目: ")[1])

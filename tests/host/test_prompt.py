@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.host.typing_in import completion
+from tests.host.at_keys import CTRL_D, PROMPT, Terminal
 from tests.host.seats import SAMPLES, SCRIPTED
 from tests.person import Person
 from tests.serving import bare_environment
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))
 DICE: Final = (sys.executable, str(SAMPLES / "servers" / "dice.py"))
 FAULTY: Final = (sys.executable, str(SAMPLES / "fixtures" / "faulty_dice.py"))
+QUOTE: Final = "a-quote-too-few.txt"
 LESSON: Final = ("--script", str(SAMPLES / "lessons" / "calculate.txt"))
-STAMP: Final = re.compile(r"^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d  ")
+TIME: Final = r"(?m)^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d"
+STAMP: Final = re.compile(TIME + "  ")
 READY: Final = "Initialization complete 🎉 Client is ready to send commands."
 
 
@@ -52,6 +54,58 @@ def wire(stderr: str) -> list[tuple[str, Any]]:
             if sender in ("Client", "Server"):
                 found.append((sender, json.loads(text)))
     return found
+
+
+OPENED: Final = (
+    (
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26",'
+        '"capabilities":{"roots":{"listChanged":true}},'
+        '"clientInfo":{"name":"example-client","version":"1.0.0"}}}'
+    ),
+    '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    '{"jsonrpc":"2.0","id":2,"method":"tools/list"}',
+    (
+        '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":'
+        '{"name":"calculate","arguments":{"first":5,"second":[10,20]}}}'
+    ),
+    '{"jsonrpc":"2.0","id":4,"method":"ping"}',
+)
+"""What the client of the article sends, byte for byte."""
+
+
+def test_the_example_begins_as_the_article_shows_it(tmp_path: Path) -> None:
+    """G1, G2: `--example`, everything that a terminal shows, byte for byte but for the times."""
+    served = subprocess.run(
+        CALCULATE, input="\n".join(OPENED), capture_output=True, encoding="utf-8", check=True
+    ).stdout.splitlines()
+    terminal = Terminal(tmp_path, *CALCULATE, flags=("--example",), wire=True)
+    shown = terminal.see(PROMPT) + PROMPT
+    terminal.type("ping")
+    shown += terminal.see(PROMPT) + PROMPT
+    terminal.press(CTRL_D)
+    assert terminal.end() == 0
+
+    def client(at: int) -> str:
+        return f"TIME  Client :  {OPENED[at]}\n\n"
+
+    def server(at: int) -> str:
+        return f"TIME  Server :   {served[at]}\n\n"
+
+    assert re.sub(TIME, "TIME", shown.replace("\r\n", "\n")) == (
+        f"{client(0)}{server(0)}{client(1)}{READY}\n{client(2)}{server(1)}{client(3)}{server(2)}"
+        f"{PROMPT}ping\n{client(4)}{server(3)}Ping {{}}\n{PROMPT}"
+    )
+    assert json.loads(served[2])["result"]["content"][0]["text"] == (
+        "The result of the addition is: 35"
+    )
+
+
+def test_the_example_needs_its_tool(tmp_path: Path) -> None:
+    """Where it is not there, that is said, and the prompt comes all the same."""
+    run = typed(tmp_path, ("--example", "--revision", "2025-06-18"), "ping", server=DICE)
+    assert "this server lists no calculate" in run.stderr
+    assert "Ping {}" in run.stdout
+    assert wire(run.stderr)[0][1]["params"]["protocolVersion"] == "2025-06-18"
 
 
 def test_the_first_lesson_reads_as_the_article_shows_it(tmp_path: Path) -> None:
@@ -168,6 +222,25 @@ def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
     ]
 
 
+def test_the_one_who_sees_a_mistake_is_not_told_that_they_made_it(tmp_path: Path) -> None:
+    """Issue 5, "from the client's side": the server wrote it, asked or answered it."""
+    run = typed(tmp_path, (), "tools/list", "call nothing", server=FAULTY)
+    assert 'the server wrote "input_schema"' in run.stderr
+    assert "2025-11-25 was asked for, and the server chose 2025-03-26" in run.stderr
+    assert "The server listed: dice" in run.stdout
+    assert not re.search(r"\b[Yy]ou (wrote|answer|declared|listed|are)\b", run.stderr + run.stdout)
+    run = typed(tmp_path, ("--lang", "ja"), "tools/list", server=FAULTY)
+    assert 'サーバーは "input_schema" と書いています' in run.stderr
+
+
+def test_what_is_no_message_is_explained_once(tmp_path: Path) -> None:
+    """A server that prints its log on stdout: each line is marked, the reason is said once."""
+    noise = "print('Starting'); print('Ready'); input()"
+    run = typed(tmp_path, ("--patience", "1"), server=(sys.executable, "-uc", noise))
+    assert run.stderr.count("error N01") == 2
+    assert run.stderr.count("stdout of a server belongs to MCP") == 1
+
+
 def test_a_line_is_sent_as_typed_and_explained(tmp_path: Path) -> None:
     """Broken on purpose: the log shows the very line; the check says what is wrong with it."""
     run = typed(tmp_path, (), "raw {broken", 'raw { "jsonrpc":"2.0","id":77,"method":"nosuch" }')
@@ -194,8 +267,9 @@ def test_again_and_history_and_lists(tmp_path: Path) -> None:
     [
         ("call", "call which tool?"),
         ("call calculate 5", "this is no key=value: 5"),
-        ("tools/list {", "the parameters are no JSON"),
-        ("tools/list []", "the parameters must be an object"),
+        ("tools/list {", "the parameters are no JSON (column 1): The text ends too early"),
+        ("tools/list {'a': 1}", "Use double quotes"),
+        ("tools/list []", "the parameters must be an object: {…}\n"),
     ],
 )
 def test_each_slip_has_its_sentence(tmp_path: Path, line: str, said: str) -> None:
@@ -272,25 +346,21 @@ def test_a_server_of_a_configuration(tmp_path: Path) -> None:
         (("client",), 2, "name a server"),
         (("client", "--", "no-such-program"), 1, "cannot start `no-such-program`"),
         (("client", "--offer", "money", "--", "x"), 2, "--offer money: there are roots"),
-        (("client", "--script", "/nowhere", "--", "x"), 2, "the script /nowhere cannot be read"),
+        (("client", "--script", "/nowhere", "--", "x"), 2, "cannot be read: No such file"),
+        (("client", "--script", QUOTE, "--", "x"), 2, "cannot be read: No closing quotation"),
         (("client", "--", sys.executable, "-c", "pass"), 1, "has ended (exit status 0)"),
     ],
 )
 def test_what_cannot_be_started_is_said_in_one_line(
-    words: tuple[str, ...], status: int, said: str, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    words: tuple[str, ...],
+    status: int,
+    said: str,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """No traceback: a sentence, and an exit status of 1 (not done) or 2 (not understood)."""
-    assert main(words) == status
+    (tmp_path / QUOTE).write_text('#! --name "half', encoding="utf-8")
+    assert main([str(tmp_path / QUOTE) if word is QUOTE else word for word in words]) == status
     complaint = capfd.readouterr().err
     assert said in complaint
     assert "Traceback" not in complaint
-
-
-def test_names_are_completed() -> None:
-    """By the tab key: what begins so, one after the other."""
-    names = ["tools", "tools/list", "tools/call", "ping"]
-    assert [completion(names, "tools/", at) for at in range(3)] == [
-        "tools/call",
-        "tools/list",
-        None,
-    ]

@@ -12,7 +12,7 @@ from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.host.models.anthropic import AnthropicModel
 from humanmcp.host.models.choose import Choice, ModelChoiceError, seat_model
 from humanmcp.host.models.openai import OpenAIModel
-from humanmcp.host.models.script import ScriptError
+from humanmcp.host.models.script import Recorder, ScriptError, ScriptModel
 from tests.host.hosting import table
 from tests.host.services import DONE, Say, chunk, error, message, piece, service
 
@@ -138,10 +138,24 @@ def test_nobody_listening_is_an_error_of_the_model() -> None:
         turn(OpenAIModel("gpt", None, address))
 
 
+@pytest.mark.parametrize("kind", [OpenAIModel, AnthropicModel])
+@pytest.mark.parametrize("data", ["no json", "null", '{"choices": null}', '{"type": "x"'])
+def test_a_stream_that_means_nothing_is_an_error_of_the_model(
+    kind: type[OpenAIModel | AnthropicModel], data: str
+) -> None:
+    """Some services only nearly speak the format: a sentence, no traceback."""
+    stream = [("content_block_delta" if kind is AnthropicModel else "", data)]
+    with service(Say(stream)) as there, pytest.raises(ModelError):
+        turn(kind("m", KEY, there.address))
+
+
 def test_a_stream_that_breaks_off_is_an_error_of_the_model() -> None:
     """Half an answer is none."""
     with service(Say([chunk(content="I w")], cut=True)) as there, pytest.raises(ModelError):
         turn(OpenAIModel("gpt", KEY, there.address))
+    half = message({"type": "text", "text": "I w"})[:4]
+    with service(Say(half, cut=True)) as there, pytest.raises(ModelError):
+        turn(AnthropicModel("claude", KEY, there.address))
 
 
 def test_arguments_that_are_no_json_are_told_to_the_model() -> None:
@@ -205,6 +219,18 @@ def test_an_overloaded_anthropic_is_waited_for() -> None:
         laid.runner.model.close()
         assert laid.slept == [1, 2]
     assert len(there.asked) == 3
+
+
+def test_a_rate_limit_is_no_overload() -> None:
+    """M6: 429 says that this key has asked too much, for a minute or a month: told at once."""
+    body = error("rate_limit_error", "This request would exceed your rate limit")
+    with service(Say(status=429, body=body)) as there, table() as laid:
+        laid.runner.model = AnthropicModel("claude", KEY, there.address)
+        with pytest.raises(ModelError, match="exceed your rate limit"):
+            laid.runner.run("hello")
+        laid.runner.model.close()
+        assert laid.slept == []
+    assert len(there.asked) == 1
 
 
 def test_a_wrong_key_is_said_at_once_and_not_shown() -> None:
@@ -306,3 +332,22 @@ def test_a_recorded_model_with_a_slip_is_explained(tmp_path: Path, line: str) ->
     file.write_text(f'# a comment\n{{"text": "hello"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(ScriptError, match=r"line 3[,:].* turn of a model"):
         seat_model(Choice(f"script:{file}", lambda: pytest.fail("no desk")))
+
+
+def test_a_recorded_turn_may_hold_any_text(tmp_path: Path) -> None:
+    """Line breaks of Unicode inside a text are no ends of a line of the file."""
+    file = tmp_path / "model.jsonl"
+    spoken = "one\u2028two\u0085three"
+    recorder = Recorder(ScriptModel([{"text": spoken}]), file)
+    turn(recorder)
+    again = seat_model(Choice(f"script:{file}", lambda: pytest.fail("no desk")))
+    assert turn(again).text == spoken
+
+
+def test_a_record_that_cannot_be_written_is_said_before_anything_begins(tmp_path: Path) -> None:
+    """By name and reason; and a disk that fills up later does not end the conversation."""
+    with pytest.raises(ScriptError, match=r"cannot be written to .*nowhere.*: No such file"):
+        Recorder(ScriptModel([]), tmp_path / "nowhere" / "x.jsonl")
+    recorder = Recorder(ScriptModel([{"text": "hello"}]), tmp_path / "x.jsonl")
+    recorder.path = tmp_path
+    assert turn(recorder).text == "hello"

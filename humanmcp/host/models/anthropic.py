@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.host.conversation import Role, Text, ToolUse, Turn, tool_written, written
-from humanmcp.host.models import ModelError, OverloadedError
+from humanmcp.host.models.service import ServiceModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,51 +19,39 @@ MAX_TOKENS = 4096
 _BUSY = 529
 
 
-class AnthropicModel:
+class AnthropicModel(ServiceModel):
     """One model of the service, by its name there."""
 
     def __init__(self, name: str, key: Key | None, base_url: str = "") -> None:
         """Prepare. The library's own retries are off: the host retries, and tells."""
         import anthropic  # noqa: PLC0415 - an extra: `humanmcp[host]`
 
-        self.name = name
-        self.key = key
-        self._errors = anthropic
+        super().__init__(name, key, anthropic)
         self._client = anthropic.Anthropic(
             api_key=key.secret if key else "", base_url=base_url or None, max_retries=0
         )
 
-    def turn(
+    def _ask(
         self,
         history: Sequence[Turn],
         tools: Sequence[OfferedTool],
         heard: Callable[[str], None],
     ) -> Turn:
-        """Ask the service, and read its answer as it comes."""
         more: dict[str, Any] = {"tools": [tool_written(tool) for tool in tools]} if tools else {}
         system = "\n".join(turn.text for turn in history if turn.role is Role.SYSTEM)
         if system:
             more["system"] = system
-        try:
-            with self._client.messages.stream(
-                model=self.name, max_tokens=MAX_TOKENS, messages=messages_of(history), **more
-            ) as stream:
-                for piece in stream.text_stream:
-                    heard(piece)
-                answer = stream.get_final_message()
-        except self._errors.APIStatusError as error:
-            raise self._trouble(error.status_code, str(error)) from None
-        except self._errors.AnthropicError as error:
-            raise ModelError.quoting(self._shown(str(error))) from None
+        with self._client.messages.stream(
+            model=self.name, max_tokens=MAX_TOKENS, messages=messages_of(history), **more
+        ) as stream:
+            for piece in stream.text_stream:
+                heard(piece)
+            answer = stream.get_final_message()
         return Turn(Role.ASSISTANT, tuple(_blocks(answer.content)))
 
-    def _trouble(self, status: int, why: str) -> ModelError:
+    def _is_busy(self, status: int, why: str) -> bool:
         # In the middle of a stream the status is 200: then only the name of the error says it.
-        busy = status == _BUSY or OVERLOADED in why
-        return (OverloadedError if busy else ModelError).quoting(self._shown(why))
-
-    def _shown(self, text: str) -> str:
-        return self.key.hidden_in(text) if self.key else text
+        return status == _BUSY or OVERLOADED in why
 
     def close(self) -> None:
         """Close the connections."""

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, assert_never
 
 from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse, Turn
-from humanmcp.host.models import ModelError, OverloadedError
+from humanmcp.host.models.service import ServiceModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,43 +23,32 @@ _NO_KEY = "none"
 _BUSY = (503, 529)
 
 
-class OpenAIModel:
+class OpenAIModel(ServiceModel):
     """One model of such a service, by its name there."""
 
     def __init__(self, name: str, key: Key | None, base_url: str = "") -> None:
         """Prepare. The library's own retries are off: the host retries, and tells."""
         import openai  # noqa: PLC0415 - an extra: `humanmcp[host]`
 
-        self.name = name
-        self.key = key
-        self._errors = openai
+        super().__init__(name, key, openai)
         self._client = openai.OpenAI(
             api_key=key.secret if key else _NO_KEY, base_url=base_url or None, max_retries=0
         )
 
-    def turn(
+    def _ask(
         self,
         history: Sequence[Turn],
         tools: Sequence[OfferedTool],
         heard: Callable[[str], None],
     ) -> Turn:
-        """Ask the service, and read its answer as it comes."""
         more: dict[str, Any] = {"tools": [_tool(tool) for tool in tools]} if tools else {}
-        try:
-            with self._client.chat.completions.create(
-                model=self.name, messages=messages_of(history), stream=True, **more
-            ) as stream:
-                return _gathered(stream, heard)
-        except self._errors.APIStatusError as error:
-            raise self._trouble(error.status_code, str(error)) from None
-        except self._errors.OpenAIError as error:
-            raise ModelError.quoting(self._shown(str(error))) from None
+        with self._client.chat.completions.create(
+            model=self.name, messages=messages_of(history), stream=True, **more
+        ) as stream:
+            return _gathered(stream, heard)
 
-    def _trouble(self, status: int, why: str) -> ModelError:
-        return (OverloadedError if status in _BUSY else ModelError).quoting(self._shown(why))
-
-    def _shown(self, text: str) -> str:
-        return self.key.hidden_in(text) if self.key else text
+    def _is_busy(self, status: int, why: str) -> bool:  # noqa: ARG002 - the status says all
+        return status in _BUSY
 
     def close(self) -> None:
         """Close the connections."""
