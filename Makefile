@@ -18,10 +18,10 @@ WORKERS ?= auto
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs node browser editor clean
+.PHONY: help demo test check bench docs screenshots node browser editor clean
 
 help: ## list what there is to make
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
 
 demo: $(RUN) ## see a whole session: a small host asks, a person answers
 	@if [ -t 0 ]; then $(BIN)/humanmcp demo; else $(BIN)/humanmcp demo --book samples/weather.toml; fi
@@ -40,6 +40,9 @@ bench: $(DEV) ## measure: the figures of bench/README.md in one table
 
 docs: $(DEV) ## write the generated pages of docs/reference anew
 	@$(BIN)/python docs/make_reference.py
+
+screenshots: $(DEV) browser editor ## take a picture of every view: light, dark, phone, Japanese
+	@$(BIN)/python -m tests.browser.screenshots
 
 node: ## the packages of tests/clients/node, where Node.js is or can be had
 	@sh tests/clients/node/install.sh

@@ -152,6 +152,42 @@ def test_nothing_is_wider_than_the_window(
         assert small == []
 
 
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
+def test_on_a_phone_the_box_of_a_call_is_there_without_scrolling(
+    desk: Desking, host: Serving, window: Windows, locale: str
+) -> None:
+    """ux.md 4.3: the whole box between the arguments and the bar with Send, 390 by 844."""
+    name = fill(host, desk)
+    shown = window(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, locale=locale
+    )
+    page = shown.goto(f"/m/{name}/2")
+    expect(page.locator("#sentence")).to_be_visible()
+    box, bar = page.locator("#sentence").bounding_box(), page.locator(".composer > .actions")
+    bottom = bar.bounding_box()
+    assert box is not None
+    assert bottom is not None
+    assert page.evaluate("scrollY") == 0
+    assert box["height"] >= 80
+    assert box["y"] + box["height"] <= bottom["y"]
+    assert bottom["y"] + bottom["height"] <= 844
+
+
+def test_on_the_smallest_phone_the_bar_does_not_cover_the_box(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """WCAG 2.4.11: 320 by 640, where there is no room for all of it: focus scrolls it free."""
+    name = fill(host, desk)
+    shown = window(viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
+    page = shown.goto(f"/m/{name}/2")
+    page.locator("#sentence").focus()
+    box = page.locator("#sentence").bounding_box()
+    bar = page.locator(".composer > .actions").bounding_box()
+    assert box is not None
+    assert bar is not None
+    assert box["y"] + box["height"] <= bar["y"]
+
+
 def test_the_projector_shows_large_and_cannot_answer(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

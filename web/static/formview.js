@@ -28,8 +28,13 @@ export class FormView {
     this.shape = "";
   }
 
+  // The cursor goes to what is to be written: a field that must be filled in, else a long text
+  // that is still empty, else the first field of all.
   focus() {
-    this.place.querySelector("input, textarea, select, button")?.focus();
+    const fields = [...this.place.querySelectorAll("input, textarea, select, button")];
+    const empty = fields.filter((one) => !one.matches("button") && one.value === "");
+    (empty.find((one) => one.getAttribute("aria-required") === "true")
+      ?? empty.find((one) => one.matches("textarea:not(.json)")) ?? fields[0])?.focus();
   }
 
   // Show a document. The fields are made anew only when there are others than before.
