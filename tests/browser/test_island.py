@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,11 +12,15 @@ from playwright.sync_api import expect
 
 from tests.browser.seats import Window, begin, call
 from tests.browser.test_answering import read_json, write_json
+from tests.conftest import CHROMIUM_NAMES
 from tests.desk.desking import Desking
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, BrowserContext
 
     from tests.serving import Serving
 
@@ -129,6 +134,47 @@ def test_a_draft_survives_a_reload_and_a_restart_of_the_desk(
         expect(page.locator("#sentence")).to_have_value("a careful draft, longer")
         page.locator("#send").click()
         assert json.loads(host.hear())["result"]["content"][0]["text"] == "a careful draft, longer"
+
+
+def test_a_draft_survives_a_restart_of_the_browser_while_the_desk_is_away(
+    browser: Browser, desk: Desking, host: Serving, tmp_path: Path
+) -> None:
+    """U09, issue 3: what only the browser has is there when both have started again."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    folder = tmp_path / "profile"
+    path = next(filter(None, map(shutil.which, CHROMIUM_NAMES)))
+    first = _launched(browser, folder, path)
+    page = first.new_page()
+    page.goto(f"{desk.facts.address}login#k={desk.key()}")
+    page.locator("#sentence").fill("half of a")
+    expect(page.locator("#saved-at")).to_contain_text("saved")
+    address = desk.facts.address
+    desk.kill()
+    page.locator("#sentence").fill("half of a careful draft")
+    page.wait_for_function(
+        "Object.values(localStorage).some((one) => one.includes('careful draft'))"
+    )
+    first.close()
+    with Desking(desk.home, port=desk.port):
+        second = _launched(browser, folder, path)
+        page = second.new_page()
+        page.goto(address)
+        expect(page.locator("#sentence")).to_have_value("half of a careful draft")
+        page.locator("#send").click()
+        assert json.loads(host.hear())["result"]["content"][0]["text"] == "half of a careful draft"
+        second.close()
+
+
+def _launched(browser: Browser, folder: Path, path: str) -> BrowserContext:
+    """Start another Chromium, which keeps what it knows in a folder, as a person's own does."""
+    return browser.browser_type.launch_persistent_context(
+        folder,
+        executable_path=path,
+        args=["--no-sandbox", "--disable-gpu"],
+        locale="en-US",
+        reduced_motion="reduce",
+    )
 
 
 def test_of_two_people_one_answers_and_the_other_keeps_the_text(
