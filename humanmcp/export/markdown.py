@@ -11,7 +11,7 @@ from humanmcp.locales import problem, say
 from humanmcp.locales.explain import explain
 from humanmcp.moments import log_time
 from humanmcp.protocol.pretty import pretty
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.transcript import CHANGED, DROPPED, HELD, INSTEAD, LET_GO, Way
 from humanmcp.protocol.visible import visible
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from humanmcp.export.story import Story, Turn
 
 ROOM = "story"
+
+DEEDS = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD})
+"""The notes of a tap that have words of their own."""
 
 
 def write(recording: Recording, manner: Manner) -> str:
@@ -44,7 +47,7 @@ def _document(story: Story, manner: Manner) -> Iterator[str]:
     turns = [turn for turn in story.turns if turn.kind != "blank"]
     for turn in turns:
         time = log_time(turn.frame.at, manner.zone)
-        cells = (str(turn.frame.seq), time, sender(turn, language), turn.words)
+        cells = (str(turn.frame.seq), time, sender(turn, language), words(turn, language))
         yield "| " + " | ".join(markdown_cell(cell) for cell in cells) + " |"
     for turn in turns:
         yield from _section(turn, manner)
@@ -64,6 +67,17 @@ def sender(turn: Turn, language: str) -> str:
     return f"{who} ({turn.frame.by})" if turn.frame.by else who
 
 
+def note(turn: Turn, language: str) -> str:
+    """Say what happened to a line on its way, in words; "" for nothing."""
+    known = turn.frame.note in DEEDS
+    return say(ROOM, turn.frame.note, language) if known else turn.frame.note
+
+
+def words(turn: Turn, language: str) -> str:
+    """Say in a row what a line is and what it holds."""
+    return turn.words if turn.frame.way is not Way.NOTE else note(turn, language)
+
+
 def _section(turn: Turn, manner: Manner) -> Iterator[str]:
     language = manner.language
     yield ""
@@ -81,7 +95,7 @@ def _section(turn: Turn, manner: Manner) -> Iterator[str]:
         yield from _fenced(pretty(text) if turn.message or turn.kind == "batch" else text)
     if turn.frame.note:
         yield ""
-        yield f"*{markdown_cell(turn.frame.note)}*"
+        yield f"*{markdown_cell(note(turn, language))}*"
 
 
 def _fenced(text: str) -> Iterator[str]:

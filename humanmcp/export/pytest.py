@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def write(recording: Recording, manner: Manner) -> str:
     """Write the test."""
-    return "\n".join(_module(tell(recording), manner)) + "\n"
+    return "\n".join(_module(tell(recording, Way.OUT), manner)) + "\n"
 
 
 def _module(story: Story, manner: Manner) -> Iterator[str]:
@@ -38,14 +38,17 @@ def _module(story: Story, manner: Manner) -> Iterator[str]:
 
 
 def _session(story: Story) -> list[tuple[Any, Any]]:
-    """Collect what the client wrote, in order, each request with its answer."""
+    """Collect what reached the server, in order, each request with what the server answered.
+
+    What a person at a tap changed is asked as changed; what they answered is not asked at all.
+    """
     answers = {
         talk.request.frame.seq: talk.answer
         for talk in story.talks
         if talk.asked.way is Way.IN and talk.answer is not None
     }
     found: list[tuple[Any, Any]] = []
-    for turn in story.turns:
+    for turn in story.seen:
         if turn.frame.way is not Way.IN or turn.message is None or turn.heard is None:
             continue
         if turn.kind == "notification":

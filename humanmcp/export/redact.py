@@ -37,6 +37,25 @@ _ESCAPED_NAMED: Final = re.compile(
 )
 """The same inside a JSON text that is itself a string, as tools like to answer."""
 
+_STRING: Final = r'(?:[^"\\]|\\.)*'
+_PAIRED: Final = re.compile(rf'("name"\s*:\s*"(?i:{_NAMES})"\s*,\s*"value"\s*:\s*"){_STRING}(?=")')
+"""A header or a variable as an object with its name and its value."""
+_ARGUMENT: Final = re.compile(rf'("--?(?i:{_NAMES})"\s*,\s*"){_STRING}(?=")')
+"""A flag and its value as two words of a command."""
+_FLAG: Final = re.compile(rf"(?<![\w-])(--?(?i:{_NAMES}) )(?!-)[^\s\"'\\]+")
+_ASSIGNED: Final = re.compile(
+    rf"(?<![A-Za-z0-9_.-])((?:(?i:{_NAMES})|{_CAMEL})=)[^\s\"'\\&;,)}}\]]+"
+)
+"""An address's query, an environment, a flag with its value."""
+# A digit in it tells it from "password: see the manual".
+_HEADER: Final = re.compile(
+    rf"(?<![A-Za-z0-9_.-])((?i:{_NAMES}):[ ]?)(?=[^\s\"'\\]*\d)[^\s\"'\\,;]{{6,}}"
+)
+_AUTHORIZED: Final = re.compile(
+    r"(\bauthorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token|digest)\s+)[^\s\"'\\]+",
+    re.IGNORECASE,
+)
+
 _LOOKS: Final = re.compile(
     r"\b(?:"
     r"sk-[A-Za-z0-9_-]{16,}"  # language models
@@ -47,13 +66,13 @@ _LOOKS: Final = re.compile(
     r"|AIza[A-Za-z0-9_-]{30,}"
     r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}"
     r"|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"
-    r"|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"  # JSON Web Tokens
+    r"|(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"  # JSON Web Tokens
     r")"
 )
 # A digit in it tells it from "Basic knowledge".
 _BEARER: Final = re.compile(r"\b((?:Bearer|Basic)\s+)(?=[A-Za-z+/=._~-]*\d)[A-Za-z0-9+/=._~-]{8,}")
 _IN_ADDRESS: Final = re.compile(
-    r"(\b[a-z][a-z0-9+.-]*://[^\s/:@\"\\]+:)[^\s/@\"\\]+(?=@)", re.IGNORECASE
+    r"(\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@\"\\]+:)[^\s/@\"\\]+(?=@)", re.IGNORECASE
 )
 _KEY_BLOCK: Final = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL
@@ -64,6 +83,8 @@ def redact(text: str) -> str:
     """Return the text with every obvious secret replaced."""
     text = _NAMED.sub(rf'\1"{REDACTED}"', text)
     text = _ESCAPED_NAMED.sub(rf"\1{REDACTED}\3", text)
+    for shape in (_PAIRED, _ARGUMENT, _FLAG, _ASSIGNED, _AUTHORIZED, _HEADER):
+        text = shape.sub(rf"\1{REDACTED}", text)
     text = _LOOKS.sub(REDACTED, text)
     text = _BEARER.sub(rf"\1{REDACTED}", text)
     text = _IN_ADDRESS.sub(rf"\1{REDACTED}", text)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol import messages, revisions
-from humanmcp.protocol.correlate import Asked, Correlation, Heard
+from humanmcp.protocol.correlate import Asked, Correlation, Heard, name_of
 from humanmcp.protocol.hints import hints
 from humanmcp.protocol.messages import Batch, Kind, Malformed, Message
 from humanmcp.protocol.transcript import Frame, Way
@@ -53,7 +53,9 @@ class Turn:
     @property
     def name(self) -> str:
         """The tool, prompt or address it is about; "" for none."""
-        return self.heard.name if self.heard else ""
+        if self.heard is not None:
+            return self.heard.name
+        return name_of(self.message) if self.message else ""
 
     @property
     def gist(self) -> str:
@@ -71,7 +73,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A request and its answer, as the client saw them; `answer` is None where there was none."""
+    """A request and its answer, as one side saw them; `answer` is None where there was none."""
 
     asked: Asked
     request: Turn
@@ -94,10 +96,15 @@ class Talk:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A whole session. `talks` are in the order of the requests, both sides' together."""
+    """A whole session. `talks` are in the order of the requests, both sides' together.
+
+    `turns` are all lines as they stand in the record; `seen` only those that one side saw, in the
+    order in which it saw them.
+    """
 
     name: str
     turns: tuple[Turn, ...]
+    seen: tuple[Turn, ...]
     talks: tuple[Talk, ...]
     known: Known
     revision: str
@@ -120,19 +127,20 @@ class Story:
         )
 
 
-def tell(recording: Recording) -> Story:
-    """Understand a recording."""
-    return _Telling(recording).story()
+def tell(recording: Recording, side: Way = Way.IN) -> Story:
+    """Understand a recording, as the client saw it; `Way.OUT` is how the server saw it."""
+    return _Telling(recording, side).story()
 
 
 class _Telling:
     """Goes through the frames once."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, side: Way) -> None:
         self._recording = recording
         self._correlation = Correlation()
-        self._view = View(Way.IN)
+        self._view = View(side)
         self._turns: list[Turn] = []
+        self._seen: list[Turn] = []
         self._talks: dict[int, Talk] = {}
         self._server: dict[str, Any] = {}
 
@@ -142,14 +150,16 @@ class _Telling:
             seen = tuple(self._view.feed(frame))
             if frame in seen:
                 turn = self._hear(turn)
+                self._seen.append(turn)
             for earlier in seen:
-                if earlier is not frame:  # it was held, and reaches the client only now
-                    self._hear(self._turn(earlier))
+                if earlier is not frame:  # it was held, and reaches the other side only now
+                    self._seen.append(self._hear(self._turn(earlier)))
             self._turns.append(turn)
         facts = self._recording.facts
         return Story(
             name=self._recording.name,
             turns=tuple(self._turns),
+            seen=tuple(self._seen),
             talks=tuple(self._talks.values()),
             known=self._correlation.known,
             revision=self._correlation.revision or (facts.revision if facts else ""),

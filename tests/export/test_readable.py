@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC
+from datetime import UTC, datetime
 from html.parser import HTMLParser
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -29,6 +29,9 @@ HOSTILE = recording(
     (Way.OUT, EVIL),
     (Way.ERR, EVIL),
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Page(HTMLParser):
@@ -54,7 +57,7 @@ class Page(HTMLParser):
 
 OURS = {
     *("html", "head", "meta", "title", "style", "body", "h1", "dl", "dt", "dd", "p", "b", "a"),
-    *("details", "summary", "div", "small", "span", "pre"),
+    *("details", "summary", "div", "small", "span", "pre", "code"),
 }
 
 
@@ -127,11 +130,21 @@ def test_the_diagram_has_an_arrow_a_message() -> None:
 
 
 def test_the_diagram_takes_nothing_of_the_wire_for_its_own_language() -> None:
-    """No line break, semicolon or mark of Mermaid's is left in a label."""
-    for line in mermaid.write(HOSTILE, MANNER).splitlines()[3:]:
-        arrow, _, label = line.partition(": ")
-        assert re.fullmatch(r"  [CS](->>|-\)|-->>|--x|-x)[CS]", arrow)
-        assert not re.search(r"[<>\"`|]|(?<!\d);", label)
+    """Each line is a statement of its own; in a label nothing ends it or means something.
+
+    The rules of sequence diagrams: `;` and a line break end a statement, `#` begins an entity or a
+    comment, `end` closes a block, `%%` is a comment, and angle brackets are HTML.
+    """
+    heads = re.compile(r"  participant [CPS] as (?P<label>.+)")
+    arrows = re.compile(r"  [CPS](?:->>|-\)|-->>|--x|-x)[CPS]: (?P<label>.*)")
+    notes = re.compile(r"  Note over C,S: (?P<label>.+)")
+    first, *lines = mermaid.write(HOSTILE, MANNER).splitlines()
+    assert first == "sequenceDiagram"
+    for line in lines:
+        found = heads.fullmatch(line) or arrows.fullmatch(line) or notes.fullmatch(line)
+        assert found is not None, line
+        plain = re.sub(r"#\d+;", "", found["label"])
+        assert not re.search(r"[<>\"`|;#%\\]|\bend\b", plain), line
 
 
 def test_what_a_person_did_stands_between_the_two() -> None:
@@ -148,7 +161,9 @@ def test_what_a_person_did_stands_between_the_two() -> None:
     recorded = Recording("tapped", frames)
     arrows = [line.split(":")[0].strip() for line in mermaid.write(recorded, MANNER).splitlines()]
     assert arrows[-6:] == ["C->>P", "P-->>C", "C->>P", "P->>S", "S-->>P", "Note over C,S"]
-    assert "answered instead" in html.write(recorded, MANNER)
+    for language, wanted in (("en", "held by the tap"), ("ja", "タップが止めました")):
+        assert wanted in html.write(recorded, Manner(language, UTC))
+        assert wanted in markdown.write(recorded, Manner(language, UTC))
 
 
 def test_the_archive_has_an_entry_a_request() -> None:
@@ -169,5 +184,59 @@ def test_the_archive_has_an_entry_a_request() -> None:
     first_call, second_call = entries[3], entries[4]
     assert json.loads(first_call["response"]["content"]["text"])["result"] == text("sunny")
     assert (first_call["time"], second_call["response"]["status"]) == (3000.0, 400)
-    required = {"startedDateTime", "time", "request", "response", "cache", "timings"}
-    assert all(required <= set(entry) for entry in entries)
+
+
+# The members that HAR 1.2 does not call optional, each with its type.
+HAR: Final[Mapping[str, Mapping[str, Any]]] = {
+    "log": {"version": str, "creator": dict, "entries": list},
+    "creator": {"name": str, "version": str},
+    "entry": {
+        "startedDateTime": str,
+        "time": (int, float),
+        "request": dict,
+        "response": dict,
+        "cache": dict,
+        "timings": dict,
+    },
+    "request": {
+        "method": str,
+        "url": str,
+        "httpVersion": str,
+        "cookies": list,
+        "headers": list,
+        "queryString": list,
+        "headersSize": int,
+        "bodySize": int,
+    },
+    "postData": {"mimeType": str, "text": str},
+    "response": {
+        "status": int,
+        "statusText": str,
+        "httpVersion": str,
+        "cookies": list,
+        "headers": list,
+        "content": dict,
+        "redirectURL": str,
+        "headersSize": int,
+        "bodySize": int,
+    },
+    "content": {"size": int, "mimeType": str},
+    "timings": {"send": (int, float), "wait": (int, float), "receive": (int, float)},
+}
+
+
+@pytest.mark.parametrize("recorded", [WEATHER, HOSTILE], ids=["weather", "hostile"])
+def test_the_archive_has_what_every_reader_of_archives_needs(recorded: Recording) -> None:
+    """HAR 1.2: every member that is not optional, with its type; times are ISO 8601."""
+    log = json.loads(har.write(recorded, MANNER))["log"]
+    found: list[tuple[str, Any]] = [("log", log), ("creator", log["creator"])]
+    for entry in log["entries"]:
+        request, response = entry["request"], entry["response"]
+        found += [("entry", entry), ("request", request), ("response", response)]
+        found += [("postData", request["postData"]), ("content", response["content"])]
+        found += [("timings", entry["timings"])]
+        assert datetime.fromisoformat(entry["startedDateTime"]).tzinfo is not None
+        assert entry["time"] == sum(entry["timings"].values()) >= 0
+    for kind, value in found:
+        for name, wanted in HAR[kind].items():
+            assert isinstance(value[name], wanted), (kind, name)

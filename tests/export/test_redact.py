@@ -30,6 +30,27 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
             '{"text":"{\\"password\\": \\"hunter2\\", \\"n\\": 1}"}',
             '{"text":"{\\"password\\": \\"[redacted]\\", \\"n\\": 1}"}',
         ),
+        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [redacted]"),
+        (
+            "set-cookie: sid=abc; x-api-key: k3y-0f-s0mebody",
+            ("set-cookie: sid=[redacted]; x-api-key: [redacted]"),
+        ),
+        (
+            '{"headers":[{"name":"X-Api-Key","value":"abc"},{"name":"Accept","value":"*"}]}',
+            '{"headers":[{"name":"X-Api-Key","value":"[redacted]"},{"name":"Accept","value":"*"}]}',
+        ),
+        (
+            '{"args":["-y","server","--api-key","abc","--port","80"]}',
+            '{"args":["-y","server","--api-key","[redacted]","--port","80"]}',
+        ),
+        ("run --token abc --port 80", "run --token [redacted] --port 80"),
+        ('{"args":["--token=abc"]}', '{"args":["--token=[redacted]"]}'),
+        ("OPENAI_API_KEY=abc node x.js", "OPENAI_API_KEY=[redacted] node x.js"),
+        ('{"env":{"OPENAI_API_KEY":"abc"}}', '{"env":{"OPENAI_API_KEY":"[redacted]"}}'),
+        (
+            '{"url":"https://a.example/?api_key=abc&city=Tokyo"}',
+            '{"url":"https://a.example/?api_key=[redacted]&city=Tokyo"}',
+        ),
         (
             "-----BEGIN RSA PRIVATE KEY-----\\nMII\\n-----END RSA PRIVATE KEY-----",
             "[redacted]",
@@ -49,6 +70,8 @@ def test_a_secret_is_replaced_and_nothing_else(text: str, left: str) -> None:
         '{"text":"Basic knowledge of a Bearer certificate"}',
         '{"name":"tokenize","keyboard":"qwerty","monkey":"x"}',
         "https://example.org:8080/path@x",
+        "password: see the manual; the token --flag; a secret=",
+        "max_tokens=5 token-ring tokenize=1",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:

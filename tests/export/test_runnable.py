@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import runpy
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,9 @@ from mcp import Client, MCPError, StdioServerParameters
 from humanmcp.export import pytest as pytest_export
 from humanmcp.export import server as server_export
 from humanmcp.export.manner import Manner
+from humanmcp.export.reading import Recording
 from humanmcp.export.source import identifier
+from humanmcp.protocol.transcript import CHANGED, HELD, INSTEAD, LET_GO, Way
 from tests.export.recordings import (
     OPENING,
     SEED,
@@ -23,6 +26,7 @@ from tests.export.recordings import (
     answer,
     ask,
     call,
+    frame,
     recording,
     text,
     write,
@@ -31,8 +35,6 @@ from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from humanmcp.export.reading import Recording
 
 
 @pytest.fixture
@@ -169,6 +171,27 @@ def test_the_exported_test_passes_where_the_server_answers_as_recorded(tmp_path:
     status, said = run_exported(exported_test(tmp_path, CALLS), server)
     assert "3 passed" in said
     assert status == 0
+
+
+def test_the_exported_test_asks_what_reached_the_server(tmp_path: Path) -> None:
+    """What a person answered is not asked; what they changed is asked as changed."""
+    call = {"jsonrpc": "2.0", "method": "tools/call"}
+    frames = (
+        frame(1, Way.IN, {**call, "id": 1, "params": {"name": "kept"}}, number=1, note=HELD),
+        frame(2, Way.NOTE, "", number=1, by="desk", note=LET_GO),
+        frame(3, Way.OUT, {"jsonrpc": "2.0", "id": 1, "result": {"a": "server"}}),
+        frame(4, Way.IN, {**call, "id": 2, "params": {"name": "mine"}}, number=2, note=HELD),
+        frame(5, Way.OUT, {"jsonrpc": "2.0", "id": 2, "result": {}}, number=2, note=INSTEAD),
+        frame(6, Way.IN, {**call, "id": 3, "params": {"name": "old"}}, number=3, note=HELD),
+        frame(7, Way.IN, {**call, "id": 3, "params": {"name": "new"}}, number=3, note=CHANGED),
+        frame(8, Way.OUT, {"jsonrpc": "2.0", "id": 3, "result": {"b": 1}}, number=4, note=HELD),
+        frame(9, Way.OUT, {"jsonrpc": "2.0", "id": 3, "result": {"b": 2}}, number=4, note=CHANGED),
+    )
+    told = pytest_export.write(Recording("tapped", frames), Manner())
+    (tmp_path / "recorded.py").write_text(told, encoding="utf-8")
+    session = runpy.run_path(str(tmp_path / "recorded.py"))["SESSION"]
+    asked = [(message["params"]["name"], answer["result"]) for message, answer in session]
+    assert asked == [("kept", {"a": "server"}), ("new", {"b": 1})]
 
 
 def test_the_exported_test_fails_where_the_server_has_changed(tmp_path: Path) -> None:
