@@ -280,3 +280,29 @@ def test_the_json_editor_is_no_trap(desk: Desking, host: Serving, window: Window
     expect(page.locator("#editor")).not_to_be_focused()
     focused = page.evaluate("document.activeElement.id")
     assert focused not in ("editor", "document")
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "label"),
+    [
+        ("resources/read", {"uri": "file:///notes.txt"}, "text"),
+        ("initialize", METHODS["initialize"], "protocolVersion"),
+    ],
+)
+def test_the_cursor_of_a_form_stands_where_something_is_wanted(
+    host: Serving, window: Windows, method: str, params: dict[str, Any], label: str
+) -> None:
+    """ux.md 1.4, 1: not in what the template has filled in, and not past the head for nothing."""
+    page = window().page
+    host.say(request(method, params))
+    expect(page.locator("article .ids .mono")).to_have_text(method)
+    field = page.locator("#form-fields .form-row", has=page.locator("label", has_text=label))
+    expect(field.first.locator("input, textarea")).to_be_focused()
+
+
+def test_an_object_in_a_form_is_laid_out_on_its_own(host: Serving, window: Windows) -> None:
+    """It does not keep the indentation of the document around it."""
+    page = window().page
+    host.say(request("initialize", METHODS["initialize"]))
+    field = page.locator("#form-fields textarea.json").first
+    expect(field).to_have_value('{\n  "tools": {}\n}')

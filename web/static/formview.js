@@ -28,13 +28,14 @@ export class FormView {
     this.shape = "";
   }
 
-  // The cursor goes to what is to be written: a field that must be filled in, else a long text
-  // that is still empty, else the first field of all.
+  // The cursor goes to what is to be written: a field that must be filled in and is not, else the
+  // long text of the only item of a list, else the first field of all.
   focus() {
     const fields = [...this.place.querySelectorAll("input, textarea, select, button")];
-    const empty = fields.filter((one) => !one.matches("button") && one.value === "");
-    (empty.find((one) => one.getAttribute("aria-required") === "true")
-      ?? empty.find((one) => one.matches("textarea:not(.json)")) ?? fields[0])?.focus();
+    const needed = fields.find((one) => one.getAttribute("aria-required") === "true" && one.value === "");
+    const items = this.place.querySelectorAll(".form-item");
+    const long = items.length === 1 ? items[0].querySelector("textarea:not(.json)") : null;
+    (needed ?? (long?.value === "" ? long : fields[0]))?.focus();
   }
 
   // Show a document. The fields are made anew only when there are others than before.
@@ -192,7 +193,7 @@ export class FormView {
   json(path, root) {
     const raw = textOf(this.text, find(root, path));
     const area = make("textarea", { class: "json", rows: Math.min(8, (raw ?? "").split("\n").length + 1), spellcheck: "false" });
-    area.value = raw ?? "";
+    area.value = dedent(raw ?? "");
     area.addEventListener("input", () => {
       const valid = area.value.trim() === "" || parse(area.value) !== null;
       area.setAttribute("aria-invalid", String(!valid));
@@ -213,6 +214,15 @@ function kindOf(schema) {
 
 function textOf(text, node) {
   return node ? text.slice(node.start, node.end) : null;
+}
+
+// A part of a laid out document stands as far left as a document of its own. A line break is never
+// inside a string of JSON, so no string changes.
+function dedent(raw) {
+  const [first, ...rest] = raw.split("\n");
+  const margins = rest.filter((line) => line.trim()).map((line) => line.length - line.trimStart().length);
+  const margin = margins.length ? Math.min(...margins) : 0;
+  return [first, ...rest.map((line) => line.slice(margin))].join("\n");
 }
 
 function readString(raw) {
