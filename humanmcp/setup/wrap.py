@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED
+from humanmcp.locales.stop import REFUSED, sentence_of
+from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.settings import add_flags
 from humanmcp.setup import config_file
 from humanmcp.setup.config import starter
@@ -56,6 +57,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     language = language_of(settings.lang)
     host, path = BY_NAME[arguments.host], place_of(arguments)
     try:
+        parse_all(arguments.hold)  # a tap that cannot start would take the server away
         text, entry = entry_of(host, arguments.server, path)
         if is_wrapped(entry):
             raise WrapError("wrapped already", name=arguments.server, path=path)
@@ -64,8 +66,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             raise WrapError("no command", name=arguments.server, path=path)
         after = config_file.with_entry(text, host, arguments.server, changed, path)
         kept = config_file.write(path, after)
-    except ConfigError as error:
-        complain(Painted(error.sentence(language), "yellow"))
+    except (ConfigError, PatternError) as error:
+        complain(Painted(sentence_of(error, language), "yellow"))
         return REFUSED
     report("done", host, arguments.server, kept, language)
     return 0
