@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from humanmcp.bookshelf import BookFileError
 from humanmcp.desk import forms, history, picture, rules, view, words
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
-from humanmcp.protocol.book import parse
+from humanmcp.protocol.book_toml import parse
 from humanmcp.protocol.exchange import Known
 from humanmcp.protocol.transcript import Frame, Way
 from humanmcp.protocol.verdict import Form
@@ -190,7 +191,7 @@ def test_a_book_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
     """A rule is not added to a broken book, and a rule that breaks it is not added."""
     book = tmp_path / "book.toml"
     book.write_text("[[[", encoding="utf-8")
-    with pytest.raises(rules.RuleError):
+    with pytest.raises(BookFileError, match="no TOML"):
         rules.add(book, RULES[0])
     assert book.read_text(encoding="utf-8") == "[[["
     for text in ("[]", "{", '{"a": null}'):
