@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,24 @@ def test_a_held_notification_can_be_dropped_in_the_page(
         status, rest, _errors = tapped.close()
         assert (status, rest) == (0, b"")
         assert [frame.note for frame in tapped.frames() if frame.way is Way.NOTE] == ["dropped"]
+
+
+def test_a_refused_edit_is_put_back_with_one_button(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """The edit stays in its box; the original is there again, and nothing has gone on."""
+    call = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"dice"}}\n'
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        tapped.say(call)
+        page = window().page
+        box = page.locator("details.edit textarea")
+        page.locator("details.edit summary").click(timeout=20_000)
+        box.fill(call.decode().replace('"id":0', '"id":5'))
+        page.get_by_role("button", name="Let the changed one go").click()
+        expect(box).to_have_value(re.compile('"id":5'))
+        page.get_by_role("button", name="Put the original back").click()
+        expect(box).to_have_value(re.compile('"id": 0'))
+        assert tapped.hears_nothing_yet()
 
 
 def test_a_held_answer_is_changed_in_the_page(home: Path, desk: Desking, window: Windows) -> None:
