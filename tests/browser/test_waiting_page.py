@@ -88,9 +88,9 @@ def test_what_keeps_the_client_waiting_is_said(
 
 def test_the_book_answers_unless_somebody_writes(desk: Desking, window: Windows) -> None:
     """U15: countdown, automatic answer, marked as such; writing before keeps it from answering."""
+    page = window().page  # first: an unknown client is let wait for two seconds only
     with Serving(desk.home) as host:
         host.say(INITIALIZE)
-        page = window().page
         expect(page.locator("#status .book [data-until]")).to_be_visible()
         answered = json.loads(host.hear())
         assert "serverInfo" in answered["result"]
@@ -110,9 +110,9 @@ def test_the_book_answers_unless_somebody_writes(desk: Desking, window: Windows)
 
 def test_the_countdown_can_be_held(desk: Desking, window: Windows) -> None:
     """The countdown of the book is visible and stops at a click."""
+    page = window().page  # first: an unknown client is let wait for two seconds only
     with Serving(desk.home) as host:
         host.say(INITIALIZE)
-        page = window().page
         page.locator("#hold").click()
         expect(page.locator("#status .book")).to_contain_text("waits for you")
         with pytest.raises(AssertionError, match="no line on stdout"):
