@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -102,7 +102,7 @@ class AtInbox:
             number = self._numbers
             self._questions[number] = question  # before anybody can answer it
         try:
-            self._describe(exchange.revision, known)
+            self.describe(exchange.revision, known)
             self.inbox.deliver(self._item(number, exchange, known))
         except InboxError:  # a full disk, say: better an error than silence
             logger.exception("a question cannot be kept")
@@ -135,22 +135,16 @@ class AtInbox:
             draft=Draft(drafts.start(exchange, known, self.language), by=BY_US, at=stamp()),
         )
 
-    def _describe(self, revision: str, known: Known) -> None:
-        """Tell the desks what the check needs, when it has changed."""
-        if self._told == (revision, known):
-            return
-        self._told = (revision, known)
-        facts = SessionFacts(
-            name=self.name,
-            started=self.facts.started,
-            seat=self.facts.seat,
-            pid=self.facts.pid,
-            client=self.facts.client,
-            revision=revision,
-            files=self.facts.files,
-            title=self.facts.title,
-        )
-        self.inbox.describe(facts, known)
+    def describe(self, revision: str, known: Known) -> None:
+        """Tell the desks what the check needs, when it has changed.
+
+        Raises:
+            InboxError: the inbox cannot be used.
+        """
+        with self._lock:
+            if self._told != (revision, known) and not self._over.is_set():
+                self.inbox.describe(replace(self.facts, revision=revision), known)
+                self._told = (revision, known)
 
     # -- the transcript ------------------------------------------------------------------------
 
@@ -183,15 +177,17 @@ class AtInbox:
             if question is not None:
                 self._judge(key.number, question, reply)
         for ticket, reply in self.inbox.sayings(self.name):
-            if self.say is not None:
-                self.inbox.settle(self.name, ticket, self._said(self.say, reply))
+            self.inbox.settle(self.name, ticket, self._said(reply))
 
-    def _said(self, say: Callable[[str, bool], Verdict], reply: Reply) -> tuple[Problem, ...]:
+    def _said(self, reply: Reply) -> tuple[Problem, ...]:
         """Send what a person says first. Returns why it was not sent."""
+        over = (Problem(SESSION_OVER, Level.ERROR),)
+        if self.say is None:  # no peer yet, or none ever: we only ask this person something
+            return over
         try:
-            verdict = say(reply.text, reply.anyway)
+            verdict = self.say(reply.text, reply.anyway)
         except EndedError:
-            return (Problem(SESSION_OVER, Level.ERROR),)
+            return over
         return () if verdict.sendable or reply.anyway else verdict.problems
 
     def _judge(self, number: int, question: _Question, reply: Reply) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from humanmcp.host.company import Onlooker
+from humanmcp.inbox.contract import InboxError
+from humanmcp.protocol.events import ResponseArrived
 from humanmcp.protocol.transcript import Way
 
 if TYPE_CHECKING:
     from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.host.client import Client
     from humanmcp.host.transport import EndedError
     from humanmcp.protocol.events import Event
+
+
+logger = logging.getLogger(__name__)
 
 
 class Recorded(Onlooker):
@@ -23,6 +30,20 @@ class Recorded(Onlooker):
         """Record, and let the other onlooker look too."""
         self.desk = desk
         self.inner = inner
+        self.client: Client | None = None
+
+    def of(self, client: Client) -> None:
+        """Let the desk speak first through this client, and know what the client knows."""
+        self.client = client
+        self.desk.say = lambda text, anyway: client.say(text, anyway=anyway)[0]
+        self._describe(client)
+
+    def _describe(self, client: Client) -> None:
+        session = client.session
+        try:
+            self.desk.describe(client.stated or session.revision, session.known)
+        except InboxError:  # a full disk, say: the session goes on
+            logger.exception("the desks do not learn what has been established")
 
     def line_sent(self, line: str) -> None:
         """Record a line of ours."""
@@ -40,7 +61,9 @@ class Recorded(Onlooker):
         self.inner.said_aside(line)
 
     def happened(self, event: Event) -> None:
-        """Pass it on."""
+        """Tell the desks what has been established, and pass it on."""
+        if self.client is not None and isinstance(event, ResponseArrived):
+            self._describe(self.client)
         self.inner.happened(event)
 
     def server_ended(self, why: EndedError) -> None:

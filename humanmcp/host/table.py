@@ -129,10 +129,11 @@ class Table:
         self.inbox = inbox
         self.stack = stack
         self.sessions: dict[Chair, str] = {}
+        self.recorded: Recorded | None = None
         self.host = self._seat_host()
         model = self._model()
         self.stack.callback(model.close)
-        respondent, onlooker, desk = self._client()
+        respondent, onlooker = self._client()
         entry = Entry(SERVER, server_command(plan))
         self.servers = Servers(
             (entry,),
@@ -142,7 +143,6 @@ class Table:
             opening=Opening.HANDSHAKE,
             patience=LONGEST_PATIENCE,
         )
-        self.desk = desk
         self.runner = Runner(model, self.servers, Narrator(self.host))
 
     def _open(self, chair: Chair, seat: Seat) -> AtInbox:
@@ -159,7 +159,7 @@ class Table:
     def _seat_host(self) -> HostAtDesk | PlayedHost:
         if Chair.HOST not in self.plan.people:
             return PlayedHost()
-        host = HostAtDesk(self._open(Chair.HOST, Seat.CLIENT), self.plan.language)
+        host = HostAtDesk(self._open(Chair.HOST, Seat.HOST), self.plan.language)
         self.stack.callback(host.end)
         return host
 
@@ -168,12 +168,13 @@ class Table:
         word = "human" if person else self.plan.model or f"script:{played('model.jsonl')}"
         return seat_model(ModelChoice(word, lambda: self._open(Chair.MODEL, Seat.MODEL)))
 
-    def _client(self) -> tuple[Respondent, Onlooker, AtInbox | None]:
+    def _client(self) -> tuple[Respondent, Onlooker]:
         if Chair.CLIENT not in self.plan.people:
-            return Nobody(), Onlooker(), None
+            return Nobody(), Onlooker()
         desk = self._open(Chair.CLIENT, Seat.CLIENT)
         self.stack.callback(desk.end)
-        return desk, Recorded(desk, Onlooker()), desk
+        self.recorded = Recorded(desk, Onlooker())
+        return desk, self.recorded
 
     def start(self, seated: Callable[[], None]) -> None:
         """Start the server. `seated` is called once every session is known, before anybody answers.
@@ -190,8 +191,8 @@ class Table:
         starting.join()
         (server,) = self.servers.all
         client = server.client
-        if self.desk is not None and client is not None:
-            self.desk.say = lambda text, anyway: client.say(text, anyway=anyway)[0]
+        if self.recorded is not None and client is not None:
+            self.recorded.of(client)
         if server.trouble is not None:
             raise server.trouble
 

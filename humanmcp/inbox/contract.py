@@ -44,6 +44,7 @@ class Seat(enum.Enum):
     TAP = "tap"
     CLIENT = "client"
     MODEL = "model"
+    HOST = "host"
 
 
 class Life(enum.Enum):

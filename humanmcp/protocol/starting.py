@@ -136,6 +136,16 @@ def _filled(result: JsonObject, params: JsonObject) -> JsonObject:
     return {**result, "content": {name: _empty(field) for name, field in fields.items()}}
 
 
+def empty_arguments(tool: Json) -> JsonObject:
+    """Fill in what a tool must be called with, with its defaults or with empty values."""
+    schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+    fields = schema.get("properties") if isinstance(schema, dict) else None
+    needed = schema.get("required") if isinstance(schema, dict) else None
+    if not isinstance(fields, dict) or not isinstance(needed, list):
+        return {}
+    return {name: _empty(fields[name]) for name in fields if name in needed}
+
+
 def _empty(field: Json) -> Json:
     if not isinstance(field, dict):
         return ""

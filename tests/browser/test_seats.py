@@ -165,3 +165,42 @@ def test_the_host_s_person_is_asked_in_forms(lay: Callable[[str], Table]) -> Non
     assert "  host | How is the weather?" in out
     assert "server | sunny" in out
     assert "  host | The user refused this tool call." in out
+
+
+def test_the_client_s_person_asks_the_server_themselves(lay: Callable[[str], Table]) -> None:
+    """Issue 5: the client's seat has a voice of its own in the page: lists, calls, and mistakes."""
+    table = lay("host,client")
+    client = table.pages["client"]
+    client.get_by_role("link", name="Ask the server").first.click()
+    box = client.get_by_label("Your message")
+    expect(box).to_have_value(re.compile('"method": "tools/list"'))
+    client.get_by_role("button", name="Send", exact=True).click()
+    expect(client.get_by_text("Sent.", exact=True)).to_be_visible()
+    expect(client.locator("#said-last")).to_contain_text('"tools":[{"name":"get-japan-forecast"')
+
+    client.get_by_role("button", name="Call get-japan-forecast").click()
+    asked = json.loads(box.input_value())
+    assert asked["params"] == {"name": "get-japan-forecast", "arguments": {"location": ""}}
+    asked["params"]["arguments"]["location"] = "東京"
+    laid_out = json.dumps(asked, ensure_ascii=False, indent=2)
+    box.fill(laid_out + "}")
+    client.get_by_role("button", name="Send", exact=True).click()
+    expect(client.locator("main .problems")).to_contain_text("J26")
+    assert box.input_value().endswith("}}"), "what was typed is kept"
+    box.fill(laid_out)
+    client.get_by_role("button", name="Send", exact=True).click()
+    expect(client.get_by_text("Sent.", exact=True)).to_be_visible()
+    expect(client.locator("#said-last .wire").first).to_contain_text('"text":"sunny"')
+    sent = [
+        line
+        for file in table.home.glob("sessions/*/in.txt")
+        for line in file.read_text(encoding="utf-8").splitlines()
+    ]
+    assert sum('"location":"東京"' in line for line in sent) == 1, "one line, however it was typed"
+
+    host = table.pages["host"]
+    expect(host.get_by_role("link", name="Ask the server")).to_have_count(0)
+    shows(host, "elicitation/create")
+    host.locator("#form-fields select").first.select_option(label="decline")
+    host.locator("#send").click()
+    table.end()

@@ -150,11 +150,13 @@ def _sit(
     identity = identity_of(arguments)
     log: Onlooker = WireLog(language=language, laid_out=arguments.pretty, above=typist.above)
     respondent: Respondent = person
+    recorded: Recorded | None = None
     with contextlib.ExitStack() as stack:
         desk = _desk(settings, command, language) if arguments.desk else None
         if desk is not None:
             stack.callback(desk.end)
-            log, respondent = Recorded(desk, log), desk
+            log = recorded = Recorded(desk, log)
+            respondent = desk
         client = Client(
             ChildTransport(command),
             respondent,
@@ -164,8 +166,8 @@ def _sit(
             strict=arguments.strict,
         )
         stack.callback(undisturbed(client.close))
-        if desk is not None:
-            desk.say = lambda text, anyway: client.say(text, anyway=anyway)[0]
+        if recorded is not None:
+            recorded.of(client)
         client.open(Opening(arguments.opening), arguments.revision)
         show("Initialization complete 🎉 Client is ready to send commands.")
         if arguments.example:
