@@ -6,6 +6,7 @@ looks for replies; whoever asked waits without looking.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -110,6 +111,9 @@ class AtInbox:
                 self._questions.pop(number, None)
             judge(NOT_KEPT, Form.ERROR)
             return
+        if question.over.is_set():  # withdrawn while it was on its way to the inbox
+            with contextlib.suppress(InboxError):  # or just after: then it is closed there already
+                self.inbox.close(Key(self.name, number), State.CANCELLED)
         self._wake.set()
         question.over.wait()
 

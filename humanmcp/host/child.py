@@ -162,8 +162,9 @@ class ChildTransport:
 
     def _read(self, stdout: IO[bytes], listener: Listener) -> None:
         try:
-            for line in lines(stdout):
-                listener.line_arrived(line)
+            with stdout:
+                for line in lines(stdout):
+                    listener.line_arrived(line)
         finally:  # whatever a listener stumbles over: nobody may wait for ever
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(_LAST_WORDS)  # so that the obituary can say how it ended
@@ -171,8 +172,9 @@ class ChildTransport:
             listener.ended()
 
     def _read_aside(self, stderr: IO[bytes], listener: Listener) -> None:
-        for line in lines(stderr):
-            listener.said_aside(line)
+        with stderr:
+            for line in lines(stderr):
+                listener.said_aside(line)
 
     # -- the end -------------------------------------------------------------------------------
 
@@ -183,8 +185,8 @@ class ChildTransport:
                 return
             self._closed = True
             self._leaving.put(None)
-            if not self._threads and self.process.stdin is not None:
-                self.process.stdin.close()
+            if not self._threads:
+                self._close_pipes()
             if not self._leaves_within(self.patience):
                 self._signal(_TERMINATE)
                 self._leaves_within(self.patience)
@@ -193,9 +195,12 @@ class ChildTransport:
             end = time.monotonic() + _LAST_WORDS  # longer only where its pipes live on elsewhere
             for thread in self._threads:
                 thread.join(timeout=max(0.0, end - time.monotonic()))
-            for pipe in (self.process.stdout, self.process.stderr):
-                if pipe is not None and not any(thread.is_alive() for thread in self._threads):
-                    pipe.close()
+
+    def _close_pipes(self) -> None:
+        """Close what no thread does: each of them closes the pipe that it serves."""
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
 
     def _leaves_within(self, seconds: float) -> bool:
         """Wait for the child and its whole group to end."""

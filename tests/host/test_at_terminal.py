@@ -12,23 +12,26 @@ import pytest
 
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.at_terminal import AtTerminal
+from humanmcp.host.client import Client
+from humanmcp.host.opening import Opening
 from humanmcp.host.respondents import Nobody
 from humanmcp.host.transport import EndedError
 from humanmcp.host.typing_in import Typist
-from humanmcp.inbox.contract import Reply, Seat, StoreError
+from humanmcp.inbox.contract import Item, Key, Reply, Seat, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.events import RequestArrived, Sent
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.session import Role, Session
 from humanmcp.protocol.verdict import Form
 from tests.host.at_keys import Terminal
-from tests.host.seats import SCRIPTED
+from tests.host.seats import SCRIPTED, Way, as_process, in_memory
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.host.company import Respondent
+    from humanmcp.host.opening import Response
     from humanmcp.protocol.events import Outcome
     from humanmcp.protocol.exchange import Exchange
 
@@ -185,6 +188,63 @@ def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
     asking.join(20)
     assert not asking.is_alive()
     assert inbox.item(item.key).state is State.CANCELLED
+    desk.end()
+
+
+def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that asks and cancels at once leaves nobody a question that nobody waits for."""
+    inbox = FolderInbox(tmp_path)
+    desk = AtInbox(inbox, Seat.CLIENT)
+    question = Question("elicitation/create", ELICIT)
+    deliver = inbox.deliver
+
+    def cancelled_first(item: Item) -> None:
+        desk.withdraw(question.exchange, "never mind")
+        deliver(item)
+
+    monkeypatch.setattr(inbox, "deliver", cancelled_first)
+    desk.answer(question.exchange, question.session.known, question.judge)
+    assert question.sent == []
+    assert inbox.item(Key(desk.name, 1)).state is State.CANCELLED
+    desk.end()
+
+
+@pytest.mark.parametrize("way", [in_memory, as_process])
+def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way: Way) -> None:
+    """2026-07-28: what `input_required` asks waits in the inbox, one question after the other."""
+    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT)
+    client = Client(way("modern"), desk)
+    client.open(Opening.MODERN)
+    found: list[Response] = []
+    asking = threading.Thread(
+        target=lambda: found.append(client.call("tools/call", {"name": "greet"}))
+    )
+    asking.start()
+    inbox = FolderInbox(tmp_path)
+    for number, answer in (
+        (1, '{"action": "accept", "content": {"name": "Ada"}}'),
+        (2, '{"roots": [{"uri": "file:///home/ada"}]}'),
+    ):
+        until(lambda: list(inbox.items(desk.name)), f"question {number}")
+        inbox.send(Key(desk.name, number), Reply(answer, Form.RESULT, by="desk"))
+        key = Key(desk.name, number)
+        until(lambda: inbox.item(key).state is State.ANSWERED, "its end")  # noqa: B023 - at once
+    asking.join(20)
+    assert found[0].result is not None
+    assert found[0].result["content"][0]["text"] == "hello Ada at file:///home/ada"
+    client.close()
+    desk.end()
+
+
+def test_where_there_is_no_server_nothing_can_be_said_first(tmp_path: Path) -> None:
+    """The model's and the host's seat are asked by us: whoever speaks there is told so."""
+    desk = AtInbox(FolderInbox(tmp_path), Seat.HOST)
+    inbox = FolderInbox(tmp_path)
+    ticket = inbox.say(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
+    (problem,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
+    assert problem.code == "R23"
     desk.end()
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 import time
 from io import BytesIO
 from pathlib import Path
@@ -18,7 +20,7 @@ from humanmcp.host.opening import Opening
 from humanmcp.host.respondents import Nobody
 from humanmcp.host.transport import EndedError
 from tests.host.seats import Notes, sample
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 HARD_TO_END: Final = Path(__file__).parent / "child_of_child.py"
 
@@ -162,3 +164,59 @@ def test_ctrl_c_in_our_terminal_reaches_us_alone() -> None:
     transport = ChildTransport(sample("dice"))
     assert os.getpgid(transport.process.pid) == transport.process.pid != os.getpgrp()
     transport.close()
+
+
+class Stumbling(Notes):
+    """A listener that cannot bear what it hears."""
+
+    def __init__(self) -> None:
+        """Begin."""
+        super().__init__()
+        self.end = threading.Event()
+
+    def line_arrived(self, line: bytes) -> None:
+        """Stumble."""
+        raise ValueError(line)
+
+    def ended(self) -> None:
+        """Note it."""
+        self.end.set()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_listener_that_stumbles_still_learns_of_the_end() -> None:
+    """Otherwise whoever waits for an answer would wait for ever."""
+    listener = Stumbling()
+    transport = ChildTransport(Command((sys.executable, "-c", "print('x')")))
+    transport.start(listener)
+    assert listener.end.wait(PATIENCE)
+    transport.close()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sessions of processes are a thing of POSIX")
+def test_a_pipe_that_lives_on_elsewhere_does_not_hold_up_the_end() -> None:
+    """A daemon that a server leaves behind on purpose keeps the server's stdout open."""
+    daemon = "import os, time; os.setsid(); print(os.getpid(), flush=True); time.sleep(600)"
+    words = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {daemon!r}]); input()"
+    heard = Heard()
+    transport = ChildTransport(Command((sys.executable, "-c", words)))
+    transport.start(heard)
+    pid = int(until(lambda: heard.lines[:1], "the daemon")[0])
+    before = time.monotonic()
+    transport.close()
+    assert time.monotonic() - before < 5
+    os.kill(pid, signal.SIGKILL)
+    assert heard.end.wait(PATIENCE)
+
+
+class Heard(Stumbling):
+    """A listener that keeps what it hears."""
+
+    def __init__(self) -> None:
+        """Begin."""
+        super().__init__()
+        self.lines: list[bytes] = []
+
+    def line_arrived(self, line: bytes) -> None:
+        """Keep it."""
+        self.lines.append(line)
