@@ -147,7 +147,11 @@ class FolderInbox:
             raise ValueError(item.key)
         with keeping(f"request {item.key.number}"):
             draft = own.folder.deliver(item)
-        self._polls[item.key.session].add(item.key.number, draft)
+            polls = self._polls.get(item.key.session)
+            if polls is None:  # another thread has ended the session meanwhile
+                own.folder.close(item.key.number, State.ABANDONED, None, "", None)
+            else:
+                polls.add(item.key.number, draft)
 
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
         """Replace the request and how long it may wait. After it was closed nothing changes."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any, Final
+
+from playwright.sync_api import Error
 
 from tests.waiting import until
 
@@ -57,7 +60,14 @@ class Window:
         return self.page
 
     def close(self) -> None:
-        """Close it."""
+        """Close it, once every page of it is quiet.
+
+        Chromium has been seen to close a context for ever while a page was in the middle of one
+        request to the next; a page that has left for nowhere asks for nothing.
+        """
+        for page in self.context.pages:
+            with contextlib.suppress(Error):  # it crashed, or is gone already
+                page.goto("about:blank")
         self.context.close()
 
 
