@@ -176,3 +176,9 @@ def test_the_empty_page_names_the_seat_that_one_has(seated: Seated, seat: Seat) 
         Seat.SERVER: "You are the MCP server.",
     }
     assert f'<p class="motto">{said[seat]}</p>' in page
+
+
+def test_where_nobody_is_connected_one_is_the_server(tmp_path: Path) -> None:
+    """The first visit, before any session."""
+    with Desking(tmp_path / "home", "--lang", "en") as desk:
+        assert '<p class="motto">You are the MCP server.</p>' in desk.page("/")
