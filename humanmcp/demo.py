@@ -7,18 +7,17 @@ answers in a text file or with `humanmcp answer`; with a book it plays by itself
 
 from __future__ import annotations
 
-import contextlib
 import json
 import queue
-import subprocess
 import sys
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from humanmcp import paths
+from humanmcp.host.child import ChildTransport, Command
+from humanmcp.host.transport import EndedError
 from humanmcp.locales import language_of, say
 from humanmcp.settings import add_flags
 from humanmcp.terminal import Painted
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 WEATHER_BOOK: Final = "weather.toml"
 DEMO_FOLDER: Final = "demo"
-LEAVE_WITHIN: Final = 2.0
 LOOK_EVERY: Final = 0.2
 BETWEEN_STEPS: Final = 0.8
 """Seconds to read a step by, where a person watches the demo play by itself."""
@@ -161,17 +159,14 @@ def _numbered() -> Iterator[tuple[int, Step]]:
 
 
 class Child:
-    """The server behind two pipes, as a host has it."""
+    """The server, as a host has it: its lines wait here until somebody reads them."""
 
     def __init__(self, command: list[str]) -> None:
         """Start it. What it says on stderr is kept for the case that it dies."""
-        self.process = subprocess.Popen(  # noqa: S603 - our own command line
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        self.lines: queue.Queue[bytes | None] = queue.Queue()
+        self.lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.said: list[bytes] = []
-        threading.Thread(target=self._read, daemon=True).start()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.transport = ChildTransport(Command(tuple(command)))
+        self.transport.start(self)
 
     def __enter__(self) -> Self:
         """Use it as a context: it ends with the block."""
@@ -179,42 +174,33 @@ class Child:
 
     def __exit__(self, *_: object) -> None:
         """Close its stdin and wait: that is how a client says goodbye over stdio."""
-        if self.process.stdin is not None:
-            with contextlib.suppress(OSError):
-                self.process.stdin.close()
-        try:
-            self.process.wait(LEAVE_WITHIN)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-    def send(self, line: bytes) -> None:
-        """Write one line to the server."""
-        if self.process.stdin is not None:
-            self.process.stdin.write(line + b"\n")
-            self.process.stdin.flush()
+        self.transport.close()
 
     def receive(self, timeout: float) -> bytes | None:
         """Return the next line of the server, None when none came in time.
 
         Raises:
-            EOFError: the server is gone.
+            EndedError: the server is gone.
         """
         try:
             line = self.lines.get(timeout=timeout)
         except queue.Empty:
             return None
         if line is None:
-            raise EOFError
+            raise self.transport.obituary()
         return line
 
-    def _read(self) -> None:
-        for line in self.process.stdout or ():
-            self.lines.put(line.rstrip(b"\n"))
-        self.lines.put(None)
+    def line_arrived(self, line: bytes) -> None:
+        """Keep a line from the server."""
+        self.lines.put(line)
 
-    def _listen(self) -> None:
-        self.said.extend(self.process.stderr or ())
+    def said_aside(self, line: bytes) -> None:
+        """Keep a line of its stderr."""
+        self.said.append(line)
+
+    def ended(self) -> None:
+        """Let whoever waits for a line know that none will come."""
+        self.lines.put(None)
 
 
 class Show:
@@ -239,9 +225,9 @@ class Show:
         tell(Painted("  >> ", "cyan"), line)
         self.arrows.append(f"host  ──▶  you    {step.message['method']}")
         try:
-            child.send(line.encode())
+            child.transport.send(line)
             answer = self._answer(child, step) if step.example is not None else None
-        except (EOFError, OSError):
+        except EndedError:
             self._gone(child)
             return False
         if answer is not None:
@@ -323,7 +309,7 @@ class Show:
 
     def _gone(self, child: Child) -> None:
         tell(Painted(say("demo", "gone", self.language), "red"))
-        child.process.wait(LEAVE_WITHIN)
+        child.transport.close()  # then all that it said is here
         for line in child.said:
             tell("     " + line.decode("utf-8", "replace").rstrip())
 
