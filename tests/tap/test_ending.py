@@ -33,15 +33,13 @@ while True:
 """Ignores the end of its input and every signal that can be ignored."""
 
 POLITE: Final = """
-import os, signal, sys
-def leave(number, _frame):
-    os.write(1, b"told %d\\n" % number)
-    os._exit(40 + number)
-for name in ("SIGTERM", "SIGINT"):
-    signal.signal(getattr(signal, name), leave)
+import os, signal
+heeded = {signal.SIGTERM, signal.SIGINT}
+signal.pthread_sigmask(signal.SIG_BLOCK, heeded)
 os.write(1, b"ready\\n")
-sys.stdin.read()
-signal.pause()
+number = signal.sigwait(heeded)
+os.write(1, b"told %d\\n" % number)
+os._exit(40 + number)
 """
 
 
