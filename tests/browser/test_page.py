@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Error, expect
 
 from humanmcp.desk.templates import web_folder
 from tests.browser.seats import Window, begin, call, request
@@ -63,12 +63,24 @@ def views(name: str) -> list[str]:
     ]
 
 
+def _run(page: Page) -> tuple[list[dict[str, Any]]] | None:
+    """Let axe look once; None when the page changed under it."""
+    try:
+        found = page.evaluate(
+            "tags => axe.run({ runOnly: tags }).then((one) => one.violations)", RULES
+        )
+    except Error:
+        return None
+    return (found,)
+
+
 def violations(page: Page) -> list[str]:
-    """Return what axe finds wrong with a page."""
+    """Return what axe finds wrong with a page, at a moment when nothing on it changes.
+
+    Axe itself stumbles over an element that a live update replaces while it looks; it looks again.
+    """
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    found: list[dict[str, Any]] = page.evaluate(
-        "tags => axe.run({ runOnly: tags }).then((one) => one.violations)", RULES
-    )
+    found: list[dict[str, Any]] = until(lambda: _run(page), f"axe looks at {page.url}")[0]
     return [
         f"{page.url}: {one['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
         for one in found

@@ -78,6 +78,7 @@ def test_what_keeps_the_client_waiting_is_said(
     while "result" not in (last := json.loads(host.hear())):
         assert last["method"] == "notifications/progress"
     assert last["id"] == 5
+    page.wait_for_url(lambda url: "sent=" in url)  # where the page goes after Send
     host.say(call("6"))
     page.goto(desk.facts.address)
     expect(page.locator(".keeping summary")).to_contain_text("Nothing keeps this client waiting")
