@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import signal
 import subprocess
@@ -177,10 +176,18 @@ class Hosting:
 
 
 def children(pid: int) -> list[int]:
-    """List every process that descends from this one."""
-    file = Path(f"/proc/{pid}/task/{pid}/children")
-    direct = [int(word) for word in file.read_text(encoding="ascii").split()]
+    """List every process that descends from this one: any of its threads may have started them."""
+    files = Path(f"/proc/{pid}/task").glob("*/children")
+    direct = [int(word) for file in files for word in read(file).split()]
     return direct + [each for child in direct for each in children(child)]
+
+
+def read(file: Path) -> str:
+    """Return what a file of /proc says; "" when its thread or process has just ended."""
+    try:
+        return file.read_text(encoding="ascii")
+    except OSError:
+        return ""
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
@@ -193,24 +200,20 @@ def test_no_child_outlives_the_host(tmp_path: Path, how: str) -> None:
     model = recorded(tmp_path, says("hi"))
     host = Hosting(tmp_path, words(config, model, *flags))
     host.hear("stubborn  ")
-    pids = [each for each in children(host.process.pid) if each]
+    pids = until(lambda: children(host.process.pid), "the processes of its servers")
     if how == "end of input":
         host.stdin.close()
     else:
         host.process.send_signal(getattr(signal, how))
     status = host.end()
     assert status == {"end of input": 0, "SIGINT": 130, "SIGTERM": 143}[how]
-    assert pids
     assert not any(alive(pid) for pid in pids)
 
 
 def alive(pid: int) -> bool:
     """Say whether a process still runs."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    status = read(Path(f"/proc/{pid}/status"))
+    return status != "" and "\nState:\tZ" not in status
 
 
 def test_ctrl_c_ends_a_call_and_not_the_chat(tmp_path: Path) -> None:
