@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.company import Onlooker
+from humanmcp.host.eras import enveloped, needed_capability, supported
 from humanmcp.host.opening import (
     Identity,
     NoAnswerError,
@@ -53,16 +54,6 @@ MOST_ROUNDS: Final = 10
 
 MOST_PAGES: Final = 1000
 """Pages of one list: a server whose list never ends must not keep us for ever."""
-
-UNSUPPORTED_REVISION: Final = -32022
-
-_CAPABILITY_OF: Final = {
-    "tools/": "tools",
-    "resources/": "resources",
-    "prompts/": "prompts",
-    "completion/": "completions",
-    "logging/": "logging",
-}
 
 
 class Client:
@@ -126,7 +117,7 @@ class Client:
                 raise
             self.stated = ""
             return False
-        if self.stated in _supported(found):
+        if self.stated in supported(found):
             self.server = found.result or {}
             return True
         self.stated = ""
@@ -210,10 +201,11 @@ class Client:
         self, method: str, params: Mapping[str, Any] | None = None
     ) -> tuple[Message, Future[Response]]:
         """Ask without waiting."""
-        if self.strict:
-            self._must_be_offered(method)
+        needed = needed_capability(method)
+        if self.strict and needed and needed not in self.offered:
+            raise NotOfferedError(method, needed)
         with self._lock:
-            line = self.session.ask(method, self._enveloped(params))
+            line = self.session.ask(method, enveloped(params, self.stated, self.identity))
             return self._await(line)
 
     def wait(self, begun: tuple[Message, Future[Response]], patience: float = 0) -> Response:
@@ -285,23 +277,6 @@ class Client:
             raise self._ended
         self.onlooker.line_sent(line)
         self.transport.send(line)
-
-    def _enveloped(self, params: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        """Add what every request of 2026-07-28 carries."""
-        if not self.stated:
-            return params
-        given = (params or {}).get("_meta")
-        meta = {
-            revisions.META_REVISION: self.stated,
-            revisions.META_CLIENT: self.identity.info,
-            revisions.META_CAPABILITIES: _modern(self.identity.capabilities),
-        }
-        return {**(params or {}), "_meta": {**meta, **(given if isinstance(given, dict) else {})}}
-
-    def _must_be_offered(self, method: str) -> None:
-        for prefix, capability in _CAPABILITY_OF.items():
-            if method.startswith(prefix) and capability not in self.offered:
-                raise NotOfferedError(method, capability)
 
     # -- what comes in ---------------------------------------------------------------------------
 
@@ -377,21 +352,3 @@ class Client:
             with self._lock:
                 self._questions -= 1
                 self._answered = time.monotonic()
-
-
-def _supported(response: Response) -> list[Any]:
-    """List the revisions that an answer to `server/discover` names, be it a result or an error."""
-    body = response.message.body
-    if response.result is not None:
-        found = response.result.get("supportedVersions")
-    else:
-        error = body.get("error")
-        error = error if isinstance(error, dict) else {}
-        told = error.get("data") if error.get("code") == UNSUPPORTED_REVISION else None
-        found = told.get("supported") if isinstance(told, dict) else None
-    return found if isinstance(found, list) else []
-
-
-def _modern(capabilities: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out of the capabilities what 2026-07-28 no longer has: a client's notifications."""
-    return {name: {} if name == "roots" else value for name, value in capabilities.items()}
