@@ -11,7 +11,7 @@ from playwright.sync_api import Error
 from tests.waiting import until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
     from tests.desk.desking import Desking
     from tests.serving import Serving
@@ -60,15 +60,20 @@ class Window:
         return self.page
 
     def close(self) -> None:
-        """Close it, once every page of it is quiet.
+        """Close it, once every page of it is quiet."""
+        close(self.context)
 
-        Chromium has been seen to close a context for ever while a page was in the middle of one
-        request to the next; a page that has left for nowhere asks for nothing.
-        """
-        for page in self.context.pages:
-            with contextlib.suppress(Error):  # it crashed, or is gone already
-                page.goto("about:blank")
-        self.context.close()
+
+def close(context: BrowserContext) -> None:
+    """Close the windows of one person, once every page in them is quiet.
+
+    Chromium has been seen to close a context for ever while a page was in the middle of one
+    request to the next; a page that has left for nowhere asks for nothing.
+    """
+    for page in context.pages:
+        with contextlib.suppress(Error):  # it crashed, or is gone already
+            page.goto("about:blank")
+    context.close()
 
 
 def request(method: str, params: dict[str, Any] | None = None, token: str = "7") -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.seats import close
 from tests.serving import bare_environment
 from tests.waiting import until
 
@@ -65,7 +66,7 @@ class Table:
     def clear(self) -> None:
         """End what is left, the desk too: it would outlive its starter."""
         for context in self.contexts:
-            context.close()
+            close(context)
         self.process.terminate()
         self.process.communicate()
         facts = self.home / "desk.json"
