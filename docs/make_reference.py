@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.cli import COMMANDS
 from humanmcp.locales import LANGUAGES, say, sentences
 from humanmcp.protocol import codes
+from humanmcp.protocol.faults import Fault
 from humanmcp.protocol.problems import Level
 from humanmcp.settings import FILE_NAME, PREFIX, Settings
 
@@ -40,6 +41,7 @@ def pages() -> Mapping[Path, str]:
         folder / "commands.md": _page(_commands()),
         folder / "settings.md": _page(_settings()),
         folder / "problems.md": _page(_problems()),
+        folder / "faults.md": _page(_faults()),
         **dict(_quoting()),
     }
 
@@ -174,6 +176,29 @@ def _plain(text: str) -> str:
     return re.sub(
         r"([\\*_`<>\[\]])", r"\\\1", " ".join(text.replace("{{", "{").replace("}}", "}").split())
     )
+
+
+# -- faults -----------------------------------------------------------------------------------
+
+
+def _faults() -> Iterator[str]:
+    yield "# Faults"
+    yield ""
+    yield "The ways to break an answer on purpose: **Break it…** in the page. Each says what a good"
+    yield "host does with it, so that you can judge the one at hand."
+    yield ""
+    yield "An answer stays one line, sent once. What would need a second line, a second sending or"
+    yield "an end of the server is not among them: an answer with a line break in it, the same"
+    yield "answer twice, an answer after a cancel, bytes that are no UTF-8, an exit."
+    for fault in Fault:
+        yield ""
+        yield f"## {fault.value}"
+        yield ""
+        for language in LANGUAGES:
+            title, host = (
+                say("fault", code, language) for code in (fault.value, f"{fault.value} host")
+            )
+            yield f"- {_plain(title)}: {_plain(host)}"
 
 
 # -- conversations ----------------------------------------------------------------------------

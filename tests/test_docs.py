@@ -81,7 +81,7 @@ def english(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("english")
-@pytest.mark.parametrize("name", ["commands.md", "problems.md", "settings.md"])
+@pytest.mark.parametrize("name", ["commands.md", "faults.md", "problems.md", "settings.md"])
 def test_the_generated_pages_are_up_to_date(name: str) -> None:
     """When this fails: `make docs`, and commit what it wrote."""
     assert read(REFERENCE / name) == make_reference.pages()[REFERENCE / name]
