@@ -200,6 +200,20 @@ def test_on_the_smallest_phone_the_bar_does_not_cover_the_box(
     assert box["y"] + box["height"] <= bar["y"]
 
 
+@pytest.mark.parametrize("value", ["two words", 5, [10, 20], {"unit": "mm"}, True, None])
+def test_an_argument_of_any_type_is_one_row(
+    desk: Desking, host: Serving, window: Windows, value: object
+) -> None:
+    """A short value takes a line or two, never a screen: its type is not another part's class."""
+    begin(host, desk)
+    host.say(call("1", first=value))
+    name = until(host.find_session, "a session").name
+    page = window(viewport={"width": 1280, "height": 800}).goto(f"/m/{name}/2")
+    row = page.locator(".asked tr").bounding_box()
+    assert row is not None
+    assert row["height"] < 60
+
+
 def test_the_projector_shows_large_and_cannot_answer(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
