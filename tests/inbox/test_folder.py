@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -216,6 +217,14 @@ def test_an_inbox_whose_folder_was_removed_is_empty(store: FolderStore, desk: Fo
     """Failure 9: somebody cleaned up while the desk was running."""
     (store.home / "sessions").rmdir()
     assert desk.sessions() == []
+
+
+def test_a_session_whose_outbox_was_removed_has_nothing_to_say(stub: FolderInbox) -> None:
+    """Failure 9: somebody cleaned up while the session was running."""
+    session = stub.begin(SessionFacts("", AT))
+    stub.say(session, Reply("{}", by="test"))
+    shutil.rmtree(stub.folder(session) / "outbox")
+    assert stub.sayings(session) == []
 
 
 def test_a_session_name_is_not_given_twice(stub: FolderInbox) -> None:

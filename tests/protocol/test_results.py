@@ -199,7 +199,7 @@ ROWS: Final = (
         "/result/content/0/annotations/priority"),
     Row("91", CALL, '{"content":[{"type":"text","text":"a","annotations":{"audience":"user"}}]}',
         "M01", "/result/content/0/annotations/audience"),
-    Row("92", CALL, '{"content":[],"structuredContent":{"a":1}}', "M59", "/result/content", HINT),
+    Row("92 no text", CALL, '{"content":[],"structuredContent":{"a":1}}', "M59", "/result/content", HINT),
     Row("93", CALL, '{"contents":[]}', "M10", "/result/contents"),
     Row("94", CALL, '{"content":[],"note":1}', "M12", "/result/note", WARNING),
     # the seeds
@@ -277,6 +277,17 @@ def test_the_same_mistake_in_a_whole_message_is_the_same_problem(row: Row) -> No
     assert problem.start >= text.index(row.text)
     if row.fix:
         assert serious(check(exchange, mended(verdict)).problems) == []
+
+
+def test_row_92_nan_is_refused_and_mended_to_null() -> None:
+    """3.1, 92: no JSON; the TypeScript client drops the line and waits until it gives up."""
+    text = '{"content":[{"type":"text","text":"a"}],"structuredContent":{"a":NaN}}'
+    verdict = check(asked(CALL), text, Form.RESULT)
+    assert codes(verdict.problems) == ["J10"]
+    assert verdict.line is None
+    assert text[verdict.problems[0].start :].startswith("NaN")
+    assert '{"a":null}' in mended(verdict)
+    assert check(asked(CALL), mended(verdict), Form.RESULT).sendable
 
 
 def test_row_19_null_structured_content_is_legal_in_2026() -> None:

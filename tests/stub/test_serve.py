@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -119,10 +121,12 @@ def test_a_signal_ends_it_in_order_whatever_is_pending(
 
 
 def test_the_end_of_input_ends_it_whatever_is_pending(serving: Serving, home: Path) -> None:
-    """H21, T3, failure 2: exit status 0, no line for what was pending, the log is kept."""
+    """H21, T3, failure 2: exit 0 within 2 s, no line for what was pending, the log is kept."""
     serving.say(call(1))
     (key,) = pending(home)
+    began = time.monotonic()
     assert serving.close() == (0, [])
+    assert time.monotonic() - began < 2  # then the first host kills
     inbox = FolderInbox(home)
     assert inbox.item(key).state is State.ABANDONED
     assert [frame.raw.decode() for frame in inbox.frames(key.session)] == [call(1)]
@@ -415,6 +419,28 @@ def test_two_stubs_in_one_folder_keep_apart(home: Path, tmp_path: Path) -> None:
             assert second.hear() == answer
             second.close()
             assert "desk-2" in second.last_words()
+
+
+def test_fifty_requests_of_five_sessions_wait_side_by_side(home: Path) -> None:
+    """T14: a new request puts none out of the way; each answer goes to its own client, once."""
+    with contextlib.ExitStack() as started:
+        stubs = [started.enter_context(Serving(home, "--by-hand")) for _ in range(5)]
+        for round_ in range(10):
+            for number, stub in enumerate(stubs):
+                _write(stub, f"{call(f'{number}-{round_}')}\n".encode())
+        keys = pending(home, 50)
+        random.Random(14).shuffle(keys)
+        inbox = FolderInbox(home)
+        for key in keys:
+            inbox.send(key, Reply(f"for {inbox.item(key).id}", Form.TEXT, by="test"))
+        for number, stub in enumerate(stubs):
+            heard = [json.loads(stub.hear()) for _ in range(10)]
+            assert {one["id"] for one in heard} == {f"{number}-{round_}" for round_ in range(10)}
+            for one in heard:
+                assert one["result"]["content"][0]["text"] == f'for "{one["id"]}"'
+            assert stub.close() == (0, [])
+        pending(home, 0)
+        assert_log_is_clean(home)
 
 
 def _write(stub: Serving, raw: bytes) -> None:
