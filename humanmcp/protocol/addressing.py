@@ -74,7 +74,7 @@ def is_report(text: str) -> bool:
 def unaddressed(text: str, exchanges: Sequence[Exchange]) -> tuple[Problem, ...]:
     """Say why nobody waits for an answer: its request is over, or there never was one.
 
-    `exchanges` are all of the session, oldest first.
+    `exchanges` are those of the session that are remembered, oldest first.
     """
     broken = blocking(read(text).problems)
     typed = id_of(text)

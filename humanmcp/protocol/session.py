@@ -29,6 +29,7 @@ from humanmcp.protocol.events import (
     UnreadableArrived,
 )
 from humanmcp.protocol.exchange import Exchange, Happened, Known, State
+from humanmcp.protocol.exchanges import REMEMBERED, Exchanges
 from humanmcp.protocol.messages import Batch, Kind, Malformed, Message, RequestId
 from humanmcp.protocol.revisions import Way
 from humanmcp.protocol.verdict import Form, Verdict
@@ -73,10 +74,10 @@ class Session:
         self.role = role
         self.known = Known()
         self.negotiated = ""
-        self.exchanges: dict[int, Exchange] = {}
+        self.exchanges = Exchanges()
         self.unreadable = 0
         """How many lines could not be read: each may be answered with a deliberate -32700."""
-        self._invalid: dict[tuple[str, str | int | float], Malformed] = {}
+        self._invalid: set[tuple[str, str | int | float]] = set()
         self._batches: dict[int, _OpenBatch] = {}
         self._asked: dict[tuple[str, str | int | float], Message] = {}
         self._questions: dict[str, int] = {}
@@ -88,7 +89,7 @@ class Session:
     @property
     def pending(self) -> tuple[Exchange, ...]:
         """The exchanges that wait for an answer, oldest first."""
-        return tuple(one for one in self.exchanges.values() if one.state is State.PENDING)
+        return self.exchanges.waiting
 
     @property
     def revision(self) -> str:
@@ -132,7 +133,7 @@ class Session:
     def _cannot_read(self, malformed: Malformed) -> tuple[Event, ...]:
         self.unreadable += 1
         if malformed.id is not None:
-            self._invalid[malformed.id.key] = malformed
+            self._invalid.add(malformed.id.key)
         return (UnreadableArrived(malformed),)
 
     def _receive_one(self, message: Message, batch: int = 0) -> tuple[Event, ...]:
@@ -151,7 +152,7 @@ class Session:
         # receiving JSON-RPC batches"; 2025-06-18 removed them. `initialize` is never in one.
         if self.negotiated != revisions.R2025_03:
             return self._cannot_read(Malformed(batch.raw.encode(), "N09"))
-        number = len(self.exchanges) + 1
+        number = self.exchanges.last + 1
         open_batch = self._batches[number] = _OpenBatch(set(), [])
         events: list[Event] = []
         for item in batch.items:
@@ -170,12 +171,12 @@ class Session:
         self._learn_from_request(message, revision)
         repeated = self._repeated(message)
         if repeated is not None:
-            again = replace(repeated, request=message, parked="")
-            self.exchanges[again.number] = again
-            return RequestRepeated(again)
+            return RequestRepeated(
+                self.exchanges.put(replace(repeated, request=message, parked=""))
+            )
         remarks = drafts.remarks(message, revision, self.known)
         exchange = Exchange(
-            number=len(self.exchanges) + 1,
+            number=self.exchanges.last + 1,
             request=message,
             revision=revision,
             batch=batch,
@@ -184,8 +185,7 @@ class Session:
         )
         if self.twins(exchange):
             exchange = replace(exchange, remarks=(*remarks, drafts.same_id(message, revision)))
-        self.exchanges[exchange.number] = exchange
-        return RequestArrived(exchange)
+        return RequestArrived(self.exchanges.put(exchange))
 
     def _repeated(self, message: Message) -> Exchange | None:
         """Find the parked exchange that this request repeats."""
@@ -284,8 +284,7 @@ class Session:
         return twins, tuple(line for line in lines if line)
 
     def _finish(self, exchange: Exchange, happened: Happened) -> Exchange:
-        done = self.exchanges[exchange.number] = exchange.after(happened)
-        return done
+        return self.exchanges.put(exchange.after(happened))
 
     def _leave_batch(self, exchange: Exchange, line: str | None) -> str | None:
         """Return what is to be written now that an exchange has ended with this answer."""
@@ -295,7 +294,10 @@ class Session:
         batch.waiting.discard(exchange.number)
         if line is not None:
             batch.lines.append(line)
-        return batch.ready()
+        ready = batch.ready()
+        if ready is not None:
+            del self._batches[exchange.batch]
+        return ready
 
     def _learn_from_reply(self, exchange: Exchange, line: str) -> None:
         try:
@@ -313,6 +315,8 @@ class Session:
         state = learning.question_in(result)
         if state:
             self._questions[state] = exchange.number
+            if len(self._questions) > REMEMBERED:
+                del self._questions[next(iter(self._questions))]
 
     # -- keeping a client waiting ---------------------------------------------------------------
 
@@ -349,7 +353,7 @@ class Session:
             return None
         if self.twins(exchange):  # it would be the one answer that this id can have
             return None
-        self.exchanges[number] = replace(exchange, parked=token, legs=exchange.legs + 1)
+        self.exchanges.put(replace(exchange, parked=token, legs=exchange.legs + 1))
         return (
             f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":'
             f'{{"resultType":"input_required","requestState":{_text(token)}}}}}'
@@ -455,7 +459,7 @@ class Session:
             if self.role is Role.CLIENT:  # what we say of ourselves: a server may ask for it
                 self._learn_from_request(message, self._revision_of(message))
         if message.kind is Kind.ERROR and message.id is not None:
-            self._invalid.pop(message.id.key, None)  # one answer for an id, here as well
+            self._invalid.discard(message.id.key)  # one answer for an id, here as well
         if message.method == "notifications/initialized":
             self.known = replace(self.known, initialized=True)
 

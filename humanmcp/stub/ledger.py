@@ -150,7 +150,7 @@ class Ledger:
             self.facts,
             client=known.client_name,
             client_version=known.client_version,
-            revision=session.revision if session.exchanges else "",
+            revision=session.revision if session.exchanges.last else "",
         )
         if (self.facts, known) == self._told:
             return

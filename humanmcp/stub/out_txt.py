@@ -80,13 +80,13 @@ class OutTxt:
                 assert_never(impossible)
 
     def _refuse(self, text: Text) -> None:
-        problems = unaddressed(text.text, tuple(self._session.exchanges.values()))
+        problems = unaddressed(text.text, self._session.exchanges.remembered)
         self._files.refuse(text, problems, mended(text.text, self._judge))
 
     def _judge(self, text: str) -> Verdict:
         """Judge an answer without sending it, as the one it is meant for would have it."""
         exchange = addressed(text, self._session.pending)
         if exchange is None:
-            problems = unaddressed(text, tuple(self._session.exchanges.values()))
+            problems = unaddressed(text, self._session.exchanges.remembered)
             return Verdict(text, None, None, problems)
         return drafts.check(exchange, text, known=self._session.known)

@@ -23,12 +23,12 @@ def pinged(session: Session, *ids: object) -> list[Exchange]:
         body = {"jsonrpc": "2.0", "id": each, "method": "ping"}
         (event,) = session.receive(json.dumps(body).encode())
         assert isinstance(event, RequestArrived)
-    return list(session.exchanges.values())
+    return list(session.exchanges.remembered)
 
 
 def said(session: Session, text: str) -> list[str]:
     """Return the codes of what is said of a text that belongs to nothing."""
-    return [one.code for one in unaddressed(text, tuple(session.exchanges.values()))]
+    return [one.code for one in unaddressed(text, session.exchanges.remembered)]
 
 
 @pytest.mark.parametrize(
