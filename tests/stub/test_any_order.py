@@ -149,7 +149,10 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(
     seen: set[Key] = set()
     with Serving(home, "--by-hand") as stub:
         asked = chance.randrange(5, 40)
-        desk = threading.Thread(target=_answer_everything, args=(home, sent, seen), daemon=True)
+        gone = threading.Event()
+        desk = threading.Thread(
+            target=_answer_everything, args=(home, sent, seen, gone), daemon=True
+        )
         desk.start()
         assert stub.process.stdin is not None
         for number in range(asked):
@@ -160,6 +163,7 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(
         until(lambda: len(sent) >= wanted, f"{wanted} replies")
         stub.process.kill()
         stub.process.wait()
+        gone.set()
         desk.join(timeout=20)
         assert not desk.is_alive()
         heard = []
@@ -181,12 +185,14 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(
         assert item.state in (State.PENDING, State.ANSWERED)
 
 
-def _answer_everything(home: Path, sent: dict[Key, str], seen: set[Key]) -> None:
-    """Be a desk: answer what waits, until the session's process is gone."""
+def _answer_everything(
+    home: Path, sent: dict[Key, str], seen: set[Key], gone: threading.Event
+) -> None:
+    """Be a desk: answer what waits, until the session's process is gone, and once after that."""
     inbox = FolderInbox(home)
-    quiet = 0
-    while quiet < 200:
-        quiet += 1
+    over = False
+    while not over:
+        over = gone.wait(0.002)
         for facts in inbox.sessions():
             for item in inbox.items(facts.name):
                 seen.add(item.key)
@@ -196,5 +202,3 @@ def _answer_everything(home: Path, sent: dict[Key, str], seen: set[Key]) -> None
                 with contextlib.suppress(InboxError):
                     inbox.send(item.key, Reply(text, Form.TEXT, by="test"))
                     sent[item.key] = text
-                    quiet = 0
-        threading.Event().wait(0.002)
