@@ -48,7 +48,7 @@ def read_book(path: Path) -> Book:
     except UnicodeDecodeError as error:
         raise BookFileError("encoding", file=path) from error
     except OSError as error:
-        raise BookFileError("unreadable", file=path, why=error.strerror or error) from error
+        raise BookFileError("unreadable", file=path, why=error) from error
 
 
 def parse_book(text: str, path: Path) -> Book:

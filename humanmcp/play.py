@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.table import Chair, Plan, Table
-from humanmcp.inbox.contract import InboxError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
@@ -68,9 +67,6 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     except StopError as error:
         complain("humanmcp: ", error.sentence(language))
         return USAGE_ERROR if isinstance(error, PlayError) else REFUSED
-    except InboxError as error:
-        complain("humanmcp: ", str(error))
-        return REFUSED
     return 0
 
 

@@ -424,7 +424,7 @@ def line(request: Request, session: str, seq: int) -> dict[str, Any]:
     """Return one recorded line, verbatim and laid out."""
     frames = desk_of(request).inbox.before(session, seq + 1, 1)
     if not frames or frames[0].seq != seq:
-        raise UnknownItemError(f"line {seq} of {session}")
+        raise UnknownItemError(session, line=seq)
     return {"seq": seq, "raw": frames[0].text, "pretty": pretty(frames[0].text)}
 
 

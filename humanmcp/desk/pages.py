@@ -374,7 +374,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     desk = desk_of(request)
     frames = desk.inbox.before(name, seq + 1, 1)
     if not frames or frames[0].seq != seq:
-        raise UnknownItemError(f"line {seq} of {name}")
+        raise UnknownItemError(name, line=seq)
     mark = desk.board.session(name)
     step = view.step(name, mark.badge, frames[0])
     card = explain(step.word, mark.facts.revision, api.spoken(request), asks=step.kind == "request")

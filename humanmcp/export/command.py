@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp import paths
 from humanmcp.export.manner import Manner
-from humanmcp.export.reading import LAST, NoRecordingError, find
+from humanmcp.export.reading import LAST, find
 from humanmcp.export.redact import redact_frames
 from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import StopError, trouble
 from humanmcp.settings import add_flags
 from humanmcp.terminal import complain, say_raw
 
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     manner = Manner(language, zone, tuple(shlex.split(arguments.server)))
     try:
         recording = find(arguments.session, paths.home_folder(settings.home), zone)
-    except NoRecordingError as error:
+    except StopError as error:
         complain(error.sentence(language))
         return FAILED
     wanted = arguments.redact
@@ -90,6 +91,6 @@ def _deliver(text: str, output: str | None, language: str) -> int:
     try:
         Path(output).expanduser().write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        complain(say("export", "unwritable", language, file=output, why=error.strerror or error))
+        complain(say("export", "unwritable", language, file=output, why=trouble(error, language)))
         return FAILED
     return 0

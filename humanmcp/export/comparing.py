@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp import paths
 from humanmcp.export.diff import Change, Difference, differences
-from humanmcp.export.reading import LAST, NoRecordingError, find
+from humanmcp.export.reading import LAST, find
 from humanmcp.export.redact import redact_frames
 from humanmcp.export.story import tell
 from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.transcript import Way
 from humanmcp.settings import add_flags
 from humanmcp.terminal import Painted, complain
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         before = _story(arguments.before, home, redact=arguments.redact)
         now = _story(arguments.now, home, redact=arguments.redact)
-    except NoRecordingError as error:
+    except StopError as error:
         complain(error.sentence(language))
         return FAILED
     found = tuple(differences(before, now))

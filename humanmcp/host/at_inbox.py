@@ -198,7 +198,7 @@ class AtInbox:
         try:
             outcome = question.judge(reply.text, reply.form, anyway=reply.anyway)
         except EndedError as error:  # there is nobody left to send it to
-            self._close(number, State.ABANDONED, reason=str(error))
+            self._close(number, State.ABANDONED, reason=error.sentence(self.language))
             return
         match outcome:
             case Sent():

@@ -116,8 +116,7 @@ class ChildTransport:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise StartError("no start", command=command, why=why) from error
+            raise StartError("no start", command=command, why=error) from error
         self._threads: list[threading.Thread] = []
 
     # -- lines ---------------------------------------------------------------------------------

@@ -58,5 +58,4 @@ def _from_file(path: Path) -> Key:
                 raise KeyFileError("key file is open", path=path)
             return Key(stream.read().strip())
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "no text"
-        raise KeyFileError("unreadable key", path=path, why=why) from error
+        raise KeyFileError("unreadable key", path=path, why=error) from error

@@ -61,12 +61,12 @@ def signature(path: Path) -> Signature | None:
 
 
 @contextmanager
-def keeping(what: str) -> Iterator[None]:
+def keeping(what: str, **named: object) -> Iterator[None]:
     """Turn an error of the disk into a `StoreError` that says what could not be kept."""
     try:
         yield
     except OSError as error:
-        raise StoreError(what, error.errno or 0, error.strerror or str(error)) from error
+        raise StoreError(error, what, **named) from error
 
 
 def read_file(path: Path) -> bytes:

@@ -26,12 +26,13 @@ import errno
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from humanmcp.locales.stop import Phrase, StopError
 from humanmcp.protocol.exchange import Known, State
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from humanmcp.protocol.problems import Problem
     from humanmcp.protocol.transcript import Frame
@@ -203,21 +204,19 @@ class Item:
     asked: str = ""
 
 
-class InboxError(Exception):
+class InboxError(StopError):
     """Base of what an inbox raises."""
+
+    room = "inbox_error"
 
 
 class UnknownItemError(InboxError, LookupError):
-    """There is no such session or exchange."""
+    """There is no such session or exchange; or, with `line`, no such line of a session."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, *, line: int = 0) -> None:
         """Remember what was asked for."""
-        super().__init__(what)
+        super().__init__("no line" if line else "unknown", what=what, line=line)
         self.what = what
-
-    def __str__(self) -> str:
-        """Say what is missing and what to do."""
-        return f"{self.what} is not in the inbox; `humanmcp inbox` lists what is"
 
 
 class TakenError(InboxError):
@@ -225,16 +224,11 @@ class TakenError(InboxError):
 
     def __init__(self, key: Key, state: State, by: str = "") -> None:
         """Remember which exchange, what became of it and who was first."""
-        super().__init__(key, state, by)
+        code = f"{state.value} by" if by else state.value
+        super().__init__(code, number=key.number, by=by)
         self.key = key
         self.state = state
         self.by = by
-
-    def __str__(self) -> str:
-        """Say who was first and that nothing is lost."""
-        what = "being answered" if self.state is State.PENDING else self.state.value
-        who = f" by {self.by}" if self.by else ""
-        return f"{self.key.number} is already {what}{who}; your text is kept as a draft"
 
 
 class StoreError(InboxError):
@@ -243,30 +237,22 @@ class StoreError(InboxError):
     `number` is the operating system's error number, 0 where there is none.
     """
 
-    def __init__(self, what: str, number: int, why: str) -> None:
-        """Remember what could not be kept, the error number and its text."""
-        super().__init__(what, number, why)
-        self.what = what
-        self.number = number
-        self.why = why
+    def __init__(self, error: OSError, what: str, **named: object) -> None:
+        """Remember the trouble, and what could not be kept: a code of `locales/`, room `kept`."""
+        self.number = error.errno or 0
+        advice = errno.errorcode.get(self.number, "")
+        super().__init__(
+            "not kept",
+            what=Phrase("kept", what, named),
+            why=error,
+            advice=Phrase("store_advice", advice if advice in _ADVISED else "other"),
+        )
 
-    def __str__(self) -> str:
-        """Say what could not be kept, why, and what to do."""
-        why, advice = _STORE_ADVICE.get(self.number, (self.why, "Run `humanmcp doctor`."))
-        return f"{self.what} could not be kept: {why}. {advice}"
 
-
-_STORE_ADVICE: Final[Mapping[int, tuple[str, str]]] = {
-    errno.ENOSPC: ("the disk is full", "Free some space."),
-    errno.EDQUOT: ("your disk quota is used up", "Free some space."),
-    errno.EFBIG: ("the file would become too large", "Raise the limit on file sizes."),
-    errno.EIO: ("the disk reports an error", "Check the disk before you go on."),
-    errno.EROFS: ("the folder is read-only", "Choose another with --home."),
-    errno.EACCES: ("writing there is not allowed", "Check who owns the folder."),
-    errno.EPERM: ("writing there is not allowed", "Check who owns the folder."),
-    errno.EMFILE: ("too many files are open", "Raise the limit (`ulimit -n`)."),
-    errno.ENFILE: ("too many files are open on this machine", "Close some programs."),
-}
+_ADVISED: Final = frozenset(
+    {"ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE"}
+)
+"""The troubles of a disk that have an advice of their own."""
 
 
 class Inbox(Protocol):

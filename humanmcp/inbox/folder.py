@@ -55,7 +55,7 @@ class FolderInbox:
             UnsafeFolderError: somebody else could read or change what is kept there.
             StoreError: it cannot be made.
         """
-        with keeping(f"the inbox {home}"):
+        with keeping("inbox", folder=home):
             self.home = make_private(home)
             self._path = make_private(home / layout.SESSIONS)
             make_private(home / layout.TEMPORARY)
@@ -96,7 +96,7 @@ class FolderInbox:
 
     def begin(self, facts: SessionFacts) -> str:
         """Open a session and hold it open while this process lives. Returns its name."""
-        with keeping("the session"):
+        with keeping("new session"):
             folder = self._make(facts.name)
             try:
                 own = _open(folder, facts)
@@ -125,7 +125,7 @@ class FolderInbox:
     def describe(self, facts: SessionFacts, known: Known) -> None:
         """Replace what is known of a session."""
         own = self._owned(facts.name)
-        with keeping(f"session {facts.name}"):
+        with keeping("session", session=facts.name):
             if known != own.known:
                 path = own.folder.path / layout.KNOWN
                 content = records.encode(records.known_record(known))
@@ -145,7 +145,7 @@ class FolderInbox:
         own = self._owned(item.key.session)
         if item.key.number < 1:
             raise ValueError(item.key)
-        with keeping(f"request {item.key.number}"):
+        with keeping("item", number=item.key.number):
             draft = own.folder.deliver(item)
             polls = self._polls.get(item.key.session)
             if polls is None:  # another thread has ended the session meanwhile
@@ -156,7 +156,7 @@ class FolderInbox:
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
         """Replace the request and how long it may wait. After it was closed nothing changes."""
         folder = self._folder(key.session)
-        with keeping(f"request {key.number}"):
+        with keeping("item", number=key.number):
             try:
                 folder.update(key.number, line, id, waiting)
             except FileNotFoundError:
@@ -179,7 +179,7 @@ class FolderInbox:
     def refuse(self, key: Key, problems: Sequence[Problem]) -> None:
         """Give the reply that was taken back to the person, as the draft, with its problems."""
         folder = self._folder(key.session)
-        with keeping(f"what is wrong with the reply to {key.number}"):
+        with keeping("refusal", number=key.number):
             try:
                 draft = folder.refuse(key.number, problems)
             except FileNotFoundError:
@@ -193,7 +193,7 @@ class FolderInbox:
             raise ValueError(state)
         folder = self._folder(key.session)
         polls = self._polls_of(key.session)
-        with keeping(f"the end of {key.number}"):
+        with keeping("end", number=key.number):
             folder.close(key.number, state, answer, reason, polls.taken(key.number))
         polls.drop(key.number)
 
@@ -203,7 +203,7 @@ class FolderInbox:
 
     def settle(self, session: str, ticket: str, problems: Sequence[Problem]) -> None:
         """Say what became of a saying."""
-        with keeping(f"what became of saying {ticket}"):
+        with keeping("settled", ticket=ticket):
             self._outbox(session).settle(ticket, problems)
 
     def _outbox(self, session: str) -> Outbox:
@@ -224,7 +224,7 @@ class FolderInbox:
             self.facts(session)  # ended before, or never there
             return
         try:
-            with keeping(f"the end of session {session}"):
+            with keeping("session end", session=session):
                 for number in own.folder.numbers(State.PENDING):
                     taken = self._polls[session].taken(number)
                     own.folder.close(number, State.ABANDONED, None, "", taken)
@@ -270,24 +270,24 @@ class FolderInbox:
 
     def save(self, key: Key, draft: Draft) -> None:
         """Keep what a person is writing. Also after the exchange was closed: nothing is lost."""
-        with keeping(f"the draft for {key.number}"):
+        with keeping("draft", number=key.number):
             self._folder(key.session).save(key.number, draft)
 
     def send(self, key: Key, reply: Reply) -> None:
         """Send a reply. The stub judges it; a refused one comes back as the draft."""
-        with keeping(f"the reply to {key.number}"):
+        with keeping("reply", number=key.number):
             self._folder(key.session).send(key.number, reply)
 
     def say(self, session: str, reply: Reply) -> str:
         """Hand in something of the person's own: a notification, a request. Returns a ticket."""
-        with keeping("what you want to say"):
+        with keeping("saying"):
             return self._outbox(session).say(reply)
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
         """Replace what a tap is to hold from now on."""
         folder = self._folder(session)
         content = records.encode(records.holds_record(patterns))
-        with keeping(f"what {session} is to hold"):
+        with keeping("holds", session=session):
             replace_file(folder.temporary, folder.path / layout.HOLDS, content, durable=False)
 
     def refused(self, session: str, ticket: str) -> tuple[Problem, ...] | None:

@@ -51,7 +51,7 @@ class TranscriptWriter:
         """
         # JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.
         line = to_json(frame).encode("utf-8", "backslashreplace") + b"\n"
-        with self._lock, keeping(f"line {frame.seq} of {self._path.name}"):
+        with self._lock, keeping("line", line=frame.seq, file=self._path.name):
             try:
                 self._write(line, durable=durable)
             except OSError:

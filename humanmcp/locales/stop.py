@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from humanmcp.locales import problem, say
+from humanmcp.locales import UnknownSentenceError, problem, say
 from humanmcp.protocol.problems import Problem
 
 if TYPE_CHECKING:
@@ -53,13 +56,40 @@ def sentence_of(error: Exception | Sayable, language: str) -> str:
     if room and code:
         fillings: Mapping[str, object] = getattr(error, "fillings", {})
         return say(room, code, language, **fillings)
+    if isinstance(error, (OSError, UnicodeDecodeError)):
+        return trouble(error, language)
     return str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A part of a sentence that is found by a code of its own."""
+
+    room: str
+    code: str
+    fillings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+
+    def sentence(self, language: str) -> str:
+        """Say it."""
+        return say(self.room, self.code, language, **self.fillings)
 
 
 def told(filling: object, language: str) -> object:
     """Tell what fills a sentence in its language, and trouble with a file without its name."""
     if isinstance(filling, Problem):
         return problem(filling, language)
-    if isinstance(filling, StopError):
+    if isinstance(filling, (StopError, Phrase)):
         return filling.sentence(language)
-    return filling.strerror or filling if isinstance(filling, OSError) else filling
+    if isinstance(filling, (OSError, UnicodeDecodeError)):
+        return trouble(filling, language)
+    return filling
+
+
+def trouble(error: OSError | UnicodeDecodeError, language: str) -> str:
+    """Say what is wrong with a file; in the system's own words where we have none for it."""
+    if isinstance(error, UnicodeDecodeError):
+        return say("os_error", "no utf-8", language, byte=error.start + 1)
+    try:
+        return say("os_error", errno.errorcode.get(error.errno or 0, ""), language)
+    except UnknownSentenceError:
+        return error.strerror or str(error)

@@ -21,7 +21,7 @@ from humanmcp.descriptors import claim
 from humanmcp.inbox.contract import InboxError, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import sentence_of
+from humanmcp.locales.stop import sentence_of, trouble
 from humanmcp.moments import stamp
 from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.protocol.transcript import HELD, Way
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         child = Child(wanted.command)
     except OSError as error:
-        why = error.strerror or error
+        why = trouble(error, language)
         complain(say("tap", "cannot-start", language, command=wanted.command[0], why=why))
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     return _tap(arguments, settings, wanted, child, (source, sink))
@@ -187,5 +187,5 @@ def _text_log(arguments: argparse.Namespace, language: str) -> TextLog | None:
     try:
         return TextLog(Path(arguments.log_dir).expanduser(), time.time())
     except OSError as error:
-        complain(say("tap", "no-log", language, why=error))
+        complain(say("tap", "no-log", language, why=trouble(error, language)))
         return None

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 from humanmcp import paths
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import sentence_of
+from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.settings import add_flags
-from humanmcp.tap.which import NoTapError, held, one_tap
+from humanmcp.tap.which import held, one_tap
 from humanmcp.terminal import complain
 from humanmcp.terminal import say as show
 
@@ -33,15 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Change or show what a tap is to hold. Returns the exit status."""
     language = language_of(settings.lang)
-    inbox = FolderInbox(paths.home_folder(settings.home))
     try:
         parse_all(arguments.patterns)
+        inbox = FolderInbox(paths.home_folder(settings.home))
         name = one_tap(inbox, arguments.session)
-    except (PatternError, NoTapError) as error:
+        if arguments.patterns or arguments.nothing:
+            inbox.hold(name, () if arguments.nothing else arguments.patterns)
+    except (PatternError, StopError) as error:
         complain(sentence_of(error, language))
         return FAILED
-    if arguments.patterns or arguments.nothing:
-        inbox.hold(name, () if arguments.nothing else arguments.patterns)
     wanted = ", ".join(inbox.holds(name)) or say("hold", "none", language)
     count = sum(1 for _ in held(inbox, (name,)))
     show(say("hold", "state", language, session=name, patterns=wanted, count=count))

@@ -9,6 +9,7 @@ from humanmcp import paths
 from humanmcp.inbox.contract import Action, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import StopError
 from humanmcp.moments import stamp
 from humanmcp.settings import add_flags
 from humanmcp.tap.which import NoTapError, held, one_tap, taps
@@ -39,13 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Let go, or drop, what is meant. Returns the exit status."""
     language = language_of(settings.lang)
-    inbox = FolderInbox(paths.home_folder(settings.home))
     try:
+        inbox = FolderInbox(paths.home_folder(settings.home))
         found = _meant(inbox, arguments.numbers, arguments.session)
-    except NoTapError as error:
+        done = sum(_settle(inbox, item, language, drop=arguments.drop) for item in found)
+    except StopError as error:
         complain(error.sentence(language))
         return NOTHING
-    done = sum(_settle(inbox, item, drop=arguments.drop) for item in found)
     show(say("release", "dropped" if arguments.drop else "gone", language, count=done))
     return 0 if done else NOTHING
 
@@ -59,12 +60,12 @@ def _meant(inbox: Inbox, numbers: Sequence[int], session: str) -> list[Item]:
     return [item for item in found if not numbers or item.key.number in numbers]
 
 
-def _settle(inbox: Inbox, item: Item, *, drop: bool) -> bool:
+def _settle(inbox: Inbox, item: Item, language: str, *, drop: bool) -> bool:
     action = Action.DROP if drop else Action.PASS
     reply = Reply(item.line, action=action, by=BY, at=stamp(time.time()))
     try:
         inbox.send(item.key, reply)
-    except TakenError as error:
-        complain(f"humanmcp release: {error}")
+    except TakenError:
+        complain(say("release", "taken", language, number=item.key.number))
         return False
     return True

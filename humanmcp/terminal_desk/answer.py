@@ -87,12 +87,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
                 anyway=arguments.send_anyway,
             )
         return _send_given(case, given, anyway=arguments.send_anyway)
+    except (InboxError, UnsafeFolderError) as error:
+        complain(error.sentence(language))
+        return REFUSED
     except StopError as error:
         complain(error.sentence(language))
         return USAGE_ERROR
-    except (InboxError, UnsafeFolderError) as error:
-        complain(str(error))
-        return REFUSED
 
 
 def _case(inbox: Inbox, arguments: argparse.Namespace, language: str) -> Case:

@@ -26,7 +26,7 @@ class FileError(StopError):
 
 def unreadable(name: str, error: OSError) -> FileError:
     """Say why a file cannot be read."""
-    return FileError("unreadable file", name=name, why=error.strerror or str(error))
+    return FileError("unreadable file", name=name, why=error)
 
 
 def read_bytes(name: str) -> bytes:

@@ -7,8 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.inbox.contract import InboxError, Purpose
+from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.protocol import messages
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.visible import one_line
@@ -64,9 +65,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             say_json({"items": [row_as_json(row, waits.now()) for row in found]})
         else:
             _list(seats(inbox), found, waits.now(), language)
-    except InboxError as error:
-        complain(str(error))
-        return 1
+    except StopError as error:
+        complain(error.sentence(language))
+        return REFUSED
     return 0
 
 

@@ -10,6 +10,7 @@ from humanmcp.inbox.remarking import remarks_on
 from humanmcp.locales import language_of, say
 from humanmcp.locales.explain import Card, explain
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.paths import UnsafeFolderError
 from humanmcp.protocol import drafts
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.messages import Kind, Malformed, Message, read
@@ -66,12 +67,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     language = language_of(settings.lang)
     try:
         sheet = sheet_of(open_inbox(settings), arguments.number, language)
+    except (InboxError, UnsafeFolderError) as error:
+        complain(error.sentence(language))
+        return REFUSED
     except StopError as error:
         complain(error.sentence(language))
         return USAGE_ERROR
-    except InboxError as error:
-        complain(str(error))
-        return REFUSED
     if arguments.json:
         say_json(_as_json(sheet, language))
     elif arguments.raw and is_terminal():

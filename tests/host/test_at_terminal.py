@@ -279,7 +279,7 @@ def test_a_question_that_cannot_be_kept_is_answered_with_an_error(
     desk = AtInbox(inbox, Seat.CLIENT)
 
     def full(_item: object) -> NoReturn:
-        raise StoreError("a question", errno.ENOSPC, "full")
+        raise StoreError(OSError(errno.ENOSPC, "full"), "item", number=1)
 
     monkeypatch.setattr(inbox, "deliver", full)
     assert Question("elicitation/create", ELICIT).put_to(desk)["code"] == -32603

@@ -346,7 +346,7 @@ def test_a_recorded_turn_may_hold_any_text(tmp_path: Path) -> None:
 
 def test_a_record_that_cannot_be_written_is_said_before_anything_begins(tmp_path: Path) -> None:
     """By name and reason; and a disk that fills up later does not end the conversation."""
-    with pytest.raises(ScriptError, match=r"cannot be written to .*nowhere.*: No such file"):
+    with pytest.raises(ScriptError, match=r"cannot be written to .*nowhere.*: there is no such"):
         Recorder(ScriptModel([]), tmp_path / "nowhere" / "x.jsonl")
     recorder = Recorder(ScriptModel([{"text": "hello"}]), tmp_path / "x.jsonl")
     recorder.path = tmp_path

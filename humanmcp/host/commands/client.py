@@ -20,7 +20,7 @@ from humanmcp.host.recorded import Recorded
 from humanmcp.host.respondents import EXAMPLE_ROOTS, Nobody
 from humanmcp.host.typing_in import Typist
 from humanmcp.host.wirelog import WireLog
-from humanmcp.inbox.contract import InboxError, Seat
+from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
@@ -87,9 +87,6 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     except StopError as error:
         complain("humanmcp: ", error.sentence(language))
         return USAGE_ERROR if isinstance(error, ClientError) else REFUSED
-    except InboxError as error:
-        complain("humanmcp: ", str(error))
-        return REFUSED
 
 
 def command_of(arguments: argparse.Namespace) -> Command:
@@ -118,7 +115,7 @@ def _script(arguments: argparse.Namespace) -> list[str]:
         try:
             words = shlex.split(lines[0].removeprefix(_FLAGS_OF_A_SCRIPT))
         except ValueError as error:
-            raise ClientError("flags of script", path=arguments.script, why=error) from error
+            raise ClientError("flags of script", path=arguments.script) from error
         for name, value in vars(parser.parse_args(words)).items():
             if getattr(arguments, name, None) == parser.get_default(name):
                 setattr(arguments, name, value)

@@ -21,7 +21,7 @@ from humanmcp.host.runner import Limits, Runner
 from humanmcp.host.servers import Servers
 from humanmcp.host.typing_in import Typist
 from humanmcp.host.wirelog import WireLog
-from humanmcp.inbox.contract import InboxError, Seat
+from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
@@ -72,9 +72,6 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             _talk(arguments, settings, stack)
     except StopError as error:
         complain("humanmcp: ", error.sentence(language))
-        return REFUSED
-    except InboxError as error:
-        complain("humanmcp: ", str(error))
         return REFUSED
     return 0
 

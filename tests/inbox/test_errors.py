@@ -1,0 +1,95 @@
+"""What an inbox cannot do, in the words that a person reads."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from humanmcp.inbox.contract import InboxError, Key, StoreError, TakenError, UnknownItemError
+from humanmcp.locales import LANGUAGES, sentences
+from humanmcp.protocol.exchange import State
+
+KEY = Key("20261120T184907Z-4f2a", 3)
+
+
+@pytest.mark.parametrize(
+    ("error", "english", "japanese"),
+    [
+        (
+            UnknownItemError("s/3"),
+            "s/3 is not in the inbox. `humanmcp inbox --all` lists what is.",
+            "s/3 は受信箱にありません。`humanmcp inbox --all` であるものを一覧できます。",
+        ),
+        (
+            UnknownItemError("s", line=7),
+            "Session s has no line 7. `humanmcp export s` prints those that there are.",
+            "セッション s に 7 行目はありません。`humanmcp export s` である行を見られます。",
+        ),
+        (
+            TakenError(KEY, State.PENDING, "desk"),
+            "Message 3 is being answered already (desk). Your text is kept as a draft.",
+            (
+                "メッセージ 3 には、すでに別の回答を送っています(desk)。"
+                "文章は下書きとして残してあります。"
+            ),
+        ),
+        (
+            TakenError(KEY, State.CANCELLED),
+            "Message 3 was cancelled: nobody waits for an answer. Your text is kept as a draft.",
+            (
+                "メッセージ 3 は取り消され、もう誰も回答を待っていません。"
+                "文章は下書きとして残してあります。"
+            ),
+        ),
+        (
+            StoreError(OSError(errno.ENOSPC, "No space left on device"), "draft", number=3),
+            "The draft for message 3 could not be kept: the disk is full. Free some space.",
+            (
+                "メッセージ 3 の下書きを保存できませんでした: ディスクがいっぱいです。"
+                "空きを作ってください。"
+            ),
+        ),
+        (
+            StoreError(OSError(errno.ENOTDIR, "Not a directory"), "new session"),
+            (
+                "The session could not be kept: a part of the path is no folder. "
+                "Run `humanmcp doctor`."
+            ),
+            (
+                "セッションを保存できませんでした: パスの途中がフォルダーではありません。"
+                "`humanmcp doctor` を実行してください。"
+            ),
+        ),
+    ],
+)
+def test_an_error_of_the_inbox_speaks_both_languages(
+    error: InboxError, english: str, japanese: str
+) -> None:
+    """Place, fact and what to do, in the language of whoever reads it; English in a log."""
+    assert error.sentence("en") == english == str(error)
+    assert error.sentence("ja") == japanese
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("by", ["", "files"])
+def test_whatever_became_of_an_exchange_has_a_sentence(state: State, by: str) -> None:
+    """Also for a state that is seldom met, with and without somebody's name."""
+    for language in LANGUAGES:
+        assert "3" in TakenError(KEY, state, by).sentence(language)
+
+
+def test_what_the_system_says_without_a_sentence_of_ours_is_told_as_it_is() -> None:
+    """A trouble that nobody thought of is better told in English than not at all."""
+    error = StoreError(OSError(errno.EDOM, "Numerical argument out of domain"), "saying")
+    assert error.sentence("ja") == (
+        "送りたい内容を保存できませんでした: Numerical argument out of domain。"
+        "`humanmcp doctor` を実行してください。"
+    )
+
+
+def test_every_trouble_of_a_disk_that_has_an_advice_is_known_to_this_system() -> None:
+    """The codes are the names of `errno`; a misspelt one would never be found."""
+    known = {*errno.errorcode.values(), "EDQUOT", "other", "no utf-8"}
+    for room in ("os_error", "store_advice"):
+        assert set(sentences("en")[room]) <= known
