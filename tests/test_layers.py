@@ -35,6 +35,7 @@ FLOORS: Final = (
 CELLAR: Final = {
     "__init__": (),
     "bookshelf": ("locales", "protocol"),
+    "connecting": ("settings",),
     "descriptors": (),
     "locales": ("protocol",),
     "moments": (),

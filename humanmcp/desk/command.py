@@ -12,13 +12,13 @@ import logging
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from humanmcp import __version__, terminal
-from humanmcp.desk import launch, playing
+from humanmcp.desk import launch, playing, snippets
 from humanmcp.desk.app import make_app
 from humanmcp.desk.board import Board
 from humanmcp.desk.desk import Desk
@@ -38,7 +38,7 @@ from humanmcp.settings import add_flags
 if TYPE_CHECKING:
     import argparse
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import FrameType
 
     from humanmcp.settings import Settings
@@ -78,7 +78,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         lock = _hold(home)
         if lock is None:
             return _point_to(home, language, open_browser=arguments.open)
-        return _serve(home, host, settings, language, open_browser=arguments.open)
+        told = snippets.told(home, settings, vars(arguments))
+        return _serve(home, host, settings, told, open_browser=arguments.open)
     except NotLoopbackError:
         terminal.complain(say("desk", "not loopback", language, host=settings.host))
     except (OSError, UnsafeFolderError) as error:
@@ -126,11 +127,14 @@ def _point_to(home: Path, language: str, *, open_browser: bool) -> int:
     return 0
 
 
-def _serve(home: Path, host: str, settings: Settings, language: str, *, open_browser: bool) -> int:
+def _serve(
+    home: Path, host: str, settings: Settings, told: Mapping[str, Any], *, open_browser: bool
+) -> int:
+    language = language_of(settings.lang)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(asctime)s %(message)s")
     listening = listen(host, settings.port)
     port = int(listening.getsockname()[1])
-    desk = make_desk(home, port, settings)
+    desk = make_desk(home, port, settings, told)
     shown = f"[{host}]" if ":" in host else host
     facts = DeskFacts(f"http://{shown}:{port}/", desk.door.token, os.getpid(), __version__)
 
@@ -150,7 +154,9 @@ def _serve(home: Path, host: str, settings: Settings, language: str, *, open_bro
     return 0
 
 
-def make_desk(home: Path, port: int, settings: Settings) -> Desk:
+def make_desk(
+    home: Path, port: int, settings: Settings, told: Mapping[str, Any] | None = None
+) -> Desk:
     """Put a desk together over the inbox folder."""
     board = Board(FolderInbox(home))
     book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
@@ -163,6 +169,7 @@ def make_desk(home: Path, port: int, settings: Settings) -> Desk:
         shelf=Shelf(home),
         book=book,
         language=settings.lang,
+        told=told or {},
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from fastapi import Request
@@ -30,6 +31,8 @@ class Desk:
     shelf: Shelf
     book: Path
     language: str = ""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """What a server must be told, as settings, to meet this desk."""
 
     @property
     def inbox(self) -> Inbox:

@@ -154,7 +154,7 @@ def _inbox(
 
 
 def _snippets(request: Request) -> tuple[Snippet, ...]:
-    return snippets(desk_of(request).home, api.spoken(request))
+    return snippets(desk_of(request).told, api.spoken(request))
 
 
 def _sent(desk: Desk, name: str) -> dict[str, Any] | None:

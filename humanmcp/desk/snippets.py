@@ -1,77 +1,74 @@
-"""What to paste into which host, for the first page that a newcomer sees.
+"""What to paste into which host, for the page that a newcomer sees.
 
-`humanmcp config` knows the hosts; it is asked as everybody asks it, by its command line. The desk
-does not import it: rooms of one floor do not know each other.
+Every host that `humanmcp config` knows, with the same text: both have it from `connecting`.
 """
 
 from __future__ import annotations
 
-import json
-import logging
 import os
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any
 
+from humanmcp.connecting.hosts import (
+    DEFAULT_NAME,
+    HOSTS,
+    entry,
+    install_link,
+    place,
+    wait_code,
+)
+from humanmcp.connecting.snippets import DEFAULT_WAIT, shell_command, snippet
+from humanmcp.connecting.starting import command_for, passed_on
+from humanmcp.locales import say
 from humanmcp.paths import home_folder
 
-_log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-HOSTS: Final = ("claude-code", "vscode", "claude-desktop", "cursor", "codex", "gemini-cli")
-"""The hosts on the page; `humanmcp config` knows more."""
-
-_WITHIN: Final = 20.0
+    from humanmcp.connecting.hosts import Command, Host
+    from humanmcp.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """What to paste for one host, and where it goes (a file, or "" for a terminal).
+    """What one host is given: `text` to paste into the file `where`, and the ways around that.
 
-    `waiting` says how long that host waits, and what its user can set.
+    `where` is relative when the file lies in a project. `shell` is a command of the host's own that
+    adds the entry, `link` one that a click opens; both are "" where a host has none. `waiting` says
+    how long that host waits, and what its user can set.
     """
 
-    host: str
-    where: str
+    name: str
+    label: str
+    where: Path
     text: str
+    shell: str
+    link: str
     waiting: str
 
 
-@cache
-def snippets(home: Path, language: str) -> tuple[Snippet, ...]:
-    """List the hosts with what each is given, for a server that uses this inbox."""
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        found = pool.map(lambda host: _ask(host, home, language), HOSTS)
-        return tuple(one for one in found if one is not None)
+def told(home: Path, settings: Settings, flags: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a server must be told to meet this desk: its folder, its answer book."""
+    given = passed_on(settings, flags, os.environ, "en")
+    apart = {"lang"} if home != home_folder() else {"lang", "home"}
+    return {name: value for name, value in given.items() if name not in apart}
 
 
-def _ask(host: str, home: Path, language: str) -> Snippet | None:
-    words = [sys.executable, "-m", "humanmcp", "config", host, "--json"]
-    if language != "en":  # English is what a server speaks unless it is told otherwise
-        words += ["--lang", language]
-    if home != home_folder():
-        words += ["--home", str(home)]
-    try:
-        ended = subprocess.run(  # noqa: S603 - our own interpreter and our own words
-            words,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_WITHIN,
-            check=True,
-            cwd=Path.home(),
-            env={**os.environ, "LC_ALL": "C"},
-        )
-        record = json.loads(ended.stdout)
-        shell = str(record["shell"])
-        return Snippet(
-            host=str(record["label"]),
-            where="" if shell else str(record["path"]),
-            text=(shell or str(record["snippet"])).rstrip("\n"),
-            waiting=str(record["waiting"]),
-        )
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
-        _log.warning("what to paste into %s is not known: %s", host, error)
-        return None
+def snippets(told: Mapping[str, Any], language: str) -> tuple[Snippet, ...]:
+    """List the hosts with what each is given. A server speaks English unless it is told so."""
+    command = command_for(told if language == "en" else {**told, "lang": language})
+    return tuple(_snippet(host, command, language) for host in HOSTS)
+
+
+def _snippet(host: Host, command: Command, language: str) -> Snippet:
+    return Snippet(
+        name=host.name,
+        label=host.label,
+        where=place(host, sys.platform, Path.home(), os.environ, Path()),
+        text=snippet(host, DEFAULT_NAME, entry(host, command, DEFAULT_WAIT)).rstrip("\n"),
+        shell=shell_command(host, DEFAULT_NAME, command),
+        link=install_link(host, DEFAULT_NAME, command),
+        waiting=say("config", wait_code(host), language),
+    )

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.bookshelf import BookFileError, read_book
+from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, place
 from humanmcp.inbox.lock import is_held
 from humanmcp.paths import home_folder
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
-from humanmcp.setup.hosts import HOSTS, Format, Host, command_in, is_ours, place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,24 +6,15 @@ shell's PATH and with an environment of six variables.
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
-import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, StopError
-from humanmcp.settings import PREFIX, Settings, add_flags
-from humanmcp.setup import config_file, tables
-from humanmcp.setup.config_file import ConfigError
-from humanmcp.setup.hosts import (
+from humanmcp.connecting.hosts import (
     BY_NAME,
     DEFAULT_NAME,
-    WAIT_CODES,
     Command,
     Format,
     Host,
@@ -32,17 +23,21 @@ from humanmcp.setup.hosts import (
     install_link,
     is_ours,
     place,
+    wait_code,
 )
+from humanmcp.connecting.snippets import DEFAULT_WAIT, shell_command, snippet
+from humanmcp.connecting.starting import PASSED_ON, command_for, passed_on
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import REFUSED, StopError
+from humanmcp.settings import Settings, add_flags
+from humanmcp.setup import config_file
+from humanmcp.setup.config_file import ConfigError
 from humanmcp.terminal import Painted, complain, say_json, say_raw
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
 
 ROOM: Final = "config"
-DEFAULT_WAIT: Final = 600
-_PATHS: Final = ("home", "files", "book")
-_PASSED_ON: Final = (*_PATHS, "title", "client_limit", "lang")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +50,21 @@ class Wanted:
     command: Command
     entry: dict[str, Any]
     language: str
+
+    @property
+    def snippet(self) -> str:
+        """What to paste."""
+        return snippet(self.host, self.name, self.entry)
+
+    @property
+    def shell(self) -> str:
+        """The host's own command that adds the entry; "" when it has none."""
+        return shell_command(self.host, self.name, self.command)
+
+    @property
+    def link(self) -> str:
+        """A link that adds it with one click; "" when there is none."""
+        return install_link(self.host, self.name, self.command)
 
     def say(self, code: str, **fillings: object) -> str:
         """Return a sentence of this command."""
@@ -83,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     manner.add_argument("--by-hand", action="store_true", help=words("by hand"))
     manner.add_argument("--auto", action="store_true", help=words("auto"))
     parser.add_argument("--json", action="store_true", help=words("json"))
-    add_flags(parser, *_PASSED_ON)
+    add_flags(parser, *PASSED_ON)
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -106,13 +116,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) -> Wanted:
     host = BY_NAME[arguments.host]
-    given = {
-        name: getattr(settings, name)
-        for name in _PASSED_ON
-        if getattr(arguments, name) is not None or os.environ.get(PREFIX + name.upper())
-    }
-    if language != "en":
-        given["lang"] = language  # hosts strip LANG
+    given = passed_on(settings, vars(arguments), os.environ, language)
     if settings.book and "book" in given and not Path(settings.book).expanduser().is_file():
         raise ConfigError("no book", path=settings.book)
     manner = ["--by-hand"] if arguments.by_hand else ["--auto"] if arguments.auto else []
@@ -126,55 +130,6 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
     return Wanted(host, arguments.name, path, command, made, language)
 
 
-def command_for(given: Mapping[str, Any], manner: list[str]) -> Command:
-    """Return the absolute command that starts `serve` with these settings as arguments."""
-    words = ["serve"]
-    for name, value in given.items():
-        written = str(Path(value).expanduser().absolute()) if name in _PATHS else str(value)
-        words += ["--" + name.replace("_", "-"), written]
-    first, *rest = starter()
-    return Command(first, (*rest, *words, *manner))
-
-
-def starter() -> list[str]:
-    """Return the words that start humanmcp from anywhere, without a PATH."""
-    python = Path(sys.executable)
-    uvx = shutil.which("uvx")
-    if uvx and "uv" in python.parts and any(part.startswith("archive-") for part in python.parts):
-        return [str(Path(uvx).absolute()), "humanmcp"]  # uv's cache: gone when it is cleaned
-    script = python.parent / ("humanmcp.exe" if os.name == "nt" else "humanmcp")
-    if script.is_file() and os.access(script, os.X_OK):
-        return [str(script)]
-    return [str(python), "-m", "humanmcp"]
-
-
-def snippet(wanted: Wanted) -> str:
-    """Return what to paste."""
-    host = wanted.host
-    if host.format is Format.TOML:
-        return tables.toml_table(".".join(host.keys), wanted.name, wanted.entry)
-    if host.format is Format.YAML:
-        return tables.yaml_entry(".".join(host.keys), wanted.name, wanted.entry)
-    value: dict[str, Any] = {wanted.name: wanted.entry}
-    for key in reversed(host.keys):
-        value = {key: value}
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def shell_command(wanted: Wanted) -> str:
-    """Return the host's own command that adds the entry; "" when it has none."""
-    words = [wanted.command.command, *wanted.command.args]
-    match wanted.host.name:
-        case "claude-code" | "codex":
-            program = wanted.host.name.removesuffix("-code")
-            return shlex.join([program, "mcp", "add", wanted.name, "--", *words])
-        case "vscode":
-            plain = {"name": wanted.name, "command": words[0], "args": words[1:]}
-            return shlex.join(["code", "--add-mcp", json.dumps(plain, ensure_ascii=False)])
-        case _:
-            return ""
-
-
 # -- print, write, remove ---------------------------------------------------------------------
 
 
@@ -185,16 +140,15 @@ def _print(wanted: Wanted, *, as_json: bool) -> int:
         say_json(_as_json(wanted) | {"state": state})
         return status
     complain(wanted.say("where", label=wanted.host.label, path=wanted.path))
-    say_raw(snippet(wanted).removesuffix("\n"))
+    say_raw(wanted.snippet.removesuffix("\n"))
     if state in ("there", "differs"):
         complain(wanted.say(state, name=wanted.name))
     code = "by hand only" if wanted.host.format is Format.YAML else "do it"
     complain(wanted.say(code, host=wanted.host.name))
-    link, command = install_link(wanted.host, wanted.name, wanted.command), shell_command(wanted)
-    if link:
-        complain(wanted.say("link", link=link))
-    if command:
-        complain(wanted.say("shell", command=command))
+    if wanted.link:
+        complain(wanted.say("link", link=wanted.link))
+    if wanted.shell:
+        complain(wanted.say("shell", command=wanted.shell))
     _say_waiting(wanted)
     return status
 
@@ -260,7 +214,7 @@ def _refused(wanted: Wanted, error: ConfigError, *, as_json: bool) -> int:
         say_json(_as_json(wanted) | _outcome(changed=False, kept=None) | {"why": why})
         return REFUSED
     complain(Painted(error.sentence(wanted.language), "yellow"))
-    say_raw(snippet(wanted).removesuffix("\n"))
+    say_raw(wanted.snippet.removesuffix("\n"))
     return REFUSED
 
 
@@ -287,7 +241,7 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
 
 
 def _say_waiting(wanted: Wanted) -> None:
-    complain(wanted.say(WAIT_CODES.get(wanted.host.name, "wait other")))
+    complain(wanted.say(wait_code(wanted.host)))
 
 
 def _outcome(*, changed: bool, kept: Path | None) -> dict[str, Any]:
@@ -302,8 +256,8 @@ def _as_json(wanted: Wanted) -> dict[str, Any]:
         "path": str(wanted.path),
         "format": wanted.host.format.value,
         "entry": wanted.entry,
-        "snippet": snippet(wanted),
-        "link": install_link(wanted.host, wanted.name, wanted.command),
-        "shell": shell_command(wanted),
-        "waiting": wanted.say(WAIT_CODES.get(wanted.host.name, "wait other")),
+        "snippet": wanted.snippet,
+        "link": wanted.link,
+        "shell": wanted.shell,
+        "waiting": wanted.say(wait_code(wanted.host)),
     }

@@ -14,9 +14,9 @@ import tomllib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.connecting.hosts import Format, Host
 from humanmcp.locales.stop import StopError
 from humanmcp.setup import jsonc, tables
-from humanmcp.setup.hosts import Format, Host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

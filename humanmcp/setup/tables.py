@@ -1,4 +1,4 @@
-"""Edit one table of a TOML file in place, and write an entry as TOML or YAML.
+"""Edit one table of a TOML file in place.
 
 A table is found by its header line and ends before the next header that is not its own child; all
 else stays as it was. Knows no file.
@@ -10,32 +10,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.connecting.snippets import toml_key, toml_table
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER: Final = re.compile(r"^[ \t]*\[+[^\n]*", re.MULTILINE)
 _TRAILING: Final = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)*\Z", re.MULTILINE)
-
-
-def toml_key(name: str) -> str:
-    """Write a key, quoted where TOML wants that."""
-    return name if _BARE.fullmatch(name) else json.dumps(name)
-
-
-def toml_table(parent: str, name: str, entry: Mapping[str, Any]) -> str:
-    """Write an entry as a table, with a line feed at the end."""
-    # A JSON string, number, boolean or list of these is the same in TOML, but for one escape: DEL.
-    lines = [
-        f"{toml_key(key)} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()
-    ]
-    return "\n".join((f"[{parent}.{toml_key(name)}]", *lines)) + "\n"
-
-
-def yaml_entry(parent: str, name: str, entry: Mapping[str, Any]) -> str:
-    """Write an entry as YAML: JSON values, which YAML 1.2 reads as they are."""
-    lines = [f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
-    return "\n".join((f"{parent}:", f"  {json.dumps(name)}:", *lines)) + "\n"
 
 
 def put_table(text: str, parent: str, name: str, entry: Mapping[str, Any]) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from humanmcp.connecting.hosts import BY_NAME, Host
 from humanmcp.locales import language_of
 from humanmcp.locales.stop import REFUSED
 from humanmcp.settings import add_flags
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
-from humanmcp.setup.hosts import BY_NAME, Host
 from humanmcp.setup.wrap import WrapError, add_place, entry_of, place_of, report
 from humanmcp.setup.wrapping import unwrapped
 from humanmcp.terminal import Painted, complain

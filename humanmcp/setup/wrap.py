@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.connecting.hosts import BY_NAME, Format, Host, place
+from humanmcp.connecting.starting import starter
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, sentence_of
 from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.settings import add_flags
 from humanmcp.setup import config_file
-from humanmcp.setup.config import starter
 from humanmcp.setup.config_file import ConfigError
-from humanmcp.setup.hosts import BY_NAME, Format, Host, place
 from humanmcp.setup.wrapping import is_wrapped, wrapped
 from humanmcp.terminal import Painted, complain
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.setup import config
-from humanmcp.setup.hosts import HOSTS, Format
+from humanmcp.connecting.hosts import HOSTS, Format
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -383,24 +382,3 @@ def test_json_tells_what_was_done(run: Callable[..., Ran], tmp_path: Path) -> No
     assert Path(done["backup"]).exists()
     again = json.loads(run("cursor", "--write", "--json").out)
     assert (again["changed"], again["backup"]) == (False, None)
-
-
-def test_without_the_console_script_python_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """`python -m humanmcp` with the whole path of this Python."""
-    python = write(tmp_path / "bin" / "python", "")
-    monkeypatch.setattr("sys.executable", str(python))
-    made = config.command_for({}, [])
-    assert (made.command, made.args) == (str(python), ("-m", "humanmcp", "serve"))
-
-
-def test_out_of_uv_s_cache_uvx_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What stands in the cache is gone when it is cleaned; `uvx` finds it again."""
-    uvx = write(tmp_path / "tools" / "uvx", "")
-    uvx.chmod(0o755)
-    monkeypatch.setenv("PATH", str(uvx.parent))
-    python = tmp_path / "cache" / "uv" / "archive-v0" / "abc" / "bin" / "python"
-    monkeypatch.setattr("sys.executable", str(python))
-    made = config.command_for({"lang": "ja"}, ["--auto"])
-    assert (made.command, made.args) == (str(uvx), ("humanmcp", "serve", "--lang", "ja", "--auto"))

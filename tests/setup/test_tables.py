@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from humanmcp.setup.tables import put_table, take_table, toml_table, yaml_entry
+from humanmcp.setup.tables import put_table, take_table
 
 ENTRY = {"command": "/x/humanmcp", "args": ["serve", "--title", 'the "one"'], "wait": 60}
 FILE = """# my settings
@@ -58,9 +58,3 @@ def test_a_name_that_is_no_bare_key_is_quoted() -> None:
 def test_what_is_not_there_is_not_taken() -> None:
     """The text comes back as it is."""
     assert take_table(FILE, "mcp_servers", "humanmcp") == FILE
-
-
-def test_values_are_written_as_toml_and_as_yaml() -> None:
-    """A JSON value reads the same in both."""
-    assert tomllib.loads(toml_table("a", "b", ENTRY)) == {"a": {"b": ENTRY}}
-    assert '    args: ["serve", "--title", "the \\"one\\""]\n' in yaml_entry("a", "b", ENTRY)

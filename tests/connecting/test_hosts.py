@@ -9,11 +9,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from humanmcp.locales import LANGUAGES, say
-from humanmcp.setup.hosts import (
+from humanmcp.connecting.hosts import (
     BY_NAME,
     HOSTS,
-    WAIT_CODES,
     Command,
     Host,
     command_in,
@@ -21,7 +19,9 @@ from humanmcp.setup.hosts import (
     install_link,
     is_ours,
     place,
+    wait_code,
 )
+from humanmcp.locales import LANGUAGES, say
 
 COMMAND = Command("/opt/human mcp/humanmcp", ("serve", "--lang", "ja"))
 
@@ -92,4 +92,4 @@ def test_an_entry_that_starts_humanmcp_is_recognised(one: object, ours: bool) ->
 def test_each_host_has_a_sentence_on_waiting(language: str) -> None:
     """In every language."""
     for host in HOSTS:
-        assert say("config", WAIT_CODES.get(host.name, "wait other"), language)
+        assert say("config", wait_code(host), language)

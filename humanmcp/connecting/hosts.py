@@ -61,8 +61,7 @@ class Host:
 
     `places` are where its configuration stands, by `sys.platform`; "" stands for all others.
     `wait_keys` are the members of an entry that make it wait longer, with what a second counts
-    there. The sentence on waiting is `config.wait NAME` in `locales/`, with `wait other` for all
-    that have none of their own.
+    there. `wait_code` names the sentence on waiting.
     """
 
     name: str
@@ -176,7 +175,7 @@ HOSTS: Final = (
 
 BY_NAME: Final[Mapping[str, Host]] = {host.name: host for host in HOSTS}
 
-WAIT_CODES: Final = {
+_WAIT_CODES: Final = {
     "gemini-cli": "wait timeout",
     "copilot-cli": "wait timeout",
     "opencode": "wait timeout",
@@ -187,7 +186,11 @@ WAIT_CODES: Final = {
     "claude-desktop": "wait claude-desktop",
     "vscode": "wait vscode",
 }
-"""The code of the sentence on what a host's user can set to wait longer."""
+
+
+def wait_code(host: Host) -> str:
+    """Return the code of the sentence on what a host's user can set to wait longer."""
+    return _WAIT_CODES.get(host.name, "wait other")
 
 
 def place(

@@ -1,0 +1,69 @@
+"""What to paste into which host: its entry in the language of its file, or a command of its own.
+
+`humanmcp config` prints it and the page shows it: one text, made here. Knows no file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.connecting.hosts import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.connecting.hosts import Command, Host
+
+DEFAULT_WAIT: Final = 600
+"""Seconds that a call may take, where an entry can say so."""
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def snippet(host: Host, name: str, entry: Mapping[str, Any]) -> str:
+    """Return what to paste into the host's file, with a line feed at the end."""
+    if host.format is Format.TOML:
+        return toml_table(".".join(host.keys), name, entry)
+    if host.format is Format.YAML:
+        return yaml_entry(".".join(host.keys), name, entry)
+    value: dict[str, Any] = {name: entry}
+    for key in reversed(host.keys):
+        value = {key: value}
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def shell_command(host: Host, name: str, command: Command) -> str:
+    """Return the host's own command that adds the entry; "" when it has none."""
+    words = [command.command, *command.args]
+    match host.name:
+        case "claude-code" | "codex":
+            program = host.name.removesuffix("-code")
+            return shlex.join([program, "mcp", "add", name, "--", *words])
+        case "vscode":
+            plain = {"name": name, "command": words[0], "args": words[1:]}
+            return shlex.join(["code", "--add-mcp", json.dumps(plain, ensure_ascii=False)])
+        case _:
+            return ""
+
+
+def toml_key(name: str) -> str:
+    """Write a key, quoted where TOML wants that."""
+    return name if _BARE.fullmatch(name) else json.dumps(name)
+
+
+def toml_table(parent: str, name: str, entry: Mapping[str, Any]) -> str:
+    """Write an entry as a table, with a line feed at the end."""
+    # A JSON string, number, boolean or list of these is the same in TOML, but for one escape: DEL.
+    lines = [
+        f"{toml_key(key)} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()
+    ]
+    return "\n".join((f"[{parent}.{toml_key(name)}]", *lines)) + "\n"
+
+
+def yaml_entry(parent: str, name: str, entry: Mapping[str, Any]) -> str:
+    """Write an entry as YAML: JSON values, which YAML 1.2 reads as they are."""
+    lines = [f"    {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()]
+    return "\n".join((f"{parent}:", f"  {json.dumps(name)}:", *lines)) + "\n"

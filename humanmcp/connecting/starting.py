@@ -1,0 +1,66 @@
+"""The command that a host is to start: absolute, with its settings as arguments.
+
+Hosts start servers in any folder, without the shell's PATH and with an environment of six
+variables.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.connecting.hosts import Command
+from humanmcp.settings import PREFIX, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PASSED_ON: Final = ("home", "files", "book", "title", "client_limit", "lang")
+"""The settings that a server understands."""
+
+_PATHS: Final = ("home", "files", "book")
+
+
+def passed_on(
+    settings: Settings,
+    flags: Mapping[str, Any],
+    environment: Mapping[str, str],
+    language: str,
+) -> dict[str, Any]:
+    """Return the settings that an entry must carry: those that were given here and now.
+
+    What stands in the settings file is not among them: the server reads that by itself.
+    """
+    given = {
+        name: getattr(settings, name)
+        for name in PASSED_ON
+        if flags.get(name) is not None or environment.get(PREFIX + name.upper())
+    }
+    if language != "en":
+        given["lang"] = language  # hosts strip LANG
+    return given
+
+
+def command_for(given: Mapping[str, Any], manner: Sequence[str] = ()) -> Command:
+    """Return the absolute command that starts `serve` with these settings as arguments."""
+    words = ["serve"]
+    for name, value in given.items():
+        written = str(Path(value).expanduser().absolute()) if name in _PATHS else str(value)
+        words += ["--" + name.replace("_", "-"), written]
+    first, *rest = starter()
+    return Command(first, (*rest, *words, *manner))
+
+
+def starter() -> list[str]:
+    """Return the words that start humanmcp from anywhere, without a PATH."""
+    python = Path(sys.executable)
+    uvx = shutil.which("uvx")
+    if uvx and "uv" in python.parts and any(part.startswith("archive-") for part in python.parts):
+        return [str(Path(uvx).absolute()), "humanmcp"]  # uv's cache: gone when it is cleaned
+    script = python.parent / ("humanmcp.exe" if os.name == "nt" else "humanmcp")
+    if script.is_file() and os.access(script, os.X_OK):
+        return [str(script)]
+    return [str(python), "-m", "humanmcp"]

@@ -1,0 +1,48 @@
+"""The command that a host is to start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.connecting.starting import command_for, passed_on
+from humanmcp.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def write(path: Path, text: str) -> Path:
+    """Write a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_only_what_was_given_here_and_now_is_passed_on() -> None:
+    """The settings file is read by the server itself; flags and the environment are not there."""
+    settings = Settings(home="/a", book="/b", title="t")
+    given = passed_on(settings, {"home": "/a", "book": None}, {"HUMANMCP_TITLE": "t"}, "ja")
+    assert given == {"home": "/a", "title": "t", "lang": "ja"}
+
+
+def test_without_the_console_script_python_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`python -m humanmcp` with the whole path of this Python."""
+    python = write(tmp_path / "bin" / "python", "")
+    monkeypatch.setattr("sys.executable", str(python))
+    made = command_for({}, [])
+    assert (made.command, made.args) == (str(python), ("-m", "humanmcp", "serve"))
+
+
+def test_out_of_uv_s_cache_uvx_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What stands in the cache is gone when it is cleaned; `uvx` finds it again."""
+    uvx = write(tmp_path / "tools" / "uvx", "")
+    uvx.chmod(0o755)
+    monkeypatch.setenv("PATH", str(uvx.parent))
+    python = tmp_path / "cache" / "uv" / "archive-v0" / "abc" / "bin" / "python"
+    monkeypatch.setattr("sys.executable", str(python))
+    made = command_for({"lang": "ja"}, ["--auto"])
+    assert (made.command, made.args) == (str(uvx), ("humanmcp", "serve", "--lang", "ja", "--auto"))
