@@ -6,7 +6,6 @@ It is imported when it is called, so that `serve` starts without the weight of t
 
 from __future__ import annotations
 
-import argparse
 import gc
 import importlib
 import os
@@ -16,10 +15,13 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__
-from humanmcp.locales import language_of, say, unspoken
+from humanmcp.locales import language_of, say, speaking, unspoken
+from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.parsing import Parser
 from humanmcp.settings import SettingError, load
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping, Sequence
 
 COMMANDS: Final[Mapping[str, str]] = {
@@ -45,7 +47,6 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 """Every command and the module that is it. Their one-line help: `locales/`, room `command`."""
 
-USAGE_ERROR: Final = 2
 _HELP: Final = frozenset({"-h", "--help"})
 
 INTERRUPTED: Final = 130
@@ -57,37 +58,64 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if not words:
         words = ["serve"] if _stdin_is_a_pipe() else ["--help"]
-    if words[0] not in COMMANDS:
-        _overview().parse_args(words)  # leaves: it knows no command of its own
-        return USAGE_ERROR
+    words = _ordered(words)
+    language = _language(words)
     try:
-        return _run(words[0], words[1:])
-    except SettingError as error:
-        sys.stderr.write(f"humanmcp: {error.sentence(language_of())}\n")
-        return USAGE_ERROR
+        if words[0] not in COMMANDS:
+            with speaking(language):
+                _overview().parse_args(words)  # leaves: it knows no command of its own
+            return USAGE_ERROR
+        return _run(words[0], words[1:], language)
+    except StopError as error:
+        sys.stderr.write(f"humanmcp: {error.sentence(language)}\n")
+        return USAGE_ERROR if isinstance(error, SettingError) else REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
-def _run(name: str, words: Sequence[str]) -> int:
+def _run(name: str, words: Sequence[str], language: str) -> int:
     # Nothing that is imported becomes garbage; looking for some costs a server 6 ms of its start.
     gc.disable()
     module = importlib.import_module(COMMANDS[name])
-    with nullcontext() if _HELP.intersection(words) else unspoken():
-        parser = parser_of(name)
-        module.add_arguments(parser)
-    arguments = parser.parse_args(words)
+    with speaking(language):
+        with nullcontext() if _HELP.intersection(words) else unspoken():
+            parser = parser_of(name)
+            module.add_arguments(parser)
+        arguments = parser.parse_args(words)
     gc.enable()
     return int(module.run(arguments, load(vars(arguments))))
 
 
+def _language(words: Sequence[str]) -> str:
+    """Return the language to speak before the command line is read: by its flags all the same."""
+    flags = {name: _flag(words, f"--{name}") for name in ("home", "lang")}
+    try:
+        return language_of(load(flags).lang)
+    except SettingError:
+        return language_of(flags["lang"])
+
+
+def _ordered(words: Sequence[str]) -> list[str]:
+    """Put `--lang` behind the command or flag that it stands before."""
+    taken = 2 if words[0] == "--lang" else 1 if words[0].startswith("--lang=") else 0
+    return [*words[taken : taken + 1], *words[:taken], *words[taken + 1 :]]
+
+
+def _flag(words: Sequence[str], name: str) -> str:
+    """Return what stands after a flag; "" where it is not given."""
+    for word, after in zip(words, (*words[1:], ""), strict=True):
+        if word == "--":
+            break
+        if word == name:
+            return after
+        if word.startswith(f"{name}="):
+            return word.removeprefix(f"{name}=")
+    return ""
+
+
 def parser_of(name: str) -> argparse.ArgumentParser:
     """Make the parser of one command, still without the command's own arguments."""
-    return argparse.ArgumentParser(
-        prog=f"humanmcp {name}",
-        description=say("command", name, language_of()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    return Parser(prog=f"humanmcp {name}", description=say("command", name))
 
 
 def _stdin_is_a_pipe() -> bool:
@@ -101,15 +129,17 @@ def _stdin_is_a_pipe() -> bool:
 
 def _overview() -> argparse.ArgumentParser:
     """Make the parser that explains itself: what there is, and where to start."""
-    language = language_of()
-    parser = argparse.ArgumentParser(
-        prog="humanmcp",
-        description=say("cli", "description", language),
-        epilog=say("cli", "epilog", language),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = Parser(
+        prog="humanmcp", description=say("cli", "description"), epilog=say("cli", "epilog")
     )
-    parser.add_argument("--version", action="version", version=f"humanmcp {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"humanmcp {__version__}",
+        help=say("cli", "help version"),
+    )
+    parser.add_argument("--lang", metavar="LANG", help=say("setting", "lang"))
+    commands = parser.add_subparsers(title=say("cli", "commands"), metavar="COMMAND", required=True)
     for name in COMMANDS:
-        commands.add_parser(name, help=say("command", name, language))
+        commands.add_parser(name, help=say("command", name))
     return parser

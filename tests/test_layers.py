@@ -39,6 +39,7 @@ CELLAR: Final = {
     "descriptors": (),
     "locales": ("protocol",),
     "moments": (),
+    "parsing": ("locales",),
     "paths": ("locales",),
     "settings": ("locales", "paths"),
     "terminal": ("protocol",),

@@ -63,6 +63,18 @@ def sentences(language: str) -> Mapping[str, Mapping[str, str]]:
 
 
 _spoken = True
+_preferred = ""
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Speak this language inside, where no other is asked for: for a command line's own words."""
+    global _preferred  # noqa: PLW0603 - one process says things to one person
+    before, _preferred = _preferred, language
+    try:
+        yield
+    finally:
+        _preferred = before
 
 
 @contextmanager
@@ -76,15 +88,15 @@ def unspoken() -> Iterator[None]:
         _spoken = True
 
 
-def say(room: str, code: str, language: str = "en", /, **fillings: object) -> str:
-    """Return one sentence, filled.
+def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
+    """Return one sentence, filled. Without a language it is that of `speaking`, else English.
 
     Raises:
         UnknownSentenceError: neither the language nor English has it.
     """
     if not _spoken:
         return ""
-    for candidate in (language, "en"):
+    for candidate in (language or _preferred, "en"):
         if candidate in LANGUAGES:
             sentence = _room(candidate, room).get(code)
             if sentence is not None:
@@ -110,7 +122,11 @@ def language_of(wanted: str = "") -> str:
 
     Hosts often start servers without `LANG`: the settings file and `--lang` are the way there.
     """
-    for candidate in (wanted, *(os.environ.get(name, "") for name in ("LC_ALL", "LANG"))):
+    for candidate in (
+        wanted,
+        _preferred,
+        *(os.environ.get(name, "") for name in ("LC_ALL", "LANG")),
+    ):
         short = candidate[:2].lower()
         if short in LANGUAGES:
             return short

@@ -22,7 +22,7 @@ from humanmcp.host.typing_in import Typist
 from humanmcp.host.wirelog import WireLog
 from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.locales import language_of, say
+from humanmcp.locales import language_of, say, speaking
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.paths import home_folder
 from humanmcp.protocol import revisions
@@ -80,7 +80,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Take the seat until the end of input. Returns the exit status."""
     language = language_of(settings.lang)
     try:
-        script = _script(arguments)
+        with speaking(language):
+            script = _script(arguments)
         command = command_of(arguments)
         with in_order():
             return _sit(arguments, settings, command, script)

@@ -1,0 +1,99 @@
+"""The parser of every command: argparse, speaking the language of whoever reads it.
+
+argparse takes its own words from gettext, which goes by the environment alone and not by `--lang`.
+So the words of help are put in by a formatter, and what is wrong with a command line is recognised
+by argparse's English and said anew; what is not recognised is shown as argparse has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from humanmcp.locales import UnknownSentenceError, say
+from humanmcp.locales.stop import USAGE_ERROR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOM: Final = "parsing"
+
+_PLACE: Final = re.compile(r"argument (?P<place>[^:]+): (?P<rest>.*)", re.DOTALL)
+_TROUBLES: Final = tuple(
+    (code, re.compile(pattern, re.DOTALL))
+    for code, pattern in (
+        ("missing", r"the following arguments are required: (?P<words>.+)"),
+        ("unknown", r"unrecognized arguments: (?P<words>.+)"),
+        ("one of", r"one of the arguments (?P<words>.+) is required"),
+        ("ambiguous", r"ambiguous option: (?P<word>.+) could match (?P<words>.+)"),
+        ("one value", r"expected one argument"),
+        ("one value or more", r"expected at least one argument"),
+        ("one value at most", r"expected at most one argument"),
+        ("values", r"expected (?P<count>\d+) arguments?"),
+        ("choice", r"invalid choice: (?P<value>.+) \(choose from (?P<words>.+)\)"),
+        ("whole number", r"invalid int value: (?P<value>.+)"),
+        ("number", r"invalid float value: (?P<value>.+)"),
+        ("together", r"not allowed with argument (?P<words>.+)"),
+        ("no value", r"ignored explicit argument (?P<value>.+)"),
+    )
+)
+"""What argparse finds wrong with a command line, each with the code of our sentence."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help and complaints are sentences of `locales/`."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - what argparse takes
+        """Make a parser; the settings are those of argparse."""
+        settings.setdefault("formatter_class", Formatter)
+        super().__init__(**settings, add_help=False)
+        self.add_argument("-h", "--help", action="help", help=say(ROOM, "help"))
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the command line, and end."""
+        self.print_usage(sys.stderr)
+        self.exit(USAGE_ERROR, f"{self.prog}: {sentence(message, self.prog)}\n")
+
+
+def sentence(message: str, prog: str) -> str:
+    """Say anew what argparse complains of."""
+    found = _PLACE.fullmatch(message)
+    place, rest = (found["place"], found["rest"]) if found else ("", message)
+    for code, pattern in _TROUBLES:
+        trouble = pattern.fullmatch(rest)
+        if trouble is not None:
+            fillings = {name: _bare(text) for name, text in trouble.groupdict().items()}
+            return say(ROOM, code, place=place, prog=prog, **fillings)
+    return f"{place}: {rest}" if place else rest
+
+
+def _bare(text: str) -> str:
+    """Take the quotes off: some Pythons quote each choice, others none."""
+    return re.sub(r"'([^']*)'", r"\1", text)
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Writes the help of a command, with our words for its parts."""
+
+    def add_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Any,  # noqa: ANN401 - argparse names no public type for a group
+        prefix: str | None = None,
+    ) -> None:
+        """Add the first lines: how the command is written."""
+        super().add_usage(usage, actions, groups, say(ROOM, "usage") if prefix is None else prefix)
+
+    def start_section(self, heading: str | None) -> None:
+        """Begin a list of arguments under its heading."""
+        super().start_section(_heading(heading) if heading else heading)
+
+
+def _heading(heading: str) -> str:
+    try:
+        return say(ROOM, heading)
+    except UnknownSentenceError:
+        return heading
