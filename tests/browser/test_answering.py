@@ -275,6 +275,9 @@ def test_the_json_editor_is_no_trap(desk: Desking, host: Serving, window: Window
     page.locator("#tab-json").click()
     box = page.locator("#editor .cm-content, #document:visible").first
     box.click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Tab")
+    until(lambda: read_json(page).startswith("  {"), "the first line is indented")
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
     expect(page.locator("#editor")).not_to_be_focused()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -215,9 +216,11 @@ def test_send_can_be_taken_back_for_three_seconds(
     expect(page.locator("#undo")).to_be_hidden()
     expect(page.locator("#sentence")).to_have_value("sunny")
     expect(page.locator("#sentence")).to_be_editable()
+    began = time.monotonic()
     page.locator("#send").click()
     expect(page.locator("#undo")).to_be_visible()
     assert json.loads(host.hear())["result"]["content"][0]["text"] == "sunny"
+    assert time.monotonic() - began >= 3  # so it was not the one that was taken back
     assert host.close()[1] == []
 
 
@@ -233,8 +236,10 @@ def test_an_input_method_is_left_alone(desk: Desking, host: Serving, window: Win
     page.keyboard.press("Control+Enter")
     assert page.url.endswith("/2")
     expect(page.locator("#send")).to_be_enabled()
-    keys.send("Input.insertText", {"text": "晴れje"})
+    keys.send("Input.insertText", {"text": "晴れ"})
+    page.keyboard.type("je")
     expect(page.locator("#sentence")).to_have_value(re.compile("晴れje"))
+    expect(page.locator("[name=kind][value=result]")).to_be_checked()
     page.keyboard.press("Control+Enter")
     assert "晴れje" in json.loads(host.hear())["result"]["content"][0]["text"]
     assert host.close()[1] == []

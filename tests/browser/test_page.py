@@ -244,6 +244,47 @@ def test_the_projector_shows_large_and_cannot_answer(
     page.wait_for_url("**seq=2")
 
 
+CONTRAST: Final = """() => {
+    const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+    const light = (colour) => {
+        const [red, green, blue] = numbers(colour).map((one) => {
+            const part = one / 255;
+            return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    const behind = (one) => {
+        for (; one; one = one.parentElement) {
+            const colour = getComputedStyle(one).backgroundColor;
+            if ((numbers(colour)[3] ?? 1) === 1) return colour;
+        }
+        return "rgb(255, 255, 255)";
+    };
+    return [...document.querySelectorAll("#main *")]
+        .filter((one) => one.checkVisibility() && !one.closest("svg")
+            && [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+        .map((one) => {
+            const [dark, bright] = [getComputedStyle(one).color, behind(one)].map(light).sort(
+                (a, b) => a - b);
+            return [one.textContent.trim().slice(0, 40), (bright + 0.05) / (dark + 0.05)];
+        });
+}"""
+"""Of each text on the page: how much it differs from what is behind it (WCAG 2.2, 1.4.6)."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_projector_can_be_read_from_the_last_row(
+    desk: Desking, host: Serving, window: Windows, scheme: str
+) -> None:
+    """U22: a contrast of at least 7 to 1, in both themes."""
+    fill(host, desk)
+    page = window(viewport={"width": 1920, "height": 1080}, color_scheme=scheme).goto("/present")
+    expect(page.locator(".meaning pre")).to_be_visible()
+    texts = page.evaluate(CONTRAST)
+    assert len(texts) > 5
+    assert [one for one in texts if one[1] < 7] == []
+
+
 def test_the_projector_follows(desk: Desking, host: Serving, window: Windows) -> None:
     """U22: what arrives is on the wall without a hand."""
     begin(host, desk)
@@ -309,7 +350,7 @@ EVIL: Final = {
 
 
 def test_hostile_content_is_text(desk: Desking, host: Serving, window: Windows) -> None:
-    """U25, B1 to B6: shown literally, nothing runs, nothing is fetched, the form works."""
+    """U25, T12, B1 to B6: shown literally, nothing runs, nothing is fetched, the form works."""
     begin(host, desk)
     host.say(call('"\\"onclick=alert(1)"', tool="<svg onload=alert(1)>", **EVIL))
     shown = window()
@@ -333,13 +374,20 @@ def test_hostile_content_is_text(desk: Desking, host: Serving, window: Windows) 
 
 
 def test_five_hundred_messages_scroll(desk: Desking, host: Serving, window: Windows) -> None:
-    """U25: a long list is drawn, and one row more is there in a moment."""
+    """U25: 200 rows are drawn and the others counted; one more is there in a moment."""
     begin(host, desk)
-    for number in range(1, 151):
+    for number in range(1, 501):
         host.say(call(str(number), city=f"City {number}"))
     page = window().page
-    expect(page.locator("#rows .row")).to_have_count(150)
+    rows, others = page.locator("#rows .row"), page.locator("#others")
+    expect(rows).to_have_count(200)
+    expect(others).to_contain_text("300")
     began = time.monotonic()
-    host.say(call("151", city="One more"))
-    expect(page.locator("#rows .row")).to_have_count(151)
+    host.say(call("501", city="One more"))
+    expect(others).to_contain_text("301")
     assert time.monotonic() - began < 2
+    page.locator("#sentence").fill("sunny")
+    page.locator("#send").click()
+    assert json.loads(host.hear())["id"] == 1
+    expect(others).to_contain_text("300")
+    expect(rows.last).to_contain_text("City 201")

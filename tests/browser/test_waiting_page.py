@@ -191,7 +191,7 @@ def test_single_keys_move_and_choose(desk: Desking, host: Serving, window: Windo
 
 
 def test_eight_tabs_share_one_stream(desk: Desking, host: Serving, window: Windows) -> None:
-    """U23: all of them update; when the one with the stream closes, another takes over."""
+    """U23, failure 32: all update; when the one with the stream closes, another takes over."""
     begin(host, desk)
     shown = window()
     tabs = [shown.page] + [shown.new_page() for _ in range(7)]

@@ -23,7 +23,7 @@ def check(file: Path, step: Step, played: Played) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_the_session_alone_says_what_the_file_says(file: Path) -> None:
-    """H2 to H8, H12, H19, H20, H23, H26, R5, R6: each line out and each problem, and no other."""
+    """H2 to H8, H12, H19, H20, H23, H26, C8, R5, R6: each line and each problem, and no other."""
     player = Player()
     for step in read(file).steps:
         check(file, step, player.play(step))

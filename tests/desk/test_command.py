@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def test_a_second_desk_points_to_the_first(home: Path) -> None:
-    """One desk an inbox: the second prints an address of the first, with a key, and ends."""
+    """Failure 20: the second prints an address of the first, with a key, and ends."""
     with Desking(home) as desk:
         second = subprocess.run(
             [*COMMAND, "--home", str(home)],
@@ -43,7 +43,7 @@ def test_a_second_desk_points_to_the_first(home: Path) -> None:
 
 
 def test_a_taken_port_leads_to_the_next(home: Path, tmp_path: Path) -> None:
-    """The address is always the one in desk.json and on the terminal."""
+    """Failure 22: the address is always the one in desk.json and on the terminal."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with Desking(home, port=port) as desk:
@@ -52,7 +52,7 @@ def test_a_taken_port_leads_to_the_next(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_of_a_dead_desk_is_ignored(home: Path) -> None:
-    """Who is alive is decided by the lock: not by a file, not by a process number."""
+    """Failure 21: the lock decides who is alive: not a file, not a process number."""
     with Desking(home) as desk:
         desk.kill()
         assert (home / launch.FACTS_NAME).exists()
@@ -62,7 +62,7 @@ def test_a_file_of_a_dead_desk_is_ignored(home: Path) -> None:
 
 
 def test_a_broken_file_of_a_living_desk_is_no_desk_yet(home: Path) -> None:
-    """What cannot be read is asked for again, not believed."""
+    """Failure 21: what cannot be read is asked for again, not believed."""
     with Desking(home):
         for content in ("", "[]", "{}", '{"address": 1}', "\xff"):
             (home / launch.FACTS_NAME).write_text(content, encoding="latin-1")
@@ -126,7 +126,7 @@ def test_the_browser_is_opened_by_a_file_and_not_by_an_argument(
 
 
 def test_a_killed_desk_loses_nothing_and_sends_nothing_twice(home: Path) -> None:
-    """100 waiting, a draft, kill -9: all of it is there again, each answer goes out once."""
+    """Failures 4, 5: 100 waiting, a draft, kill -9: all is there, each answer goes out once."""
     with Serving(home, "--by-hand") as host, Desking(home) as desk:
         for number in range(1, 101):
             host.say(call(str(number), city=f"City {number}"))

@@ -137,7 +137,7 @@ def is_published(method: str, path: str) -> bool:
 
 
 def test_no_route_answers_a_stranger(desking: Desking, tmp_path: Path) -> None:
-    """A13: what is not the door or a published file wants to know who asks."""
+    """A13, T11: what is not the door or a published file wants to know who asks."""
     for method, path in routes(tmp_path / "other"):
         kind = "application/json" if path.startswith("/api/") else guard._FORM
         body = b"{}" if method == "POST" else None
@@ -384,7 +384,7 @@ def test_only_published_files_may_be_kept(desking: Desking) -> None:
     ],
 )
 def test_only_this_computer_is_listened_to(host: str) -> None:
-    """A19: every spelling of "everywhere" is refused, and so is every other address."""
+    """A19, T11: every spelling of "everywhere" is refused, and so is every other address."""
     with pytest.raises(command.NotLoopbackError):
         command.loopback(host)
 

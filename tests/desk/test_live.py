@@ -76,7 +76,7 @@ def test_it_says_what_changed_and_not_to_what(home: Path) -> None:
 
 
 def test_a_reader_that_was_away_is_told_what_it_missed(home: Path) -> None:
-    """By the number of the last change it saw; a number of another desk means: everything."""
+    """Failure 30: by the number of the last change; one of another desk means: everything."""
     with Desking(home) as desk, Serving(home, "--by-hand") as host:
         before = desk.get("/api/state")["version"]
         host.say(call("1"))
@@ -94,7 +94,7 @@ def test_a_reader_that_was_away_is_told_what_it_missed(home: Path) -> None:
 
 
 def test_open_streams_do_not_keep_the_desk(home: Path) -> None:
-    """It ends within two seconds whoever still reads."""
+    """Failure 31: it ends within two seconds whoever still reads."""
     with Desking(home) as desk:
         streams = [Stream(desk) for _ in range(5)]
         for stream in streams:

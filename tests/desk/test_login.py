@@ -58,7 +58,7 @@ def test_looking_at_the_door_uses_no_key_up(desking: Desking) -> None:
 
 
 def test_wrong_codes_lead_nowhere() -> None:
-    """A15: after a few wrong ones the right one of before is wrong as well."""
+    """A15, F5: after a few wrong ones the right one of before is wrong as well."""
     door = Door()
     code = door.code
     for _ in range(TRIES):

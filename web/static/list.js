@@ -52,6 +52,9 @@ function announce(newer) {
 function settle(list, newer) {
   const still = list.matches(":hover") || list.contains(document.activeElement);
   settleRows(list.querySelector("#rows"), newer.querySelector("#rows"), still);
+  const [others, young] = [list.querySelector("#others"), newer.querySelector("#others")];
+  others.textContent = young.textContent;
+  others.hidden = young.hidden;
   if (still) {
     list.addEventListener("pointerleave", () => refreshList(), { once: true });
     return;
