@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import locales
-from humanmcp.locales import UnknownSentenceError, say
+from humanmcp.locales import UnknownSentenceError, fillings_of, say
 from humanmcp.protocol.problems import Level
 from humanmcp.protocol.visible import one_line
 from humanmcp.terminal import Painted
@@ -44,7 +44,7 @@ def sentence(problem: Problem, language: str, *, seen: bool = False) -> str:
     """
     if seen:
         with contextlib.suppress(UnknownSentenceError):
-            return say("seen", problem.code, language, **dict(problem.detail))
+            return say("seen", problem.code, language, **fillings_of(problem, language))
     try:
         return locales.problem(problem, language)
     except UnknownSentenceError:

@@ -106,14 +106,20 @@ def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
 
 def problem(found: Problem, language: str = "en") -> str:
     """Return a problem's sentence, without its place."""
-    return say("problem", found.code, language, **_fillings(found, language))
+    return say("problem", found.code, language, **fillings_of(found, language))
 
 
-def _fillings(found: Problem, language: str) -> dict[str, str]:
-    """Return what fills a problem's sentence; `got`, the name of a JSON type, in the language."""
+def fillings_of(found: Problem, language: str) -> dict[str, str]:
+    """Return what fills a problem's sentence.
+
+    In the language are `got`, the name of a JSON type, and `why`, where a `rule` of a JSON Schema
+    is broken that has a sentence.
+    """
     fillings = dict(found.detail)
     if fillings.get("got") in _room("en", "json_type"):
         fillings["got"] = say("json_type", fillings["got"], language)
+    if fillings.get("rule") in _room("en", "schema_rule"):
+        fillings["why"] = say("schema_rule", fillings["rule"], language, **fillings)
     return fillings
 
 

@@ -49,8 +49,8 @@ def _schema(exchange: Exchange, schema: Json, path: Path) -> list[Found]:
         return [Found("M01", (*path, "required"), detail, mend)]
     trouble = schemas.trouble_in(schema)
     if trouble is not None:
-        inside, words = trouble
-        return [Found("M40", (*path, *inside), (("why", words),))]
+        inside, rule = trouble
+        return [Found("M40", (*path, *inside), rule)]
     names = properties if isinstance(properties, dict) else {}
     missing = [each for each in required or () if isinstance(each, str) and each not in names]
     if missing and "$ref" not in schema and "allOf" not in schema:
@@ -75,8 +75,8 @@ def called_tool(exchange: Exchange, value: JsonObject, known: Known, path: Path)
     if schema is not None and value.get("isError") is not True:
         wrong = schemas.mismatch(structured, schema)
         if wrong is not None:
-            inside, words = wrong
-            found.append(Found("M06", (*at, *inside), (("why", words),)))
+            inside, rule = wrong
+            found.append(Found("M06", (*at, *inside), rule))
     fitting = isinstance(structured, dict) or exchange.revision in revisions.MODERN
     if value.get("content") == [] and fitting:
         content = (*path, "content")

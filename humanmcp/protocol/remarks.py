@@ -148,8 +148,8 @@ def _call(message: Message, known: Known) -> list[Found]:
     wrong = schemas.mismatch(params.get("arguments", {}), schema)
     if wrong is None:
         return []
-    inside, words = wrong
-    return [Found("M08", ("params", "arguments", *inside), (("why", words),))]
+    inside, rule = wrong
+    return [Found("M08", ("params", "arguments", *inside), rule)]
 
 
 def _params(message: Message, revision: str) -> list[Found]:

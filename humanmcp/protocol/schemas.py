@@ -9,14 +9,17 @@ plain schema is judged without it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from humanmcp.protocol.findings import shown
+from humanmcp.protocol.mismatches import detail_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from humanmcp.protocol.findings import Path
     from humanmcp.protocol.messages import Json, JsonObject
+
+    Detail: TypeAlias = tuple[tuple[str, str], ...]
 
 MOST_NODES: Final = 2_000
 """Values in a schema, or in a value held against one, above which nothing is said."""
@@ -43,8 +46,8 @@ _DIALECTS: Final = frozenset(
 )
 
 
-def trouble_in(schema: JsonObject) -> tuple[tuple[str | int, ...], str] | None:
-    """Return what makes a schema no valid JSON Schema, as (path, words), or None.
+def trouble_in(schema: JsonObject) -> tuple[Path, Detail] | None:
+    """Return what makes a schema no valid JSON Schema, as (path, detail), or None.
 
     The dialect is the one that `$schema` names, else 2020-12 as MCP says.
     """
@@ -56,13 +59,13 @@ def trouble_in(schema: JsonObject) -> tuple[tuple[str | int, ...], str] | None:
     try:
         validator.check_schema(schema)
     except exceptions.SchemaError as error:
-        return tuple(error.absolute_path), shown(error.message)
+        return tuple(error.absolute_path), detail_of(error)
     except Exception:  # noqa: BLE001 - a stranger's schema may trip the library in any way
         return None
     return None
 
 
-def mismatch(value: Json, schema: Json) -> tuple[tuple[str | int, ...], str] | None:
+def mismatch(value: Json, schema: Json) -> tuple[Path, Detail] | None:
     """Return where and why a value does not keep to a schema, or None when nothing is certain."""
     if not isinstance(schema, (dict, bool)):
         return None
@@ -73,7 +76,7 @@ def mismatch(value: Json, schema: Json) -> tuple[tuple[str | int, ...], str] | N
         error = next(_careful(schema).iter_errors(value), None)
     except Exception:  # noqa: BLE001 - unresolvable, endless or malformed: nothing is certain
         return None
-    return (tuple(error.absolute_path), shown(error.message)) if error else None
+    return (tuple(error.absolute_path), detail_of(error)) if error else None
 
 
 class _TooMuchError(Exception):

@@ -1,0 +1,140 @@
+"""What a value or a schema breaks, told by rule in the language of whoever reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp import locales
+from humanmcp.host.explaining import sentence
+from humanmcp.locales import LANGUAGES, sentences
+from humanmcp.protocol import schemas
+from humanmcp.protocol.problems import Level, Problem
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.messages import Json
+
+NAMED = {"properties": {"a": {}}, "additionalProperties": False}
+TWO_FORMS = {"oneOf": [{"type": "integer"}, {"minimum": 0}]}
+
+CASES: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
+    (
+        {"type": "integer"},
+        "x",
+        '"x" is not of the type integer.',
+        '"x" は型 integer ではありません。',
+    ),
+    ({"type": ["string", "null"]}, 5, "5 is not of the type string, null.", "5 は型 string, null"),
+    ({"required": ["a", "b", "c"]}, {"a": 1}, "b, c is missing.", "b, c がありません。"),
+    ({"enum": ["C", 1]}, "F", '"F" is none of "C", 1.', '"F" は "C", 1 のどれでもありません。'),
+    ({"const": "C"}, "F", '"F" stands where only "C" may.', 'ここは "C" だけです。'),
+    (NAMED, {"a": 1, "z": 2}, "z is not described there", "z は宣言されておらず"),
+    ({"minimum": 1}, 0, "0 is less than 1.", "0 は 1 より小さい値です。"),
+    ({"maximum": 1}, 2, "2 is more than 1.", "2 は 1 より大きい値です。"),
+    ({"exclusiveMinimum": 1}, 1, "1 is not more than 1.", "1 は 1 より大きくありません。"),
+    ({"exclusiveMaximum": 1}, 1, "1 is not less than 1.", "1 は 1 より小さくありません。"),
+    ({"multipleOf": 5}, 7, "7 is no multiple of 5.", "7 は 5 の倍数ではありません。"),
+    ({"minLength": 3}, "ab", '"ab" has 2 characters; 3 are the fewest.', "3 文字以上が必要です。"),
+    ({"maxLength": 1}, "ab", '"ab" has 2 characters; 1 are the most.', "1 文字までです。"),
+    ({"pattern": "^[0-9]+$"}, "ab", '"ab" does not fit the pattern ^[0-9]+$.', "パターン ^[0-9]+$"),
+    ({"minItems": 2}, [1], "The list has 1 items; 2 are the fewest.", "2 個以上が必要です。"),
+    ({"maxItems": 1}, [1, 2], "The list has 2 items; 1 are the most.", "項目は 2 個で、1 個まで"),
+    ({"uniqueItems": True}, [1, 1], "An item stands twice in the list.", "同じ項目が 2 つ"),
+    ({"contains": {"const": 1}}, [2], "None of the items is one that", "必要な項目がリストに"),
+    ({"minProperties": 1}, {}, "The object has 0 members; 1 are the fewest.", "メンバーは 0 個"),
+    ({"maxProperties": 0}, {"a": 1}, "The object has 1 members; 0 are the most.", "0 個までです。"),
+    (
+        {"dependentRequired": {"a": ["b"]}},
+        {"a": 1},
+        "a is there, so b must be there too.",
+        "a があるので、b も必要です。",
+    ),
+    ({"anyOf": [{"type": "null"}]}, [1], "[…] fits none of the forms", "[…] は、許されるどの形"),
+    (TWO_FORMS, -1.5, "-1.5 fits none of the forms", "-1.5 は、許されるどの形にも合いません。"),
+    (TWO_FORMS, 1, "1 fits several forms", "1 は複数の形に合います"),
+    ({"not": {"type": "object"}}, {"a": 1}, "{…} has the form that is not", "{…} は、許されない形"),
+    (
+        {"properties": {"a": False}},
+        {"a": 1},
+        "1 stands where nothing is",
+        "ここには何も書けません。",
+    ),
+)
+
+
+def told(detail: tuple[tuple[str, str], ...], language: str, code: str = "M06") -> str:
+    """Say a problem with this detail."""
+    return locales.problem(Problem(code, Level.ERROR, detail), language)
+
+
+@pytest.mark.parametrize(("schema", "value", "english", "japanese"), CASES)
+def test_every_common_rule_speaks_both_languages(
+    schema: dict[str, Any], value: Json, english: str, japanese: str
+) -> None:
+    """M06: the library's English stood in the middle of a Japanese sentence."""
+    found = schemas.mismatch(value, schema)
+    assert found is not None
+    assert english in told(found[1], "en")
+    assert japanese in told(found[1], "ja")
+
+
+def test_every_sentence_of_a_rule_is_met() -> None:
+    """No sentence is kept for a rule that cannot be found. Formats are asked of schemas alone."""
+    met = {dict(found[1])["rule"] for s, v, *_ in CASES if (found := schemas.mismatch(v, s))}
+    broken = schemas.trouble_in({"pattern": "["})
+    assert broken is not None
+    assert met | {dict(broken[1])["rule"]} == set(sentences("en")["schema_rule"])
+
+
+def test_a_rule_without_a_sentence_is_told_in_the_librarys_words() -> None:
+    """Which names a pattern leaves over, only the library finds out; other dialects differ."""
+    schema = {"patternProperties": {"^a": {}}, "additionalProperties": False}
+    found = schemas.mismatch({"b": 1}, schema)
+    assert found is not None
+    assert "rule" not in dict(found[1])
+    for language in LANGUAGES:
+        assert "'b' does not match any of the regexes: '^a'" in told(found[1], language)
+    draft3 = "http://json-schema.org/draft-03/schema#"
+    found = schemas.mismatch({}, {"$schema": draft3, "properties": {"a": {"required": True}}})
+    assert found is not None
+    assert "'a' is a required property" in told(found[1], "ja")
+
+
+def test_a_large_value_is_cut_to_a_readable_length() -> None:
+    """A sentence is not the place for a page of somebody's text."""
+    found = schemas.mismatch("x" * 5000, {"enum": ["y" * 5000, "z" * 5000]})
+    assert found is not None
+    assert len(told(found[1], "ja")) < 250
+
+
+@pytest.mark.parametrize(
+    ("schema", "english", "japanese"),
+    [
+        ({"type": "strin"}, '"strin" fits none of the forms', '"strin" は、許されるどの形にも'),
+        ({"pattern": "["}, '"[" is not of the format regex.', '"[" は形式 regex ではありません。'),
+        ({"minLength": -1}, "-1 is less than 0.", "-1 は 0 より小さい値です。"),
+        ({"required": ["a", "a"]}, "An item stands twice", "同じ項目が 2 つ"),
+    ],
+)
+def test_what_is_wrong_with_a_schema_speaks_both_languages(
+    schema: dict[str, Any], english: str, japanese: str
+) -> None:
+    """M40: a slip in a tool's declaration, in the language of whoever made it."""
+    found = schemas.trouble_in(schema)
+    assert found is not None
+    assert english in told(found[1], "en", "M40")
+    assert japanese in told(found[1], "ja", "M40")
+
+
+def test_the_client_that_sees_a_wrong_argument_reads_the_rule_too() -> None:
+    """M08 has another wording for the client; the rule in it is the same."""
+    found = schemas.mismatch({"sides": "six"}, {"properties": {"sides": {"type": "integer"}}})
+    assert found is not None
+    problem = Problem("M08", Level.WARNING, found[1])
+    assert '"six" は型 integer ではありません。 厳密な' in sentence(problem, "ja", seen=True)
+
+
+def test_a_problem_that_was_kept_before_rules_had_sentences_is_still_told() -> None:
+    """The inbox keeps problems in files: an older one has only the library's words."""
+    assert "'x' is odd" in told((("why", "'x' is odd"),), "ja")
