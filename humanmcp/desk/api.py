@@ -26,6 +26,7 @@ from humanmcp.desk.words import describe, language_of
 from humanmcp.inbox.contract import Action, Draft, Item, Key, Reply, UnknownItemError
 from humanmcp.inbox.remarking import remarks_on
 from humanmcp.protocol.exchange import State
+from humanmcp.protocol.faults import Fault
 from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.verdict import Form, Verdict
 from humanmcp.protocol.visible import one_line
@@ -300,6 +301,22 @@ def write_verdict(judged: Verdict, language: str) -> dict[str, Any]:
         "text": judged.text,
         "problems": [describe(one, language) for one in judged.problems],
     }
+
+
+@dataclass
+class BreakBody:
+    """An answer so far, and the fault that it shall have."""
+
+    fault: Fault
+    text: str
+    form: Form = Form.MESSAGE
+
+
+@router.post("/exchanges/{session}/{number}/break")
+def break_it(request: Request, session: str, number: int, body: BreakBody) -> dict[str, Any]:
+    """Break an answer on purpose. Nothing is kept and nothing is sent."""
+    item = desk_of(request).inbox.item(Key(session, number))
+    return {"document": composing.broken(item, Draft(body.text, body.form), body.fault)}
 
 
 @router.post("/exchanges/{session}/{number}/draft")

@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox.contract import Action, Draft, Item, Key, Purpose, Reply, TakenError
-from humanmcp.protocol import drafts, messages, passing, revisions
+from humanmcp.inbox.contract import Action, Draft, Item, Key, Purpose, Reply, Seat, TakenError
+from humanmcp.protocol import drafts, faults, messages, passing, revisions
 from humanmcp.protocol.exchange import Exchange, State
 from humanmcp.protocol.messages import Message
 from humanmcp.protocol.passing import Passing
@@ -23,7 +23,8 @@ from humanmcp.protocol.verdict import Form, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import Inbox, SessionFacts
+    from humanmcp.protocol.faults import Fault
     from humanmcp.protocol.problems import Problem
 
 BY: Final = "desk"
@@ -155,6 +156,18 @@ def plain(item: Item, start: Draft) -> Draft:
 def examples(item: Item) -> dict[str, str]:
     """Return every whole message that may be started from, results and errors, by name."""
     return dict(drafts.templates(exchange_of(item))) if answerable(item) else {}
+
+
+def breakable(item: Item, facts: SessionFacts) -> tuple[Fault, ...]:
+    """List the ways to break an answer on purpose, where a client reads it."""
+    if facts.seat not in (Seat.SERVER, Seat.TAP) or not answerable(item):
+        return ()
+    return faults.faults(exchange_of(item))
+
+
+def broken(item: Item, draft: Draft, fault: Fault) -> str:
+    """Return the whole message that a draft stands for, with a fault in it."""
+    return faults.broken(exchange_of(item), document(item, draft), fault)
 
 
 def send(

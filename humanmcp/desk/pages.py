@@ -6,6 +6,7 @@ them in place as text and elements, never as markup made from strings.
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final
@@ -28,6 +29,7 @@ from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import explain
 from humanmcp.protocol import clients
 from humanmcp.protocol.exchange import State
+from humanmcp.protocol.faults import Fault
 from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.templates import PLACEHOLDERS
 from humanmcp.protocol.transcript import Way
@@ -135,8 +137,26 @@ def _badge(desk: Desk, key: Key) -> view.Badge:
     return desk.board.session(key.session).badge
 
 
-def _inbox(
-    request: Request, key: Key | None, *, session: str, sent: str, chosen: bool
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What a page without a script knows of an answer that was broken on purpose.
+
+    `before` is the text that was there, in the form `form`.
+    """
+
+    fault: Fault
+    before: str
+    form: Form
+
+
+def _inbox(  # noqa: PLR0913 - what the page of the inbox depends on
+    request: Request,
+    key: Key | None,
+    *,
+    session: str = "",
+    sent: str = "",
+    chosen: bool,
+    broken: Broken | None = None,
 ) -> HTMLResponse:
     desk = desk_of(request)
     values: dict[str, Any] = {
@@ -146,6 +166,7 @@ def _inbox(
         "opened": "" if key is None else f"{key.session}/{key.number}",
         "item": None,
         "sent": _sent(desk, sent),
+        "broken": broken,
         "hosts": _snippets(request) if key is None and not desk.board.sessions() else (),
     }
     if key is not None:
@@ -192,17 +213,24 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         "fields": view.fields(item),
         "raw": pretty(item.line),
         "edited": composing.edited(item),
+        "faults": [words.fault(one, language) for one in _faults(desk, item)],
         "card": explain(item.method, item.revision, language, asks=bool(item.id)),
         "answerable": answerable,
         "steps": picture.draw(history.conversation(desk.board, key.session), key.number),
         "answers": saved,
         "starts": starts_of(composing.exchange_of(item)) if answerable else (),
-        "island": api.script_json(_island(desk, item, draft, start) if answerable else None),
+        "island": api.script_json(
+            _island(desk, item, draft, start, language) if answerable else None
+        ),
         **_standing(desk, item, language),
     }
 
 
-def _island(desk: Desk, item: Item, draft: Draft, start: Draft) -> dict[str, Any]:
+def _faults(desk: Desk, item: Item) -> tuple[Fault, ...]:
+    return composing.breakable(item, desk.board.session(item.key.session).facts)
+
+
+def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -> dict[str, Any]:
     """Gather what the composer's script starts from."""
     name = view.params_of(item.line).get("name")
     tool = name if isinstance(name, str) else ""
@@ -230,6 +258,7 @@ def _island(desk: Desk, item: Item, draft: Draft, start: Draft) -> dict[str, Any
         "template": start.text,
         "templates": composing.examples(item),
         "placeholders": list(PLACEHOLDERS.values()),
+        "faults": [words.fault(one, language) for one in _faults(desk, item)],
         "touched": draft.touched,
         "hold": draft.hold,
         "at": draft.at,
@@ -279,14 +308,15 @@ async def form_values(request: Request) -> dict[str, str]:
 
 @router.post("/m/{name}/{number}")
 async def act(request: Request, name: str, number: int) -> Response:
-    """Save, check, send, send anyway, hold, let go, drop, or go back to where it began."""
+    """Save, check, send, send anyway, break, hold, let go, drop, or go back to where it began."""
     values = await form_values(request)
-    return await run_in_threadpool(_act, desk_of(request), Key(name, number), values)
+    return await run_in_threadpool(_act, request, Key(name, number), values)
 
 
-def _act(desk: Desk, key: Key, values: dict[str, str]) -> Response:
-    here = f"/m/{key.session}/{key.number}"
+def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
+    desk, here = desk_of(request), f"/m/{key.session}/{key.number}"
     text, form = values.get("text", ""), _form(values.get("form", ""))
+    broken = _broken(values)
     match values.get("act", "send"):
         case "hold":
             api.hold_book(desk, key, hold=True)
@@ -298,6 +328,12 @@ def _act(desk: Desk, key: Key, values: dict[str, str]) -> Response:
             _save(desk, key, original, Form.MESSAGE, touched=False)
         case "save":
             _save(desk, key, text, form, touched=True)
+        case "mend":
+            if broken:
+                _save(desk, key, broken.before, broken.form, touched=True)
+        case act_on if act_on.startswith("break "):
+            before = Draft(broken.before, broken.form) if broken else Draft(text, form)
+            return _break(request, key, before, act_on.removeprefix("break "))
         case "let go" | "drop" as act_on:
             action = Action.DROP if act_on == "drop" else Action.PASS
             body = api.ReplyBody(desk.inbox.item(key).line, action=action)
@@ -305,8 +341,29 @@ def _act(desk: Desk, key: Key, values: dict[str, str]) -> Response:
         case act_on:
             body = api.ReplyBody(text, form, anyway=act_on == "anyway")
             outcome = api.hand_in(desk, key, body)
+            if broken and outcome.became is Became.BLOCKED:
+                return _inbox(request, key, chosen=True, broken=broken)
             return _after_sending(here, key, outcome)
     return RedirectResponse(f"{here}#answer", 303)
+
+
+def _broken(values: dict[str, str]) -> Broken | None:
+    """Read from a form what was there before the answer was broken."""
+    try:
+        return Broken(Fault(values["fault"]), values["before"], _form(values["before form"]))
+    except (KeyError, ValueError):
+        return None
+
+
+def _break(request: Request, key: Key, before: Draft, name: str) -> Response:
+    """Break an answer and show it: a fault is put into what was there, not into another fault."""
+    desk = desk_of(request)
+    item = desk.inbox.item(key)
+    if name not in {one.value for one in _faults(desk, item)}:
+        raise UnknownItemError(name)
+    fault = Fault(name)
+    _save(desk, key, composing.broken(item, before, fault), Form.MESSAGE, touched=True)
+    return _inbox(request, key, chosen=True, broken=Broken(fault, before.text, before.form))
 
 
 def _save(desk: Desk, key: Key, text: str, form: Form, *, touched: bool) -> None:

@@ -10,6 +10,7 @@ from humanmcp.protocol.problems import Level
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from humanmcp.protocol.faults import Fault
     from humanmcp.protocol.problems import Problem
 
 ROOM: Final = "desk"
@@ -56,6 +57,12 @@ def describe(found: Problem, language: str) -> dict[str, Any]:
             "edits": [[edit.start, edit.end, edit.new] for edit in fix.edits],
         },
     }
+
+
+def fault(found: Fault, language: str) -> dict[str, str]:
+    """Write a way to break an answer: its name, its title, and what a good host does with it."""
+    title, host = (say("fault", code, language) for code in (found.value, f"{found.value} host"))
+    return {"name": found.value, "title": title, "host": host}
 
 
 def fix_label(code: str, language: str) -> str:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from urllib.parse import urlencode
 
 from humanmcp.desk import launch
 from tests.waiting import PATIENCE, until
@@ -151,6 +152,22 @@ class Desking:
         )
         assert answer.status == 200, answer.text
         return {"Cookie": answer.headers["set-cookie"].split(";")[0]}
+
+    def submit(self, path: str, **fields: str) -> Answer:
+        """Press a button of a form, in a browser without scripts."""
+        own = f"http://127.0.0.1:{self.port}"
+        form = {name.replace("_", " "): value for name, value in fields.items()}
+        return self.ask(
+            "POST",
+            path,
+            body=urlencode(form).encode(),
+            headers={
+                **self.cookie(),
+                "Content-Type": "application/x-www-form-urlencoded",
+                "Origin": own,
+                "Sec-Fetch-Site": "same-origin",
+            },
+        )
 
     def raw(self, request: bytes) -> bytes:
         """Send bytes as they are and return all that comes back until the desk hangs up."""

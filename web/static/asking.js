@@ -18,6 +18,25 @@ export function askAnyway() {
   return ask(document.getElementById("anyway-dialog"));
 }
 
+// Which way to break the answer; "" for none. The arrows go through the list, as in a menu.
+export function askFault() {
+  const dialog = document.getElementById("break-dialog");
+  if (!dialog) return Promise.resolve("");
+  const buttons = [...dialog.querySelectorAll(".faults button")];
+  dialog.onkeydown = (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const at = buttons.indexOf(document.activeElement);
+    buttons[(at + step + buttons.length) % buttons.length].focus();
+  };
+  return new Promise((decide) => {
+    dialog.returnValue = "";
+    dialog.addEventListener("close", () => decide(dialog.returnValue), { once: true });
+    dialog.showModal();
+  });
+}
+
 function build(title, ...parts) {
   const dialog = make("dialog", { "aria-label": title },
     make("h2", {}, title), make("form", { method: "dialog" }, ...parts,

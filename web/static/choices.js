@@ -14,6 +14,15 @@ export function choose(name, on) {
   if (box) box.checked = on;
 }
 
+// Keep something in this browser. A browser that has no room for it is no reason to stop.
+export function keep(name, record) {
+  try {
+    localStorage.setItem(name, JSON.stringify(record));
+  } catch {
+    localStorage.removeItem(name); // better nothing than something old
+  }
+}
+
 export function startChoices(changed) {
   const panel = document.getElementById("choices");
   if (!panel) return;

@@ -4,12 +4,13 @@
 // There is one document, the text of the whole message. Text, form and JSON are three views of it,
 // and each changes only the place it shows. So switching views loses nothing.
 
-import { chosen } from "./choices.js";
+import { chosen, keep } from "./choices.js";
 import { openEditor } from "./editor.js";
 import { FormView } from "./formview.js";
 import { drop, find, layOut, parse, put, stringAt, textAt } from "./jsontext.js";
 import { isComposing } from "./keys.js";
-import { askAnyway, askName, askRule } from "./asking.js";
+import { askAnyway, askFault, askName, askRule } from "./asking.js";
+import { Breaking } from "./breaking.js";
 import { ProblemList } from "./problemlist.js";
 import { call, Refused } from "./talk.js";
 import { say, tell, visible } from "./words.js";
@@ -38,6 +39,7 @@ class Composer {
     this.onSent = onSent;
     this.path = `/api/exchanges/${facts.session}/${facts.number}`;
     this.kept = new LocalDraft(facts);
+    this.breaking = new Breaking(facts);
     this.who = whoAmI();
     this.text = this.kept.newer() ?? facts.document;
     this.touched = facts.touched || this.text !== facts.document;
@@ -70,6 +72,7 @@ class Composer {
     this.text = text;
     this.touched = true;
     this.kept.write(text);
+    if (from === "") this.breaking.end(); // another answer altogether
     if (from !== "json") this.editor.set(text);
     if (from !== "text") this.fillText();
     if (from !== "form" && this.view === "form") this.form.fill(text);
@@ -79,8 +82,8 @@ class Composer {
     byId("saved-at").textContent = "";
   }
 
-  set(text) {
-    this.wrote(text, "");
+  set(text, from = "") {
+    this.wrote(text, from);
     if (this.view === "form") this.form.fill(text);
   }
 
@@ -222,7 +225,7 @@ class Composer {
   }
 
   get nothingYet() {
-    if (!this.isText || this.kind === "error" || !this.onlyText() || this.facts.mirror) return false;
+    if (this.breaking.fault || !this.isText || this.kind === "error" || !this.onlyText() || this.facts.mirror) return false;
     const text = stringAt(this.text, TEXT_PATH) ?? "";
     return text.trim() === "" || this.facts.placeholders.includes(text);
   }
@@ -265,7 +268,7 @@ class Composer {
   }
 
   fix(problems) {
-    this.set(this.problems.fixed(this.text, problems));
+    this.set(this.problems.fixed(this.text, problems), "fix");
     this.focus();
   }
 
@@ -309,6 +312,7 @@ class Composer {
     try {
       const outcome = await call(`${this.path}/reply`, { text: this.text, form: "message", anyway });
       this.kept.forget();
+      this.breaking.end();
       this.onSent(outcome, this);
     } catch (error) {
       this.sending = false;
@@ -331,7 +335,9 @@ class Composer {
     if (blocked) {
       this.touched = true;
       this.showProblems();
-      byId("problems").querySelector("button, a")?.focus();
+      // Whoever broke it on purpose is asked once, and need not look for the other button.
+      if (this.breaking.fault && this.verdict.forcible) this.sendAnyway();
+      else byId("problems").querySelector("button, a")?.focus();
     }
     return !blocked;
   }
@@ -391,6 +397,30 @@ class Composer {
     if (await askAnyway()) await this.send({ now: true, anyway: true });
   }
 
+  // -- breaking it on purpose -----------------------------------------------------------------
+
+  async breakIt() {
+    if (this.locked || this.sending) return;
+    const fault = await askFault();
+    if (!fault) return;
+    // One fault at a time: into what was there, not into another fault.
+    const before = this.breaking.before ?? this.text;
+    try {
+      const { document: text } = await call(`${this.path}/break`, { fault, text: before, form: "message" });
+      this.breaking.begin(fault, before);
+      this.set(text, "break");
+    } catch (error) {
+      tell(say("failed", { why: error.message }), 10);
+      return;
+    }
+    this.show("json", { focus: true });
+  }
+
+  mend() {
+    this.set(this.breaking.before);
+    this.show(this.bestView(), { focus: true });
+  }
+
   // -- what happens elsewhere -----------------------------------------------------------------
 
   lock(why) {
@@ -400,6 +430,7 @@ class Composer {
     this.editor.setReadOnly(true);
     byId("send").disabled = true;
     byId("anyway").hidden = true;
+    byId("mend").hidden = true;
     byId("copy").hidden = false;
     const line = byId("lock");
     line.hidden = !why;
@@ -483,6 +514,9 @@ class Composer {
     on("tidy", "click", () => this.fromMenu(() => this.set(layOut(this.text))));
     on("keep-answer", "click", () => this.fromMenu(() => this.keepAnswer()));
     on("make-rule", "click", () => this.fromMenu(() => this.makeRule()));
+    byId("break")?.addEventListener("click", () => this.fromMenu(() => this.breakIt()));
+    on("mend", "click", () => this.mend());
+    on("more", "toggle", () => this.placeMenu());
     this.offerStarts();
     for (const button of this.box.querySelectorAll("[data-saved]")) {
       const at = this.facts.saved.findIndex((one) => String(one.number) === button.dataset.saved);
@@ -535,6 +569,17 @@ class Composer {
     });
   }
 
+  // The menu opens upwards, as a bar at the foot of the page wants it: never under the bar at the
+  // top. Where the bar has scrolled up with its box, there is more room below.
+  placeMenu() {
+    const more = byId("more");
+    const [at, top] = [more.querySelector("summary").getBoundingClientRect(), document.querySelector(".bar").offsetHeight];
+    const [above, below] = [at.top - top - 12, innerHeight - at.bottom - 12];
+    const panel = more.querySelector(".panel");
+    more.classList.toggle("down", above < panel.scrollHeight && below > above);
+    panel.style.maxHeight = `${Math.max(above, below)}px`;
+  }
+
   fromMenu(act) {
     byId("more").open = false;
     act();
@@ -580,11 +625,11 @@ class LocalDraft {
   }
 
   write(text) {
-    localStorage.setItem(this.name, JSON.stringify({ text, at: Date.now() }));
+    keep(this.name, { text, at: Date.now() });
   }
 
   saved(text, at) {
-    localStorage.setItem(this.name, JSON.stringify({ text, at: Date.parse(at) }));
+    keep(this.name, { text, at: Date.parse(at) });
   }
 
   forget() {

@@ -48,6 +48,7 @@ function single(event, composer) {
     KeyE: () => composer?.nextKind(),
     KeyF: () => composer?.nextView(),
     KeyR: () => composer?.reuse(),
+    KeyB: () => composer?.breakIt(),
   };
   const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
   const act = digit ? () => composer?.insertSaved(Number(digit[1])) : acts[event.code];

@@ -1,0 +1,200 @@
+"""Break it on purpose, in the page: by keyboard, put back, sent, and without scripts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from humanmcp.protocol.faults import HUGE
+from tests.browser.seats import Window, begin, call
+from tests.browser.test_answering import read_json
+from tests.browser.test_page import AXE, violations
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page
+
+    from tests.desk.desking import Desking
+    from tests.serving import Serving
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+
+def break_it(page: Page, fault: str) -> None:
+    """Choose a fault with the mouse."""
+    page.locator("#more summary").click()
+    page.locator("#break").click()
+    page.locator(f"#break-dialog button[value={fault}]").click()
+    expect(page.locator("#broken")).to_be_visible()
+
+
+def opened_by_key(page: Page) -> bool:
+    """Press B; single keys do not act in the first half second of a page."""
+    page.keyboard.press("b")
+    return page.locator("#break-dialog[open]").count() == 1
+
+
+def test_an_answer_is_broken_and_sent_by_keyboard_alone(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """ux.md 4.9: B, a line of the menu, Ctrl+Enter, asked once; recorded as deliberate."""
+    begin(host, desk)
+    host.say(call("7", city="Tokyo"))
+    page = window().page
+    expect(page.locator("#sentence")).to_be_focused()
+    page.keyboard.type("sunny")
+    page.keyboard.press("Escape")
+    until(lambda: opened_by_key(page), "the menu of faults is open")
+    expect(page.locator("#break-dialog button").first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#broken")).to_contain_text("Id as text")
+    expect(page.locator("#broken")).to_contain_text("A good host:")
+    assert '"id": "7"' in read_json(page)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#anyway-dialog")).to_be_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    answer = json.loads(host.hear())
+    assert (answer["id"], answer["result"]["content"][0]["text"]) == ("7", "sunny")
+    expect(page.locator(".sent")).to_be_visible()
+    name = until(host.find_session, "a session").name
+    assert desk.get(f"/api/exchanges/{name}/2")["answer"]["deliberate"] is True
+
+
+def test_one_click_puts_back_what_was_there(desk: Desking, host: Serving, window: Windows) -> None:
+    """Also after a second fault and a reload: the view and the words of before."""
+    begin(host, desk)
+    host.say(call())
+    page = window().page
+    page.locator("#sentence").fill("sunny, 23 °C")
+    break_it(page, "cut-in-half")
+    break_it(page, "log-line")
+    assert read_json(page) == "Server started on stdio"
+    expect(page.locator("#saved-at")).to_contain_text("saved")
+    page.reload()
+    expect(page.locator("#broken")).to_contain_text("A log line in its place")
+    page.locator("#mend").click()
+    expect(page.locator("#broken")).to_be_hidden()
+    expect(page.locator("#sentence")).to_have_value("sunny, 23 °C")
+    page.locator("#send").click()
+    assert json.loads(host.hear())["result"]["content"][0]["text"] == "sunny, 23 °C"
+
+
+def test_a_fault_of_an_answer_that_was_not_written_yet_is_the_only_one(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """A tester need not think of words first. Another answer ends what was broken."""
+    begin(host, desk)
+    host.say(call())
+    page = window().page
+    break_it(page, "unknown-field")
+    expect(page.locator("#problems .problem.error")).to_have_count(1)
+    page.locator("#more summary").click()
+    page.locator("#template").click()
+    expect(page.locator("#broken")).to_be_hidden()
+    expect(page.locator("#sentence")).to_have_value("")
+
+
+def test_every_fault_reaches_the_client_as_it_stands(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """One line each, whatever is wrong in it; what is legal goes with plain Send."""
+    begin(host, desk)
+    page = window().page
+    sent = {
+        "wrong-id": '"id":1000007',
+        "result-and-error": '"error":{"code":-32603',
+        "no-jsonrpc": '{"id":7,',
+        "lone-surrogate": "\\ud83d",
+        "cut-in-half": '"content": [',
+        "log-line": "Server started on stdio",
+    }
+    for fault, part in sent.items():
+        host.say(call())
+        expect(page.locator("#sentence")).to_be_visible()
+        break_it(page, fault)
+        page.locator("#anyway").click()
+        page.locator("#anyway-dialog button[value=yes]").click()
+        assert part in host.hear(), fault
+    host.say(call())
+    expect(page.locator("#sentence")).to_be_visible()
+    break_it(page, "huge")
+    page.locator("#send").click()
+    assert len(json.loads(host.hear())["result"]["content"][0]["text"]) == HUGE
+    assert host.close()[1] == []
+
+
+def test_a_page_without_scripts_breaks_too(desk: Desking, host: Serving, window: Windows) -> None:
+    """A form and a reload: choose, look, put back, choose again, send."""
+    begin(host, desk)
+    host.say(call("7", city="Tokyo"))
+    page = window(java_script_enabled=False).page
+    code = desk.out.read_text(encoding="utf-8").split("code ")[1][:9]
+    page.goto(f"{desk.facts.address}login")
+    page.locator("[name=code]").fill(code)
+    page.locator("button.primary").click()
+    page.locator("[name=text]").fill("sunny")
+    for _again in range(2):
+        page.locator(".breaking summary").click()
+        page.locator("button[value='break id-as-text']").click()
+        expect(page.locator(".plain-composer .broken")).to_contain_text("Id as text")
+        if not _again:
+            page.locator("button[value=mend]").click()
+            expect(page.locator("[name=text]")).to_have_value("sunny")
+    page.locator("button[value=anyway]").click()
+    assert '"id":"7"' in host.hear()
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run editor/install.sh")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
+def test_axe_finds_nothing_where_it_is_broken(
+    desk: Desking, host: Serving, window: Windows, scheme: str, locale: str
+) -> None:
+    """U20: the menu and the banner, in both languages and themes."""
+    begin(host, desk)
+    host.say(call())
+    page = window(color_scheme=scheme, locale=locale).page
+    page.locator("#more summary").click()
+    found = violations(page)
+    page.locator("#break").click()
+    found += violations(page)
+    page.locator("#break-dialog button[value=cut-in-half]").click()
+    expect(page.locator("#problems .problem.error").first).to_be_visible()
+    found += violations(page)
+    assert found == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(320, 640), (390, 844), (640, 400)])
+def test_the_menus_fit_on_a_small_screen(
+    desk: Desking, host: Serving, window: Windows, width: int, height: int
+) -> None:
+    """U21: More and the faults can be reached whole, and nothing scrolls sideways."""
+    begin(host, desk)
+    host.say(call())
+    page = window(viewport={"width": width, "height": height}, has_touch=True).page
+    name = until(host.find_session, "a session").name
+    page.goto(f"{desk.facts.address}m/{name}/2")
+    page.locator("#more summary").click()
+    panel = page.locator("#more .panel").bounding_box()
+    assert panel is not None
+    bar = page.locator("header.bar").bounding_box()
+    assert bar is not None
+    assert panel["y"] >= bar["height"]
+    assert panel["y"] + panel["height"] <= height
+    page.locator("#break").click()
+    dialog = page.locator("#break-dialog").bounding_box()
+    assert dialog is not None
+    assert dialog["y"] >= 0
+    assert dialog["y"] + dialog["height"] <= height
+    page.locator("#break-dialog button").last.scroll_into_view_if_needed()
+    expect(page.locator("#break-dialog button").last).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

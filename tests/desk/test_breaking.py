@@ -1,0 +1,143 @@
+"""Break it on purpose: what a script asks for, and the forms of a page without one."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.faults import Fault
+from humanmcp.protocol.verdict import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.desk.desking import Desking
+
+LINE = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather","arguments":{}}}'
+
+
+class Asked:
+    """A desk, and a session in which a call of a tool waits."""
+
+    def __init__(self, desk: Desking, seat: Seat) -> None:
+        """Begin the session and deliver the call."""
+        self.desk = desk
+        self.inbox = FolderInbox(desk.home)
+        facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=seat, pid=1)
+        self.key = Key(self.inbox.begin(facts), 1)
+        item = Item(self.key, LINE, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
+        self.inbox.deliver(item)
+        self.path = f"/m/{self.key.session}/{self.key.number}"
+
+    @property
+    def draft(self) -> str:
+        """What is kept as the draft."""
+        draft = self.inbox.item(self.key).draft
+        assert draft is not None
+        return draft.text
+
+
+@pytest.fixture
+def asked(desking: Desking) -> Iterator[Asked]:
+    """A call that waits in the server's seat."""
+    found = Asked(desking, Seat.SERVER)
+    yield found
+    found.inbox.end(found.key.session)
+
+
+def hidden(page: str) -> dict[str, str]:
+    """Return the hidden fields of the form without a script."""
+    found = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', page)
+    return {name.replace(" ", "_"): html.unescape(value) for name, value in found}
+
+
+def test_a_script_asks_for_a_fault_and_nothing_is_kept(asked: Asked) -> None:
+    """The same that the page does: the whole message, with the fault in it."""
+    path = f"/api/exchanges/{asked.key.session}/{asked.key.number}"
+    answer = asked.desk.post(
+        f"{path}/break", {"text": "sunny", "form": "text", "fault": "id-as-text"}
+    )
+    broken: dict[str, Any] = json.loads(answer.json()["document"])
+    assert broken["id"] == "7"
+    assert broken["result"]["content"] == [{"type": "text", "text": "sunny"}]
+    assert asked.inbox.item(asked.key).draft is None
+
+
+def test_a_fault_that_there_is_not_is_refused(asked: Asked) -> None:
+    """By its place in the body, without repeating it."""
+    path = f"/api/exchanges/{asked.key.session}/{asked.key.number}"
+    answer = asked.desk.post(f"{path}/break", {"text": "sunny", "fault": "nonsense"})
+    assert answer.status == 422
+    assert answer.json()["at"] == ["fault"]
+
+
+def test_every_fault_stands_in_the_page_with_what_a_good_host_does(asked: Asked) -> None:
+    """ux.md 4.9: so that a tester can judge; a warning sign and a word beside the colour."""
+    page = html.unescape(asked.desk.page(asked.path))
+    assert 'value="break wrong-id"' in page
+    assert 'value="break id-as-number"' not in page  # its id is one already
+    assert "nobody asked with this id" in page
+
+
+def test_without_a_script_one_button_breaks_and_one_puts_back(asked: Asked) -> None:
+    """The text that was there comes back as it was, in the form in which it was."""
+    page = asked.desk.submit(asked.path, text="sunny\n", form="text", act="break cut-in-half").text
+    assert "Broken on purpose: Cut in half." in page
+    assert 'value="anyway"' in page
+    assert asked.draft.startswith('{\n  "jsonrpc": "2.0"')
+    answer = asked.desk.submit(asked.path, text=asked.draft, act="mend", **hidden(page))
+    assert answer.status == 303
+    draft = asked.inbox.item(asked.key).draft
+    assert draft is not None
+    assert (draft.text, draft.form) == ("sunny\n", Form.TEXT)
+
+
+def test_a_second_fault_takes_the_place_of_the_first(asked: Asked) -> None:
+    """One fault at a time, so that it is clear what a client reacts to."""
+    page = asked.desk.submit(asked.path, text="sunny", form="text", act="break wrong-id").text
+    page = asked.desk.submit(
+        asked.path, text=asked.draft, form="message", act="break no-jsonrpc", **hidden(page)
+    ).text
+    assert hidden(page)["before"] == "sunny"
+    assert json.loads(asked.draft)["id"] == 7
+    assert "jsonrpc" not in json.loads(asked.draft)
+
+
+def test_plain_send_still_blocks_and_keeps_the_way_back(asked: Asked) -> None:
+    """Send anyway is another button: nothing broken goes out by mistake."""
+    page = asked.desk.submit(asked.path, text="sunny", form="text", act="break wrong-id").text
+    page = asked.desk.submit(
+        asked.path, text=asked.draft, form="message", act="send", **hidden(page)
+    ).text
+    assert hidden(page)["before"] == "sunny"
+    assert "Send anyway" in page
+
+
+@pytest.mark.parametrize("act", ["break nonsense", "break wrong-version", "break "])
+def test_a_button_that_the_page_does_not_have_does_nothing(asked: Asked, act: str) -> None:
+    """A call of a tool has no protocol version to be wrong about."""
+    assert asked.desk.submit(asked.path, text="sunny", form="text", act=act).status == 404
+    assert asked.inbox.item(asked.key).draft is None
+
+
+def test_there_is_nothing_to_put_back_where_nothing_was_broken(asked: Asked) -> None:
+    """A form that was made up: nothing is sent, and nothing is kept."""
+    answer = asked.desk.submit(asked.path, text="sunny", form="text", act="mend")
+    assert answer.status == 303
+    item = asked.inbox.item(asked.key)
+    assert (item.draft, item.reply) == (None, None)
+
+
+@pytest.mark.parametrize("seat", [Seat.CLIENT, Seat.MODEL, Seat.HOST])
+def test_only_what_a_client_reads_is_broken(desking: Desking, seat: Seat) -> None:
+    """In the other seats a server reads the answer, and what a good host does says nothing."""
+    there = Asked(desking, seat)
+    page = desking.page(there.path)
+    assert not [fault for fault in Fault if f"break {fault.value}" in page]
+    there.inbox.end(there.key.session)

@@ -1,0 +1,37 @@
+// What is known of an answer that was broken on purpose: the fault, and what was there before, so that
+// one click puts it back. It stays in this browser as long as the draft does.
+
+import { keep } from "./choices.js";
+
+const byId = (name) => document.getElementById(name);
+
+export class Breaking {
+  constructor(facts) {
+    this.name = `humanmcp:before:${facts.session}/${facts.number}`;
+    this.faults = new Map(facts.faults.map((one) => [one.name, one]));
+    const kept = JSON.parse(localStorage.getItem(this.name) ?? "{}");
+    this.fault = this.faults.get(kept.fault) ?? null;
+    this.before = this.fault ? kept.before : null;
+    this.show();
+  }
+
+  begin(fault, before) {
+    this.fault = this.faults.get(fault);
+    this.before = before;
+    keep(this.name, { fault, before });
+    this.show();
+  }
+
+  end() {
+    if (!this.fault) return;
+    this.fault = this.before = null;
+    localStorage.removeItem(this.name);
+    this.show();
+  }
+
+  show() {
+    byId("broken").hidden = !this.fault;
+    byId("broken-what").textContent = this.fault?.title ?? "";
+    byId("broken-host").textContent = this.fault?.host ?? "";
+  }
+}
