@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.responses import JSONResponse, Response
 
 from humanmcp import __version__
-from humanmcp.desk import api, pages, saying, taps
+from humanmcp.desk import api, pages, saying, taps, trouble
 from humanmcp.desk.composing import UnreadableItemError
 from humanmcp.desk.guard import Guard, header
 from humanmcp.desk.templates import render, web_folder
@@ -60,6 +60,7 @@ def make_app(desk: Desk) -> ASGIApp:
             404: pages.on_missing,
             StoreError: api.on_store,
             RequestValidationError: _on_invalid,
+            Exception: trouble.on_unforeseen,
         },
     )
     app.state.desk = desk
@@ -76,7 +77,9 @@ def make_app(desk: Desk) -> ASGIApp:
         language = language_of("", "", accepted, desk.language)
         return render("stranger.html", language).encode()
 
-    return Guard(app, address=desk.address, door=desk.door, login_page=login_page)
+    return Guard(
+        app, address=desk.address, door=desk.door, login_page=login_page, note=trouble.note
+    )
 
 
 async def _on_invalid(_request: Request, error: Exception) -> JSONResponse:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import logging
 import os
 import socket
 from pathlib import Path
@@ -18,7 +17,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from humanmcp import __version__, terminal
-from humanmcp.desk import launch, playing, snippets
+from humanmcp.desk import launch, playing, snippets, trouble
 from humanmcp.desk.app import make_app
 from humanmcp.desk.board import Board
 from humanmcp.desk.desk import Desk
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from humanmcp.settings import Settings
-
-_log = logging.getLogger(__name__)
 
 NEXT_PORTS: Final = 16
 """How many ports are tried one after another before any free one will do."""
@@ -131,7 +128,7 @@ def _serve(
     home: Path, host: str, settings: Settings, told: Mapping[str, Any], *, open_browser: bool
 ) -> int:
     language = language_of(settings.lang)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(asctime)s %(message)s")
+    trouble.log_to(home)
     listening = listen(host, settings.port)
     port = int(listening.getsockname()[1])
     desk = make_desk(home, port, settings, told)

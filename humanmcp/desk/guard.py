@@ -15,6 +15,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from starlette.requests import ClientDisconnect
+
 from humanmcp.protocol.visible import one_line
 
 if TYPE_CHECKING:
@@ -197,16 +199,26 @@ def _content(scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None
 
 
 class Guard:
-    """The middleware. `login_page` renders what an unknown browser is shown instead of a page."""
+    """The middleware. `login_page` renders what an unknown browser is shown instead of a page.
+
+    `note` writes down what nobody foresaw, after the answer to it.
+    """
 
     def __init__(
-        self, app: ASGIApp, *, address: Address, door: Door, login_page: Callable[[Scope], bytes]
+        self,
+        app: ASGIApp,
+        *,
+        address: Address,
+        door: Door,
+        login_page: Callable[[Scope], bytes],
+        note: Callable[[Scope, Exception], None],
     ) -> None:
         """Stand in front of `app`."""
         self._app = app
         self._address = address
         self._door = door
         self._login_page = login_page
+        self._note = note
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or refuse it."""
@@ -235,6 +247,10 @@ class Guard:
             await self._app(scope, body.receive, sending)
         except _BodyError:
             _log.debug("a body was refused")
+        except ClientDisconnect:
+            _log.debug("whoever asked has gone")
+        except Exception as error:  # noqa: BLE001 - nobody foresaw it; the answer says so
+            self._note(scope, error)
         if body.refusal is not None:
             await self._refuse(body.refusal, scope, send)
 

@@ -16,7 +16,7 @@ from humanmcp.desk import launch
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -44,7 +44,9 @@ class Answer(NamedTuple):
 class Desking:
     """One desk over an inbox folder, in a process of its own."""
 
-    def __init__(self, home: Path, *flags: str, port: int = 0) -> None:
+    def __init__(
+        self, home: Path, *flags: str, port: int = 0, command: Sequence[str] = COMMAND
+    ) -> None:
         """Start it and wait until it listens."""
         self.home = home
         home.mkdir(mode=0o700, exist_ok=True)
@@ -53,7 +55,7 @@ class Desking:
         environment = {key: value for key, value in os.environ.items() if key != "LANG"}
         with self.out.open("wb") as out, self.err.open("ab") as err:
             self.process = subprocess.Popen(
-                [*COMMAND, "--home", str(home), "--port", str(port), *flags],
+                [*command, "--home", str(home), "--port", str(port), *flags],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,

@@ -1,0 +1,95 @@
+"""What nobody foresaw: it is written to the desk's log, and whoever asked is told so.
+
+The log holds where it happened. It holds no query, no header, no cookie and no body; of an error's
+own words only the beginning, since they may quote a message.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import HTMLResponse
+
+from humanmcp.desk.api import AsciiJson, spoken
+from humanmcp.desk.desk import desk_of
+from humanmcp.desk.guard import API, PUBLIC
+from humanmcp.desk.launch import LOG_NAME
+from humanmcp.desk.templates import ROOM, render
+from humanmcp.locales import say
+from humanmcp.protocol.visible import one_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import Scope
+
+_log = logging.getLogger(__name__)
+
+LARGEST_LOG: Final = 4 * 1024 * 1024
+OLD_NAME: Final = "desk.old.log"
+QUOTED: Final = 120
+"""Characters of an error's own words that the log keeps."""
+
+
+def log_to(folder: Path) -> None:
+    """Send what the desk has to say to its log, and the first line of it to the terminal."""
+    file = folder / LOG_NAME
+    if file.exists() and file.stat().st_size > LARGEST_LOG:
+        file.replace(folder / OLD_NAME)
+    logging.raiseExceptions = False  # a log that cannot be written must not flood stderr instead
+    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    handlers: list[logging.Handler] = [logging.FileHandler(file, encoding="utf-8")]
+    if not _is_stderr(file):  # `serve --open` starts a desk with its stderr in the log
+        handlers.append(logging.StreamHandler())
+        handlers[-1].setFormatter(_FirstLine("%(levelname)s %(asctime)s %(message)s"))
+    form = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(handlers=handlers, level=logging.WARNING, format=form)
+
+
+def _is_stderr(file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(sys.stderr.fileno()), file.stat())
+    except (OSError, ValueError, AttributeError):  # there is no stderr
+        return False
+
+
+class _FirstLine(logging.Formatter):
+    """Write the first line of a record: a traceback is for the log."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write it."""
+        return super().format(record).partition("\n")[0]
+
+
+def note(scope: Scope, error: Exception) -> None:
+    """Write down an error that nobody foresaw, with the way to where it happened."""
+    _log.error(
+        "%s %s: %s", scope["method"], one_line(scope["path"], QUOTED), "\n".join(_told(error))
+    )
+
+
+def _told(error: BaseException) -> list[str]:
+    """Tell an error, then the way to it, then the error that it came from."""
+    lines = [f"{type(error).__name__}: {one_line(str(error), QUOTED)}"]
+    lines += "".join(traceback.format_tb(error.__traceback__)).splitlines()
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return [*lines, "after", *_told(cause)] if cause is not None else lines
+
+
+async def on_unforeseen(request: Request, _error: Exception) -> Response:
+    """Say that something went wrong, and where it stands. The guard writes it down."""
+    path: str = request.scope["path"]
+    language = spoken(request)
+    # Who has not logged in learns no path of this machine.
+    file = LOG_NAME if path in PUBLIC else str(desk_of(request).home / LOG_NAME)
+    if path.startswith(API):
+        record = {"detail": say(ROOM, "trouble.what", language, file=file), "log": file}
+        return AsciiJson(record, status_code=500)
+    # A page of its own: what every page shows may be what went wrong.
+    return HTMLResponse(render("trouble.html", language, file=file), status_code=500)
