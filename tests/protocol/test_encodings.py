@@ -59,7 +59,15 @@ def test_windows_1252_is_refused_with_advice(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"\x00\x01\x02\x03", b'{"a":"\x00"}', b"\xff\xfea", b"\xff\x00\xff"]
+    "raw",
+    [
+        b"\x00\x01\x02\x03",
+        b"\x00\x00a\x00",
+        b"\x00\x00\x00a",
+        b'{"a":"\x00"}',
+        b"\xff\xfea",
+        b"\xff\x00\xff",
+    ],
 )
 def test_what_is_no_text_is_refused(raw: bytes) -> None:
     """A file of bytes, or half of a character at its end."""

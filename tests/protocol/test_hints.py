@@ -12,6 +12,7 @@ from humanmcp.protocol.hints import hints
 from humanmcp.protocol.messages import Malformed, Message, read
 from humanmcp.protocol.problems import Level
 from humanmcp.protocol.transcript import Way
+from tests.asking import stating
 
 
 def said(*messages: tuple[Way, dict[str, Any]], revision: str = "2025-06-18") -> list[str]:
@@ -37,7 +38,7 @@ def test_a_good_answer_needs_no_words() -> None:
 
 def test_a_broken_answer_of_a_real_server_is_explained() -> None:
     """E05 of the seeds: content that is no list."""
-    assert said((Way.IN, CALL), (Way.OUT, {"id": 1, "result": {"content": 4}})) != []
+    assert said((Way.IN, CALL), (Way.OUT, {"id": 1, "result": {"content": 4}})) == ["M01"]
 
 
 def test_an_answer_to_nothing_is_said_to_be_one() -> None:
@@ -47,7 +48,15 @@ def test_an_answer_to_nothing_is_said_to_be_one() -> None:
 
 def test_a_wrong_request_of_a_real_client_is_explained() -> None:
     """E03 of the seeds: `args` for `arguments`."""
-    assert said((Way.IN, {**CALL, "params": {"name": "t", "args": {}}})) != []
+    assert said((Way.IN, {**CALL, "params": {"name": "t", "args": {}}})) == ["M87", "M86"]
+
+
+def test_a_request_is_held_against_the_revision_that_it_states_itself() -> None:
+    """2026-07-28 has no ping, also where the session speaks another revision."""
+    stated = {"_meta": stating({})}
+    assert said((Way.IN, {"id": 1, "method": "ping", "params": stated})) == ["M85"]
+    assert said((Way.IN, {"id": 1, "method": "tools/list", "params": stated})) == []
+    assert said((Way.IN, {"id": 1, "method": "ping"})) == []
 
 
 @pytest.mark.parametrize(
