@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import queue
+import shutil
 import sys
 import time
 from dataclasses import dataclass
@@ -134,7 +135,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     command += ["--files", str(folder), "--lang", language]
     command += ["--book", str(Path(book).absolute())] if book else ["--by-hand"]
     tell(Painted(say("demo", "title", language), "bold"))
-    tell(say("demo", "by-itself" if book else "by-hand", language, folder=folder))
+    told = say(
+        "demo", "by-itself" if book else "by-hand", language, folder=folder, program=program()
+    )
+    tell(told)
     tell(Painted(say("demo", "starts", language, command="humanmcp serve"), "dim"))
     show = Show(language, folder, by_hand=not book, pause=BETWEEN_STEPS if watched and book else 0)
     with Child(command) as child:
@@ -152,6 +156,16 @@ def sample(name: str) -> Path:
     package = Path(__file__).parent
     installed = package / "samples" / name
     return installed if installed.exists() else package.parent / "samples" / name
+
+
+def program() -> str:
+    """Name the command as it can be typed here: a fresh `.venv` is not on PATH yet."""
+    ours = Path(sys.executable).with_name("humanmcp")
+    on_path = shutil.which("humanmcp")
+    if not ours.exists() or (on_path and Path(on_path).samefile(ours)):
+        return "humanmcp"
+    here = Path.cwd()
+    return str(ours.relative_to(here) if ours.is_relative_to(here) else ours)
 
 
 def _numbered() -> Iterator[tuple[int, Step]]:
@@ -320,4 +334,5 @@ class Show:
         for arrow in self.arrows:
             tell("     " + arrow)
         tell()
-        tell(say("demo", "what-next", self.language, sessions=home / "sessions"))
+        sessions = home / "sessions"
+        tell(say("demo", "what-next", self.language, sessions=sessions, program=program()))
