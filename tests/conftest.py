@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -45,6 +46,18 @@ def why_no_browser() -> str:
 
 
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {"node": why_no_node, "browser": why_no_browser}
+
+
+def pytest_configure() -> None:
+    """Hear signals, and let what the tests start hear them.
+
+    A shell that runs a command in the background lets it ignore Ctrl-C, `nohup` lets it ignore a
+    hangup, and every child inherits that: then no test of what such a signal does can pass.
+    """
+    for name, usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 @pytest.hookimpl(tryfirst=True)
