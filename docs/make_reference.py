@@ -8,7 +8,6 @@ come from the same tables as the program. A page quotes a conversation in a bloc
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import importlib
 import os
 import re
@@ -112,11 +111,11 @@ def _settings() -> Iterator[str]:
     yield ""
     yield "| in the file | flag | environment | default | meaning |"
     yield "| --- | --- | --- | --- | --- |"
-    for field in dataclasses.fields(Settings):
-        flag = "--" + field.name.replace("_", "-")
+    for name, default in Settings()._asdict().items():
+        flag = "--" + name.replace("_", "-")
         yield (
-            f"| `{field.name}` | `{flag}` | `{PREFIX}{field.name.upper()}`"
-            f" | {_default(field.default)} | {_cell(say('setting', field.name))} |"
+            f"| `{name}` | `{flag}` | `{PREFIX}{name.upper()}`"
+            f" | {_default(default)} | {_cell(say('setting', name))} |"
         )
 
 

@@ -2,17 +2,15 @@
 
 Flag over environment over file over default.
 
-The table is the dataclass `Settings`; a field's `help` is a code of `locales/` (room `setting`).
+The table is `Settings`; a field's `help` is a code of `locales/` (room `setting`).
 The file is `settings.toml` in the inbox folder; the environment's names are `HUMANMCP_` and the
 name in capitals.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
@@ -27,8 +25,7 @@ PREFIX: Final = "HUMANMCP_"
 FILE_NAME: Final = "settings.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """Every setting with its default."""
 
     home: str = ""
@@ -47,7 +44,7 @@ class SettingError(StopError):
     room = "setting_error"
 
 
-_DEFAULTS: Final[Mapping[str, Any]] = dataclasses.asdict(Settings())
+_DEFAULTS: Final[Mapping[str, Any]] = Settings()._asdict()
 
 
 def add_flags(parser: argparse.ArgumentParser, *names: str) -> None:

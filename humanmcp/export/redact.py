@@ -7,7 +7,6 @@ cannot know every secret: who passes a recording on still has to look at it.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -100,4 +99,4 @@ def _redact_frame(frame: Frame) -> Frame:
     text, note = redact(frame.text), redact(frame.note)
     if (text, note) == (frame.text, frame.note):
         return frame
-    return replace(frame, raw=text.encode("utf-8", "replace"), note=note)
+    return frame._replace(raw=text.encode("utf-8", "replace"), note=note)

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import os
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -147,7 +147,7 @@ class AtInbox:
         """
         with self._lock:
             if self._told != (revision, known) and not self._over.is_set():
-                self.inbox.describe(replace(self.facts, revision=revision), known)
+                self.inbox.describe(self.facts._replace(revision=revision), known)
                 self._told = (revision, known)
 
     # -- the transcript ------------------------------------------------------------------------

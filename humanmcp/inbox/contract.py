@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import enum
 import errno
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from humanmcp.locales.stop import Phrase, StopError
@@ -65,8 +64,7 @@ class Key(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFacts:
+class SessionFacts(NamedTuple):
     """What is known of a session. `started` is UTC, ISO 8601; `files` is where its text files are.
 
     `revision` is the negotiated one, "" before there is any; a 2026-07-28 session states it with
@@ -112,8 +110,7 @@ class Action(enum.Enum):
     """Answer a held request in the other side's place: it never sees the request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """How long an exchange may wait, and what is done about it. Seconds count from arrival.
 
     `limit` is when the client will probably give up, None when that is unknown or never;
@@ -130,8 +127,7 @@ class Waiting:
     why_not: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """What a person is writing. `touched` says that it is no longer the text we started them with.
 
     `hold` asks the stub to stop the countdown of the answer book for this exchange.
@@ -146,8 +142,7 @@ class Draft:
     at: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What a person sends. `anyway` sends it although the check finds errors in it.
 
     `action` is for what a tap holds.
@@ -161,8 +156,7 @@ class Reply:
     action: Action = Action.PASS
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What was sent: the line, by whom ("desk", "terminal", "files", "book: …"), and when."""
 
     line: str
@@ -172,8 +166,7 @@ class Answer:
     """It was sent although the check found errors in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One exchange as a desk sees it. `line` is the request as it came, `id` its id's token.
 
     At a tap (`Purpose.PASS`) it is any message that is held. `way` then says where it came from:
@@ -189,7 +182,7 @@ class Item:
     arrived: str
     state: State = State.PENDING
     purpose: Purpose = Purpose.ANSWER
-    waiting: Waiting = field(default_factory=Waiting)
+    waiting: Waiting = Waiting()
     draft: Draft | None = None
     problems: tuple[Problem, ...] = ()
     """Why the last reply was given back."""

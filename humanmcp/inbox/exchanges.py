@@ -10,7 +10,6 @@ import errno
 import logging
 import os
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -43,12 +42,13 @@ _Found = TypeVar("_Found")
 _TRIES: Final = 4  # an exchange moves once; the rest is for a reply that is given back meanwhile
 
 
-@dataclass(frozen=True, slots=True)
 class SessionFolder:
     """The folder of one session."""
 
-    name: str
-    path: Path
+    def __init__(self, name: str, path: Path) -> None:
+        """Speak of the session of this name, which lies or is to lie at `path`."""
+        self.name = name
+        self.path = path
 
     @property
     def temporary(self) -> Path:
@@ -235,7 +235,7 @@ class SessionFolder:
         kept = kept_drafts(path)
         if any(old.text == draft.text and old.form is draft.form for old in kept.values()):
             return
-        content = records.encode(records.draft_record(replace(draft, touched=True)))
+        content = records.encode(records.draft_record(draft._replace(touched=True)))
         written, _ = write_temporary(self.temporary, content, durable=True)
         try:
             number = max(_kept_numbers(path), default=0) + 1

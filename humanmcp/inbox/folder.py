@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox import layout, records
@@ -34,15 +33,21 @@ if TYPE_CHECKING:
     from humanmcp.protocol.transcript import Frame
 
 
-@dataclass(slots=True)
 class _Own:
     """A session that this process began and holds open."""
 
-    folder: SessionFolder
-    lock: LifeLock
-    transcript: TranscriptWriter
-    facts: SessionFacts
-    known: Known
+    def __init__(
+        self,
+        folder: SessionFolder,
+        lock: LifeLock,
+        transcript: TranscriptWriter,
+        facts: SessionFacts,
+    ) -> None:
+        self.folder = folder
+        self.lock = lock
+        self.transcript = transcript
+        self.facts = facts
+        self.known = Known()
 
 
 class FolderInbox:
@@ -131,7 +136,7 @@ class FolderInbox:
                 content = records.encode(records.known_record(known))
                 replace_file(own.folder.temporary, path, content, durable=False)
                 own.known = known
-            facts = replace(facts, life=Life.OPEN)
+            facts = facts._replace(life=Life.OPEN)
             if facts != own.facts:
                 own.facts = facts
                 _write_facts(own)
@@ -228,7 +233,7 @@ class FolderInbox:
                 for number in own.folder.numbers(State.PENDING):
                     taken = self._polls[session].taken(number)
                     own.folder.close(number, State.ABANDONED, None, "", taken)
-                own.facts = replace(own.facts, life=Life.CLOSED)
+                own.facts = own.facts._replace(life=Life.CLOSED)
                 _write_facts(own)
         finally:
             own.transcript.close()
@@ -314,8 +319,8 @@ def _open(folder: SessionFolder, facts: SessionFacts) -> _Own:
     try:
         transcript = TranscriptWriter(folder.path / layout.TRANSCRIPT)
         started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        facts = replace(facts, name=folder.name, started=started, life=Life.OPEN)
-        own = _Own(folder, lock, transcript, facts, Known())
+        facts = facts._replace(name=folder.name, started=started, life=Life.OPEN)
+        own = _Own(folder, lock, transcript, facts)
         _write_facts(own)
     except BaseException:
         lock.release()

@@ -11,7 +11,6 @@ import os
 import stat
 import threading
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from humanmcp.inbox import layout, records
@@ -91,7 +90,7 @@ class SessionShelf:
             if facts is None or facts.life is not Life.OPEN:
                 return facts
             self._gone.add(name)  # a lock that was given up is never taken again
-        return replace(facts, life=Life.GONE)
+        return facts._replace(life=Life.GONE)
 
     def _read(self, name: str) -> SessionFacts | None:
         path = self._path / name / layout.SESSION
@@ -184,8 +183,7 @@ def _read_item(key: Key, state: State, path: Path, files: Mapping[str, Signature
         draft = records.draft_of(reply)
     numbers = sorted(n for name in files if (n := layout.kept_number(name)) is not None)
     kept = (read(layout.KEPT.format(number), records.read_draft) for number in numbers)
-    return replace(
-        item,
+    return item._replace(
         waiting=read(layout.WAIT, records.read_waiting) or Waiting(),
         draft=draft,
         problems=read(layout.PROBLEMS, records.read_problems) or (),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from humanmcp.locales import UnknownSentenceError, problem, say
 from humanmcp.protocol.problems import Problem
@@ -61,13 +60,12 @@ def sentence_of(error: Exception | Sayable, language: str) -> str:
     return str(error)
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(NamedTuple):
     """A part of a sentence that is found by a code of its own."""
 
     room: str
     code: str
-    fillings: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    fillings: Mapping[str, object] = MappingProxyType({})
 
     def sentence(self, language: str) -> str:
         """Say it."""

@@ -7,7 +7,6 @@ afterwards; here it only has to be found what it is about.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.drafts import TOO_LATE, check, id_of, unmatched
@@ -92,7 +91,7 @@ def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Problem:
     late = next(each for each in check(last, text).problems if each.code in TOO_LATE.values())
     answered = (one for one in over if one.state is State.ANSWERED)
     if last.state is State.ABANDONED and any(one.id.key == last.id.key for one in answered):
-        return replace(late, code="R53", detail=(("id", visible(last.id.token)),))
+        return late._replace(code="R53", detail=(("id", visible(last.id.token)),))
     return late
 
 

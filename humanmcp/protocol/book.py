@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import enum
 import json
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.protocol import clients, revisions
@@ -43,8 +42,7 @@ class Deed(enum.Enum):
     """A tap lets it go on, whatever else is to be held. Where nobody is behind us, a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A prepared answer with its condition. What is empty is not asked for.
 
     `where` are arguments that must be equal, `contains` texts that an argument must hold. The
@@ -57,8 +55,8 @@ class Rule:
     form: Form
     method: str = ""
     tool: str = ""
-    where: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    contains: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    where: Mapping[str, Any] = MappingProxyType({})
+    contains: Mapping[str, str] = MappingProxyType({})
     after: float = 0.0
     times: int | None = None
     deed: Deed = Deed.ANSWER
@@ -93,8 +91,7 @@ _DEFAULT_TOOL: Final[Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Book:
+class Book(NamedTuple):
     """What is answered without a person. The default is the book of somebody who has none."""
 
     name: str = "humanmcp"
@@ -109,7 +106,7 @@ class Book:
     resource_templates: tuple[Mapping[str, Any], ...] = ()
     prompts: tuple[Mapping[str, Any], ...] = ()
     rules: tuple[Rule, ...] = ()
-    wait: Mapping[str, float | None] = field(default_factory=lambda: MappingProxyType({}))
+    wait: Mapping[str, float | None] = MappingProxyType({})
     """Seconds before the book answers a method, None for never; what is missing has a default."""
 
     def offered(self) -> Mapping[str, Any]:
@@ -121,8 +118,7 @@ class Book:
         return {name: {} for name, entries in wanted.items() if entries}
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What the book does about an exchange: which answer, and how long after its arrival.
 
     `after` is in seconds, None when only a person answers. `by` says in the transcript who

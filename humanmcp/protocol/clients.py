@@ -7,8 +7,7 @@ default name, `mcp`, and some of them give up after 5 s: so `mcp` counts as unkn
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 UNKNOWN_GRACE: Final = 2.0
 """Seconds that an unknown client is let wait for its opening messages; several give up after 5."""
@@ -22,8 +21,7 @@ SDK_REPEATS: Final = 10
 """Both official SDKs stop after ten repeats of one call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(NamedTuple):
     """What is known of one client. Times are seconds, None where it sets no limit.
 
     `opening` is its budget for `initialize` and the lists together; `call` how long it waits for a

@@ -10,7 +10,7 @@ Pure: `Correlation.hear` takes one message after the other and keeps no more tha
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from humanmcp.protocol import learning, revisions
@@ -191,7 +191,7 @@ class Correlation:
 
     def _hear_notice(self, way: Way, message: Message) -> Asked | None:
         if message.method == "notifications/initialized":
-            self.known = replace(self.known, initialized=True)
+            self.known = self.known._replace(initialized=True)
         if message.method != "notifications/cancelled":
             return None
         wanted = message.params.get("requestId")

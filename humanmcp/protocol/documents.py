@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.findings import shown
 from humanmcp.protocol.jsontext import problem, read
@@ -21,8 +20,7 @@ _TOKEN: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|([\[{])|([\]}])', re
 _MARK: Final = re.compile(r"[^\s\ufeff\x00]")
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
+class Documents(NamedTuple):
     """The top-level JSON documents of a text.
 
     `texts` are the offsets of the complete ones. `incomplete` says that the last one just ends too
@@ -101,11 +99,9 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Problem:
 
 
 def _with_fix(found: Problem, spot: tuple[int, int] | None, token: str) -> Problem:
-    from dataclasses import replace  # noqa: PLC0415 - here only
-
     if spot is None:
         return found
-    return replace(found, fix=Fix((Edit(spot[0], spot[1], token),), "replace"))
+    return found._replace(fix=Fix((Edit(spot[0], spot[1], token),), "replace"))
 
 
 def _id_spot(text: str) -> tuple[int, int] | None:

@@ -8,7 +8,6 @@ peer sent. The same functions run at the desk while a person types and in the st
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol import revisions
@@ -204,7 +203,7 @@ def _wrapped(exchange: Exchange, text: str, form: Form, found: Problem) -> Probl
         return found
     result = tool_text(exchange, text.strip())
     new = message(exchange, "result", result) if form is Form.MESSAGE else json_text(result)
-    return replace(found, fix=Fix((Edit(0, len(text), new),), "wrap"))
+    return found._replace(fix=Fix((Edit(0, len(text), new),), "wrap"))
 
 
 # -- plain text for a tool call ------------------------------------------------------------------

@@ -5,8 +5,7 @@ Events are in the past tense. All of them are frozen values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from humanmcp.protocol.exchange import Exchange
@@ -17,38 +16,33 @@ if TYPE_CHECKING:
 # -- what happened: the events of one line ------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RequestArrived:
+class RequestArrived(NamedTuple):
     """A request that wants an answer."""
 
     exchange: Exchange
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRepeated:
+class RequestRepeated(NamedTuple):
     """The client repeated a request that it was asked to hold: the same exchange, a new id."""
 
     exchange: Exchange
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeArrived:
+class NoticeArrived(NamedTuple):
     """A notification: nothing to answer."""
 
     message: Message
     remarks: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RequestCancelled:
+class RequestCancelled(NamedTuple):
     """The peer no longer wants an answer. Nothing more is written for this exchange."""
 
     exchange: Exchange
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseArrived:
+class ResponseArrived(NamedTuple):
     """An answer to a request of our own; `asked` is None when it belongs to none."""
 
     message: Message
@@ -56,15 +50,13 @@ class ResponseArrived:
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableArrived:
+class UnreadableArrived(NamedTuple):
     """A line that is no message. Nothing is written in reply: that is how storms begin."""
 
     malformed: Malformed
 
 
-@dataclass(frozen=True, slots=True)
-class LineReady:
+class LineReady(NamedTuple):
     """A line is to be written that had to wait for others (the answers of a batch)."""
 
     line: str
@@ -84,8 +76,7 @@ Event: TypeAlias = (
 # -- what became of a reply ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(NamedTuple):
     """The reply passed. `line` is to be written now; None while its batch is not complete.
 
     `overtaken` are the other requests that were open under the same id: nobody can answer them any
@@ -102,23 +93,20 @@ class Sent:
     freed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """The reply did not pass; nothing is to be written."""
 
     exchange: Exchange
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Late:
+class Late(NamedTuple):
     """Nobody waits for this reply any more, or nobody ever did."""
 
     exchange: Exchange | None
 
 
-@dataclass(frozen=True, slots=True)
-class Parked:
+class Parked(NamedTuple):
     """The client is just about to repeat the request: try again when it has."""
 
     exchange: Exchange

@@ -6,9 +6,8 @@ The state table below is the whole life of an exchange; `docs/` draws its diagra
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.messages import member
 
@@ -52,12 +51,7 @@ NEXT: Final[Mapping[tuple[State, Happened], State]] = MappingProxyType(
 """What leads where. What is not listed changes nothing: the last three states are final."""
 
 
-def _nothing() -> Mapping[str, Any]:
-    return MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """What the conversation has established so far: what a check needs beside the request.
 
     `offered` are the capabilities that our side declared, None while it has declared none.
@@ -66,14 +60,13 @@ class Known:
 
     client_name: str = ""
     client_version: str = ""
-    client_capabilities: Mapping[str, Any] = field(default_factory=_nothing)
+    client_capabilities: Mapping[str, Any] = MappingProxyType({})
     offered: Mapping[str, Any] | None = None
     tools: Mapping[str, Any] | None = None
     initialized: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """One request and what became of it.
 
     `number` is our own, counted from 1 in a session: the peer's id may repeat, be huge, or be a
@@ -93,7 +86,7 @@ class Exchange:
     legs: int = 0
     parked: str = ""
     continues: int = 0
-    remarks: tuple[Problem, ...] = field(default=(), compare=False)
+    remarks: tuple[Problem, ...] = ()
 
     @property
     def id(self) -> RequestId:
@@ -128,7 +121,7 @@ class Exchange:
     def after(self, happened: Happened) -> Exchange:
         """Return the exchange after something happened; itself where that changes nothing."""
         state = NEXT.get((self.state, happened))
-        return self if state is None else replace(self, state=state)
+        return self if state is None else self._replace(state=state)
 
 
 class NoIdError(LookupError):

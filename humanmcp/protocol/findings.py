@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import enum
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from humanmcp.protocol.visible import one_line
 
@@ -47,8 +46,7 @@ HOLE = "\0"
 """Where the wrapped value goes in the `new` of a `WRAP`. No JSON text can contain it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mend:
+class Mend(NamedTuple):
     """A fix as an act on a value: what it does, to which one, and the code of its label."""
 
     does: Does
@@ -58,8 +56,7 @@ class Mend:
     label: str = "fix"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One finding: a problem whose place is still a path. `at_name` points at the member's name.
 
     `level` is None for the level that `codes.py` gives the code.

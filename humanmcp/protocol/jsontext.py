@@ -12,8 +12,7 @@ import json
 import math
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.codes import LEVELS
 from humanmcp.protocol.findings import shown
@@ -36,8 +35,7 @@ _FENCE: Final = re.compile(r"\s*```[A-Za-z0-9]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What became of a text. `readable` says that `value` and `json` mean something.
 
     `edits` turn `text` into `json`, which is valid JSON; there are none for a text that is.

@@ -5,7 +5,6 @@ The same for whoever hears it: the one it was sent to, and a tap between the two
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.protocol import revisions
@@ -41,13 +40,12 @@ def after_request(known: Known, request: Message, revision: str) -> Known:
     else:
         return known
     if isinstance(client, dict):
-        known = replace(
-            known,
+        known = known._replace(
             client_name=str(client.get("name", "")),
             client_version=str(client.get("version", "")),
         )
     if isinstance(capabilities, dict):
-        known = replace(known, client_capabilities=capabilities)
+        known = known._replace(client_capabilities=capabilities)
     return known
 
 
@@ -55,7 +53,7 @@ def after_result(known: Known, request: Message, result: JsonObject) -> Known:
     """Return what is known after a server's result: what it offers, and which tools it has."""
     offered = result.get("capabilities")
     if request.method in ("initialize", "server/discover") and isinstance(offered, dict):
-        known = replace(known, offered=offered)
+        known = known._replace(offered=offered)
     if request.method == "tools/list":
         known = _after_tools(known, request, result.get("tools"))
     return known
@@ -71,7 +69,7 @@ def _after_tools(known: Known, request: Message, tools: Any) -> Known:  # noqa: 
     }
     # A request with a cursor asks for a further page: it adds to what is known.
     before = known.tools if "cursor" in request.params else None
-    return replace(known, tools={**(before or {}), **named})
+    return known._replace(tools={**(before or {}), **named})
 
 
 def question_in(result: JsonObject) -> str:

@@ -10,8 +10,7 @@ import enum
 import json
 import math
 import re
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 # A decoded JSON value. `Any`, because JSON has no narrower type that a reader would gain from.
 Json: TypeAlias = Any
@@ -42,8 +41,7 @@ class Kind(enum.Enum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class RequestId:
+class RequestId(NamedTuple):
     """A request's id: the token exactly as the peer wrote it, and its value for comparing.
 
     `7` and `"7"` are different ids; `1.0` and `1` are the same one. 2**53 + 1 stays what it is.
@@ -63,8 +61,7 @@ class RequestId:
         return cls(json.dumps(value, ensure_ascii=False), value)
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One decoded JSON-RPC envelope.
 
     `raw` is the text of the line without its line end; `body` is what it says.
@@ -95,8 +92,7 @@ class Message:
         return meta if isinstance(meta, dict) else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(NamedTuple):
     """A line that is no message: its bytes and why.
 
     `why` is the code of the problem (see `problems.py`), `detail` what its sentence is filled with.
@@ -114,8 +110,7 @@ class Malformed:
         return self.raw.decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """A JSON array of messages. Only revision 2025-03-26 has them."""
 
     raw: str

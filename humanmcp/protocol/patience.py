@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol import clients, revisions
 
@@ -32,8 +31,7 @@ _TEACHES: Final = "tools/call"
 _GAVE_UP: Final = re.compile(r"time[sd]?[ -]?out|deadline", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(NamedTuple):
     """How long the client waits for an exchange, and by which means it is kept waiting.
 
     `limit` is in seconds from the (last) arrival of the request, None when it is unknown or there

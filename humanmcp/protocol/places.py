@@ -5,7 +5,6 @@ Walks only the part of the text that leads to a finding, so that a valid text ne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.codes import LEVELS
@@ -28,8 +27,7 @@ class Spot(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A valid JSON text in which findings are to be placed.
 
     `root` are the steps that lead from the message to what the text holds: empty for a whole

@@ -8,8 +8,7 @@ N.. an incoming line, F.. the files a person writes.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,8 +27,7 @@ class Level(enum.Enum):
     """Was wrong in a way that has one meaning only, and is mended in what is sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace `text[start:end]` by `new`. Offsets count characters of the text as typed."""
 
     start: int
@@ -37,8 +35,7 @@ class Edit:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """A mechanical mend: edits of the text as typed, and the code of the label on its button."""
 
     edits: tuple[Edit, ...]
@@ -52,8 +49,7 @@ class Fix:
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One problem with a text or a message.
 
     `start` and `end` are offsets into the text as typed; `line` and `column` count from 1 and are 0
@@ -70,7 +66,7 @@ class Problem:
     line: int = 0
     column: int = 0
     fix: Fix | None = None
-    page: str = field(default="")
+    page: str = ""
     """The page of the specification that says so."""
 
     @property

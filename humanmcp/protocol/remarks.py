@@ -6,7 +6,6 @@ tap lets pass.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol import revisions, schemas
@@ -70,7 +69,7 @@ def _placed(message: Message, found: list[Found], page: str) -> tuple[Problem, .
         return ()
     placer = Placer(Source(message.raw, message.raw, (), None, page))
     problems = [
-        placer.problem(replace(each, mend=None, level=_softened(each))) for each in one_each(found)
+        placer.problem(each._replace(mend=None, level=_softened(each))) for each in one_each(found)
     ]
     return tuple(sorted(problems, key=lambda each: each.start))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 import json
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from humanmcp.protocol import drafts, learning, messages, revisions
@@ -50,12 +49,12 @@ class Role(enum.Enum):
         return Way.TO_SERVER if self is Role.SERVER else Way.TO_CLIENT
 
 
-@dataclass(slots=True)
 class _OpenBatch:
     """A batch that came in: which of its requests are unanswered, and the answers so far."""
 
-    waiting: set[int]
-    lines: list[str]
+    def __init__(self) -> None:
+        self.waiting: set[int] = set()
+        self.lines: list[str] = []
 
     def ready(self) -> str | None:
         """Return the array to write once nothing is waited for; None before, or when empty.
@@ -153,7 +152,7 @@ class Session:
         if self.negotiated != revisions.R2025_03:
             return self._cannot_read(Malformed(batch.raw.encode(), "N09"))
         number = self.exchanges.last + 1
-        open_batch = self._batches[number] = _OpenBatch(set(), [])
+        open_batch = self._batches[number] = _OpenBatch()
         events: list[Event] = []
         for item in batch.items:
             if isinstance(item, Malformed):
@@ -172,7 +171,7 @@ class Session:
         repeated = self._repeated(message)
         if repeated is not None:
             return RequestRepeated(
-                self.exchanges.put(replace(repeated, request=message, parked=""))
+                self.exchanges.put(repeated._replace(request=message, parked=""))
             )
         remarks = drafts.remarks(message, revision, self.known)
         exchange = Exchange(
@@ -184,7 +183,7 @@ class Session:
             remarks=remarks,
         )
         if self.twins(exchange):
-            exchange = replace(exchange, remarks=(*remarks, drafts.same_id(message, revision)))
+            exchange = exchange._replace(remarks=(*remarks, drafts.same_id(message, revision)))
         return RequestArrived(self.exchanges.put(exchange))
 
     def _repeated(self, message: Message) -> Exchange | None:
@@ -213,7 +212,7 @@ class Session:
         remarks = drafts.remarks(message, self.revision, self.known)
         notice = NoticeArrived(message, remarks)
         if message.method == "notifications/initialized":
-            self.known = replace(self.known, initialized=True)
+            self.known = self.known._replace(initialized=True)
         if message.method != "notifications/cancelled":
             return (notice,)
         cancelled = self._cancelled_by(message)
@@ -353,7 +352,7 @@ class Session:
             return None
         if self.twins(exchange):  # it would be the one answer that this id can have
             return None
-        self.exchanges.put(replace(exchange, parked=token, legs=exchange.legs + 1))
+        self.exchanges.put(exchange._replace(parked=token, legs=exchange.legs + 1))
         return (
             f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":'
             f'{{"resultType":"input_required","requestState":{_text(token)}}}}}'
@@ -415,7 +414,7 @@ class Session:
         if not isinstance(message, Message) or not message.method:
             return verdict
         found = drafts.remarks(message, self._revision_of(message), self.known)
-        return replace(verdict, line=verdict.forced, problems=found)
+        return verdict._replace(line=verdict.forced, problems=found)
 
     def ask(
         self,
@@ -461,7 +460,7 @@ class Session:
         if message.kind is Kind.ERROR and message.id is not None:
             self._invalid.discard(message.id.key)  # one answer for an id, here as well
         if message.method == "notifications/initialized":
-            self.known = replace(self.known, initialized=True)
+            self.known = self.known._replace(initialized=True)
 
     # -- the end ---------------------------------------------------------------------------------
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import base64
 import enum
 import json
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 HELD: Final = "held"
 """Note of a line that a tap did not let go on when it came; what became of it follows."""
@@ -43,8 +42,7 @@ class Way(enum.Enum):
     """No line of the wire: what the recording process has to say."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One recorded line.
 
     `at` is the wall clock in UTC, ISO 8601 with milliseconds: decoration, the order is `seq`.

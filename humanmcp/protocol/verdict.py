@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.protocol.problems import blocking
 
@@ -28,8 +27,7 @@ class Form(enum.Enum):
     """The same with `"isError": true`: the model reads why the tool failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What the check says of a text.
 
     `line` is the one line to send, without its line feed; None when an error blocks it.

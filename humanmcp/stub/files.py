@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import errno
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.documents import divide
@@ -45,8 +44,7 @@ _MOST_TEXTS: Final = 1000  # in one file; more than that was not typed
 _RETRIES: Final = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.4, 0.5, 0.5, 0.5)
 
 
-@dataclass(slots=True)
-class _Round:
+class _Round(NamedTuple):
     """The texts of one reading that were handed out, and what became of them so far."""
 
     source: Watched
@@ -55,7 +53,7 @@ class _Round:
     reading: Reading
     start: int
     texts: tuple[Text, ...]
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    outcomes: dict[int, Outcome]
 
     def asks_for(self, text: Text) -> bool:
         """Say whether this is one of the texts, and still open."""
@@ -73,13 +71,13 @@ class _Round:
         return [one for one in outcomes if one.sent is sent]
 
 
-@dataclass(slots=True)
 class _Move:
     """A rename of `out.txt` that is to be done, and how often it was tried in vain."""
 
-    round: _Round
-    tries: int = 0
-    next_try: float = 0.0
+    def __init__(self, round_: _Round) -> None:
+        self.round = round_
+        self.tries = 0
+        self.next_try = 0.0
 
 
 class _GivenBack(NamedTuple):
@@ -264,7 +262,7 @@ class TextFiles:
         elif not unfinished or source.is_silent(self._now):
             texts = texts_of(reading, found, start, self._texts)
             self._texts += len(texts)
-            self._round = _Round(source, mark, raw, reading, start, texts)
+            self._round = _Round(source, mark, raw, reading, start, texts, {})
 
     def _refuse_bytes(self, source: Watched, mark: Mark, reading: Reading) -> None:
         """Explain bytes that are no text in any encoding, once nobody writes any more of them."""

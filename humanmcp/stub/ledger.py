@@ -8,7 +8,6 @@ did not take is written when there is room again.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import InboxError, Key, StoreError
@@ -146,8 +145,7 @@ class Ledger:
     def describe(self, session: Session) -> None:
         """Tell the desks what has become known of the conversation, when it has changed."""
         known = session.known
-        self.facts = replace(
-            self.facts,
+        self.facts = self.facts._replace(
             client=known.client_name,
             client_version=known.client_version,
             revision=session.revision if session.exchanges.last else "",

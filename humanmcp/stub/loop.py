@@ -8,7 +8,6 @@ each exchange is answered once. The threads of the wire only move bytes.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Draft, InboxError, Item
@@ -97,7 +96,7 @@ class Stub:
     def _claim_files(self) -> None:
         self.files = self.claim_files()
         self.out_txt = OutTxt(self.files, self.session, self.ledger, self.answers)
-        self.ledger.facts = replace(self.ledger.facts, files=str(self.files.folder))
+        self.ledger.facts = self.ledger.facts._replace(files=str(self.files.folder))
         self.ledger.describe(self.session)
 
     def run(self, when_quiet: Callable[[], None] | None = None) -> int:
@@ -191,7 +190,7 @@ class Stub:
                 self.files.release()
                 self.files = self.out_txt = None
             return
-        self.ledger.facts = replace(self.ledger.facts, probe=False)
+        self.ledger.facts = self.ledger.facts._replace(probe=False)
         if self.files is None:
             self._claim_files()
 
@@ -332,7 +331,7 @@ class Stub:
             case Duty.HOLD:
                 line = self.session.hold(exchange.number, self.token())
                 if line is None:
-                    vigil.patience = replace(vigil.patience, hold_at=None)
+                    vigil.patience = vigil.patience._replace(hold_at=None)
                 else:
                     vigil.parked(now)
                     self.ledger.write(line, exchange.number, by=BY_US, note="hold")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.protocol.book import Mode
 
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.replay import Replay
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
+class Manner(NamedTuple):
     """How this stub was asked to behave. `client_limit` is in seconds, 0 for what is known.
 
     `replay` has the recorded answers that come before the answer book's.

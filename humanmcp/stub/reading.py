@@ -6,8 +6,7 @@ Knows texts and places in them, and no file. What a document says is judged by t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 _LINE_END: Final = re.compile(r"[ \t\r]*\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """The bytes of a file as text, and what was repaired to read them (a BOM, UTF-16, CP932).
 
     A repair that blocks says that they are no text: it is only good to be shown.
@@ -32,8 +30,7 @@ class Reading:
 Decode: TypeAlias = "Callable[[bytes], Reading]"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """One document as a person typed it, to be judged: `TextFiles.accept` or `.refuse` it.
 
     `line` and `column`, from 1, say where in the file it begins. `whole` is False for what is no
@@ -46,7 +43,7 @@ class Text:
     line: int = 1
     column: int = 1
     whole: bool = True
-    repairs: tuple[Problem, ...] = field(default=())
+    repairs: tuple[Problem, ...] = ()
 
     @property
     def end(self) -> int:
@@ -54,8 +51,7 @@ class Text:
         return self.start + len(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of a text, and what there is to say about it.
 
     `mended` is a refused text as it would pass, where that can be said.
@@ -103,7 +99,7 @@ def moved_to(remainder: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
         starts.append(remainder.index(one.text.text, at))
         at = starts[-1] + len(one.text.text)
     return [
-        replace(one, text=replace(one.text, start=start, line=line, column=column))
+        one._replace(text=one.text._replace(start=start, line=line, column=column))
         for one, start, (line, column) in zip(
             outcomes, starts, places_of(remainder, starts), strict=True
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -118,7 +117,7 @@ def _stub(wire: Wire, home: Path, settings: Settings, shelf: BookFile, manner: M
     return Stub(
         wire=wire,
         session=Session(),
-        ledger=Ledger(wire, inbox, replace(facts, name=name), clock, SeenLimits(home)),
+        ledger=Ledger(wire, inbox, facts._replace(name=name), clock, SeenLimits(home)),
         claim_files=claim,
         shelf=shelf,
         manner=manner,

@@ -7,7 +7,6 @@ a 2026-07-28 client to repeat its request before it gives up. It decides; the lo
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Waiting
@@ -26,7 +25,6 @@ class Duty(enum.Enum):
     GIVE_UP = "give up"
 
 
-@dataclass(slots=True)
 class Vigil:
     """The clocks of one waiting exchange. All times are seconds of one monotonic clock.
 
@@ -34,21 +32,19 @@ class Vigil:
     `touched` says that a person is writing, `held` that they stopped the book's countdown.
     """
 
-    arrived: float
-    decision: Decision
-    patience: Patience
-    last_arrived: float = 0.0
-    touched: bool = False
-    held: bool = False
-    parked_at: float | None = None
-    steps: int = 0
-    """How many progress notifications were due in all: the value of the last one."""
-    steps_this_time: int = 0
-    """How many of them since the request last arrived."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, arrived: float, decision: Decision, patience: Patience) -> None:
         """Start all clocks at the arrival."""
-        self.last_arrived = self.arrived
+        self.arrived = arrived
+        self.decision = decision
+        self.patience = patience
+        self.last_arrived = arrived
+        self.touched = False
+        self.held = False
+        self.parked_at: float | None = None
+        self.steps = 0
+        """How many progress notifications were due in all: the value of the last one."""
+        self.steps_this_time = 0
+        """How many of them since the request last arrived."""
 
     def due(self, now: float) -> Duty | None:
         """Say what is to be done now, the most pressing first."""

@@ -6,7 +6,6 @@ Knows marks and moments, and nothing of what the content means. The clock comes 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.stub.place import Unfit
@@ -32,7 +31,6 @@ class Absence(enum.Enum):
     STILL = "still"
 
 
-@dataclass(slots=True)
 class Watched:
     """A file that is watched by its name.
 
@@ -40,14 +38,16 @@ class Watched:
     was refused among them.
     """
 
-    name: str
-    gone: int = 0
-    print: int = hash("")
-    early: str = ""
-    _seen: Mark | None = None
-    _settled: Mark | None = None
-    _since: float = 0.0
-    _next_look: float = 0.0
+    def __init__(self, name: str) -> None:
+        """Begin to watch a file that nobody has looked at."""
+        self.name = name
+        self.gone = 0
+        self.print = hash("")
+        self.early = ""
+        self._seen: Mark | None = None
+        self._settled: Mark | None = None
+        self._since = 0.0
+        self._next_look = 0.0
 
     def look(self, place: Place, now: float) -> tuple[bytes, Mark] | Unfit | Absence | None:
         """Look once: the content when it has come to rest, None while there is nothing to do.

@@ -20,9 +20,8 @@ import os
 import signal
 import threading
 import time
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp import descriptors
 
@@ -46,21 +45,18 @@ _FIRST: Final = 1024
 _PATIENCE: Final = 1.0  # seconds between two looks at a loop that is far behind
 
 
-@dataclass(frozen=True, slots=True)
-class TooLong:
+class TooLong(NamedTuple):
     """A line that was too long to keep: how it began, and its bytes without the line feed."""
 
     first: bytes
     size: int
 
 
-@dataclass(frozen=True, slots=True)
 class EndOfInput:
     """The client is gone: it closed its end, or nobody reads what we write."""
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """The process was told to stop, by this signal."""
 
     signal: int

@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
@@ -176,7 +176,7 @@ def _begin(settings: Settings, wanted: _Wanted) -> tuple[FolderInbox, SessionFac
         title=title,
         probe=True,
     )
-    facts = replace(facts, name=inbox.begin(facts))
+    facts = facts._replace(name=inbox.begin(facts))
     inbox.hold(facts.name, tuple(pattern.text for pattern in wanted.patterns))
     return inbox, facts
 

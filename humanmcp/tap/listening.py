@@ -10,7 +10,7 @@ import json
 import logging
 import threading
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError
@@ -127,7 +127,7 @@ class Listening:
 
     def _is_no_probe(self) -> None:
         if self._facts.probe:
-            self._facts = replace(self._facts, probe=False)
+            self._facts = self._facts._replace(probe=False)
 
     def _check_later(self, frame: Frame, heard: Heard | Malformed) -> None:
         if len(frame.raw) <= LONGEST_CHECKED:
@@ -141,8 +141,7 @@ class Listening:
         if now == self._told:
             return
         self._told = now
-        self._facts = replace(
-            self._facts,
+        self._facts = self._facts._replace(
             client=known.client_name,
             client_version=known.client_version,
             revision=revision,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Purpose, TakenError
@@ -84,7 +84,7 @@ def judged(case: Case, given: Text) -> Verdict:
         return Verdict(given.text, given.text, given.text)
     # Several lines are our own way to lay out a draft: not worth a word each time.
     told = tuple(problem for problem in verdict.problems if problem.code != SEVERAL_LINES)
-    return replace(verdict, problems=told)
+    return verdict._replace(problems=told)
 
 
 def may_go(verdict: Verdict, *, anyway: bool) -> bool:

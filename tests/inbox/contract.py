@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 import pytest
@@ -120,8 +119,7 @@ class InboxContract:
         self, stub: Inbox, desk: Inbox, session: str
     ) -> None:
         """Promise 1: no member is lost on the way, whatever its value."""
-        item = replace(
-            item_of(session, 7),
+        item = item_of(session, 7)._replace(
             purpose=Purpose.PASS,
             waiting=Waiting(60.0, "limit.known", 2.5, held=True, means="progress", why_not="x"),
             draft=Draft("[1]", Form.RESULT, touched=True, hold=True, by="files", at=AT),
@@ -155,7 +153,7 @@ class InboxContract:
     def test_a_number_is_delivered_once(self, stub: Inbox, key: Key) -> None:
         """An exchange is not overwritten by another one with its number."""
         with pytest.raises(Exception, match="could not be kept"):
-            stub.deliver(replace(item_of(key.session), line="other"))
+            stub.deliver(item_of(key.session)._replace(line="other"))
         assert stub.item(key).line == LINE
 
     def test_a_repeated_request_replaces_the_line_and_the_id(
@@ -164,7 +162,7 @@ class InboxContract:
         """`update`: the draft and everything else stays."""
         waiting = Waiting(limit=600.0, means="hold")
         stub.update(key, line='{"id":9}', id="9", waiting=waiting)
-        expected = replace(item_of(key.session), line='{"id":9}', id="9", waiting=waiting)
+        expected = item_of(key.session)._replace(line='{"id":9}', id="9", waiting=waiting)
         assert desk.item(key) == expected
 
     def test_an_update_after_the_end_changes_nothing(
@@ -480,9 +478,9 @@ class InboxContract:
         """`begin` and `describe`: no member is lost on the way."""
         begun = SessionFacts("", AT, Seat.TAP, pid=77, files="/tmp/x", title="3年2組")
         name = stub.begin(begun)
-        assert desk.facts(name) == replace(begun, name=name)
-        later = replace(
-            begun, name=name, client="c\u202e", client_version="1", revision="2025-11-25"
+        assert desk.facts(name) == begun._replace(name=name)
+        later = begun._replace(
+            name=name, client="c\u202e", client_version="1", revision="2025-11-25"
         )
         known = Known(
             client_name="c",

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -533,8 +532,8 @@ def test_the_order_of_things_does_not_depend_on_the_clock(
     """Failure 18: the clock jumps back between two requests."""
     session = stub.begin(SessionFacts("", AT))
     for number, at in ((1, "2026-11-20T12:00:00Z"), (2, "1999-01-01T00:00:00Z")):
-        stub.deliver(replace(item_of(session, number), arrived=at))
-        stub.record(session, replace(frame_of(number, number=number), at=at))
+        stub.deliver(item_of(session, number)._replace(arrived=at))
+        stub.record(session, frame_of(number, number=number)._replace(at=at))
     assert [item.key.number for item in desk.items(session)] == [1, 2]
     assert [frame.seq for frame in desk.frames(session)] == [1, 2]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -309,7 +308,7 @@ def test_known_clients_are_found_by_the_beginning_of_their_name() -> None:
     assert found is not None
     assert found.label == "Gemini CLI"
     assert clients.find("mcp") is None
-    assert replace(found, opening=None).grace == clients.LONGEST_GRACE
+    assert found._replace(opening=None).grace == clients.LONGEST_GRACE
 
 
 def test_a_rule_may_leave_a_request_to_a_person() -> None:

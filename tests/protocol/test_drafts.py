@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -167,7 +166,7 @@ def test_prose_for_a_tool_call_can_be_wrapped() -> None:
 )
 def test_e26_a_late_answer_is_refused(state: State, code: str, form: Form, text: str) -> None:
     """E26, T22: after a cancellation, a second time, after the end; and kept as a draft."""
-    verdict = check(replace(asked(CALL), state=state), text, form)
+    verdict = check(asked(CALL)._replace(state=state), text, form)
     assert codes(verdict.problems) == [code]
     assert verdict.forced
 

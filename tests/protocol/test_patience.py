@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,9 +54,9 @@ def test_a_known_2026_client_is_held_shortly_before_its_limit() -> None:
 
 def test_a_client_is_not_asked_to_repeat_more_often_than_it_does() -> None:
     """hosts.md 5.3: both SDKs stop after ten repeats."""
-    assert patience(replace(call("2026-07-28"), legs=9), "mcp-inspector").means == "hold"
-    assert patience(replace(call("2026-07-28"), legs=10), "mcp-inspector").means == ""
-    assert patience(replace(call("2026-07-28"), legs=10), "unheard-of", own_limit=60).means == ""
+    assert patience(call("2026-07-28")._replace(legs=9), "mcp-inspector").means == "hold"
+    assert patience(call("2026-07-28")._replace(legs=10), "mcp-inspector").means == ""
+    assert patience(call("2026-07-28")._replace(legs=10), "unheard-of", own_limit=60).means == ""
 
 
 @pytest.mark.parametrize(
@@ -129,7 +128,7 @@ def test_a_cancel_for_the_time_teaches_the_limit(reason: str) -> None:
         (call(), "x", "the user pressed Esc", 20),
         (call(), "x", "", 20),
         (call(method="tools/list"), "x", "timed out", 20),
-        (replace(call("2026-07-28"), legs=1), "mcp-inspector", "timed out", 20),
+        (call("2026-07-28")._replace(legs=1), "mcp-inspector", "timed out", 20),
         (call(progressToken=0), "opencode", "timed out", 20),
         (call(), "x", "timed out", 0.2),
     ],

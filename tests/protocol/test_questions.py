@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,7 +59,7 @@ def test_what_a_client_declared_may_be_asked(question: Question) -> None:
 @pytest.mark.parametrize("question", list(Question))
 def test_what_it_did_not_declare_may_not(question: Question) -> None:
     """R32 and M57: the capability is named."""
-    nothing = replace(KNOWN, client_capabilities={})
+    nothing = KNOWN._replace(client_capabilities={})
     capability = {"user": "elicitation", "model": "sampling", "roots": "roots"}[question.value]
     for revision in ERAS:
         asked = exchange(revision, experimental={})
@@ -69,7 +68,7 @@ def test_what_it_did_not_declare_may_not(question: Question) -> None:
 
 def test_a_client_that_only_opens_pages_has_no_forms() -> None:
     """2025-11-25: `elicitation.form` is its own capability as soon as one is named."""
-    known = replace(KNOWN, client_capabilities={"elicitation": {"url": {}}})
+    known = KNOWN._replace(client_capabilities={"elicitation": {"url": {}}})
     assert obstacle(Question.USER, exchange(), known) == Obstacle(
         Why.CAPABILITY, "elicitation.form"
     )
@@ -84,7 +83,7 @@ def test_old_revisions_cannot_ask_the_user() -> None:
 
 def test_nothing_is_asked_before_the_handshake_is_over() -> None:
     """R24: "SHOULD NOT send requests other than pings and logging" before `initialized`."""
-    early = replace(KNOWN, initialized=False)
+    early = KNOWN._replace(initialized=False)
     assert obstacle(Question.USER, exchange(), early) == Obstacle(Why.EARLY)
     assert obstacle(Question.USER, exchange(method="initialize"), KNOWN) == Obstacle(Why.EARLY)
 

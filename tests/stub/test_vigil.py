@@ -24,7 +24,8 @@ def test_the_book_steps_in_after_its_time_unless_a_person_is_at_it() -> None:
 
 def test_a_rule_with_a_delay_is_not_stopped_by_typing() -> None:
     """It is what somebody decided."""
-    vigil = Vigil(0.0, Decision(2.0, "x"), NOTHING, touched=True)
+    vigil = Vigil(0.0, Decision(2.0, "x"), NOTHING)
+    vigil.touched = True
     assert vigil.due(2.0) is Duty.ANSWER_BY_BOOK
     assert vigil.waiting().book_at == 2.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -59,7 +59,7 @@ class Room:
             **facts,
         )
         name = self.inbox.begin(made)
-        self.inbox.describe(replace(made, name=name), Known(client_name=client))
+        self.inbox.describe(made._replace(name=name), Known(client_name=client))
         return name
 
     def ask(self, session: str, number: int, line: str = CALL, **parts: Any) -> Key:  # noqa: ANN401 - parts of an item
@@ -77,7 +77,7 @@ class Room:
         )
         exchange = exchange_of(item)
         if item.draft is None and exchange is not None:
-            item = replace(item, draft=Draft(drafts.start(exchange)))
+            item = item._replace(draft=Draft(drafts.start(exchange)))
         self.inbox.deliver(item)
         return key
 

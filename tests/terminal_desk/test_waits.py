@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -19,7 +18,7 @@ def item(
 ) -> Item:
     """Make an exchange that arrived thirty seconds ago."""
     made = Item(Key("s", 1), "{}", "ping", "1", "2025-11-25", "2026-11-20T12:00:00.000Z")
-    return replace(made, state=state, reply=reply, waiting=wait or Waiting())
+    return made._replace(state=state, reply=reply, waiting=wait or Waiting())
 
 
 def said(one: Item) -> list[str]:
@@ -81,10 +80,10 @@ def test_every_last_state_has_a_sentence(state: State) -> None:
 @pytest.mark.parametrize(("reason", "part"), [("twin", "same id"), ("quiet", "repeat")])
 def test_an_exchange_that_ended_before_its_session_says_why(reason: str, part: str) -> None:
     """Protocol.md 6: not that the session is over, which it is not."""
-    ended = replace(item(state=State.ABANDONED), reason=reason)
+    ended = item(state=State.ABANDONED)._replace(reason=reason)
     assert part in said(ended)[0]
 
 
 def test_a_reason_of_a_newer_version_is_shown_as_it_is() -> None:
     """Failure 38: another process wrote it."""
-    assert said(replace(item(state=State.ABANDONED), reason="moonshine")) == ["moonshine"]
+    assert said(item(state=State.ABANDONED)._replace(reason="moonshine")) == ["moonshine"]
