@@ -190,6 +190,26 @@ def test_single_keys_move_and_choose(desk: Desking, host: Serving, window: Windo
     expect(page.locator("#view-json")).to_be_visible()
 
 
+@pytest.mark.parametrize("how", ["cut off", "refused"])
+def test_a_page_without_the_stream_asks_every_few_seconds(
+    desk: Desking, host: Serving, window: Windows, how: str
+) -> None:
+    """Failure 30, ux.md 2.3: it says so, shows what arrives, and is live again by itself."""
+    begin(host, desk)
+    shown = window()
+    page = shown.page
+    stream = "**/api/events*"
+    page.route(stream, lambda one: one.abort() if how == "cut off" else one.fulfill(status=503))
+    page.reload()
+    expect(page.locator("#live")).to_have_attribute("data-how", "polling", timeout=8000)
+    host.say(call("1"))
+    expect(page.locator("#rows .row")).to_have_count(1, timeout=8000)
+    page.unroute(stream)
+    expect(page.locator("#live")).to_have_attribute("data-how", "live", timeout=20_000)
+    host.say(call("2"))
+    expect(page.locator("#rows .row")).to_have_count(2)
+
+
 def test_eight_tabs_share_one_stream(desk: Desking, host: Serving, window: Windows) -> None:
     """U23, failure 32: all update; when the one with the stream closes, another takes over."""
     begin(host, desk)

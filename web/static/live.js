@@ -13,6 +13,7 @@ let version = Number(document.body.dataset.version);
 let act = () => {};
 let source = null;
 let polling = 0;
+let next = 0;
 let lastWord = 0;
 let leading = false;
 
@@ -46,6 +47,7 @@ function lead() {
 
 function listen() {
   source?.close();
+  clearTimeout(next);
   lastWord = Date.now();
   source = new EventSource(`/api/events?after=${version}`);
   source.addEventListener("hello", () => {
@@ -62,17 +64,23 @@ function listen() {
   });
   source.addEventListener("bye", () => again(1000));
   source.onerror = () => {
-    how("waiting");
     if (source.readyState === EventSource.CLOSED) again(TRY_AGAIN_AFTER);
-    if (!polling) polling = setInterval(poll, POLL_EVERY);
+    else startPolling();
   };
 }
 
 function again(after) {
   source.close();
+  startPolling();
+  clearTimeout(next);
+  next = setTimeout(listen, after);
+}
+
+// What the first answer says is shown until the stream is there again.
+function startPolling() {
+  if (polling) return;
   how("waiting");
-  if (!polling) polling = setInterval(poll, POLL_EVERY);
-  setTimeout(listen, after);
+  polling = setInterval(poll, POLL_EVERY);
 }
 
 async function poll() {
