@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
@@ -27,7 +28,6 @@ from tests.inbox.crashing import failing_at, killed_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 MORE_CALLS_THAN_ANY: Final = 80
 LOST: Final = Reply("lost", by="Bo")
@@ -259,3 +259,24 @@ def test_a_frame_that_could_not_be_written_leaves_the_transcript_as_it_was(
     scene.stub.record(session, frame_of(2, number=1))
     scene.stub.record(session, frame_of(3))
     assert [frame.seq for frame in scene.desk.frames(session)] == [1, 2, 3]
+
+
+def test_a_transcript_that_lost_what_was_in_it_is_not_written_on(tmp_path: Path) -> None:
+    """Failure 8: after a failed write the file is shorter than it was; a hole would be a lie."""
+    scene = scene_in(tmp_path)
+    session = scene.key.session
+    for seq in (1, 2):
+        scene.stub.record(session, frame_of(seq, number=1))
+    with failing_at(2, errno.EIO), pytest.raises(StoreError):
+        scene.stub.record(session, frame_of(3), durable=True)
+    file = scene.stub.folder(session) / "transcript.jsonl"
+    kept = file.read_bytes().splitlines(keepends=True)[0]
+    file.write_bytes(kept)
+    for _ in range(3):
+        with pytest.raises(StoreError) as caught:
+            scene.stub.record(session, frame_of(3))
+        assert caught.value.number == errno.EIO
+    assert file.read_bytes() == kept
+    if Path("/proc/self/fd").is_dir():
+        names = [one.resolve() for one in Path("/proc/self/fd").iterdir()]
+        assert file.resolve() not in names, "a file that is not written to is not held open"
