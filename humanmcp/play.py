@@ -14,7 +14,7 @@ from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.table import Chair, Plan, Table
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError, sentence_of
 from humanmcp.paths import home_folder
 from humanmcp.settings import add_flags
 from humanmcp.terminal import Painted, complain
@@ -114,5 +114,5 @@ def _links(home: Path, table: Table) -> dict[Chair, str]:
             if chair in table.plan.people
         }
     except (launch.NoDeskError, OSError) as error:
-        complain("humanmcp: ", str(error))
+        complain("humanmcp: ", sentence_of(error, table.plan.language))
         return {}

@@ -25,6 +25,8 @@ from humanmcp.desk.prepared import Saved
 from humanmcp.desk.words import describe, language_of
 from humanmcp.inbox.contract import Action, Draft, Item, Key, Reply, UnknownItemError
 from humanmcp.inbox.remarking import remarks_on
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.faults import Fault
 from humanmcp.protocol.pretty import pretty
@@ -78,7 +80,7 @@ async def login(request: Request, body: LoginBody) -> AsciiJson:
     door = desk.door
     visit = door.enter_with_key(body.key) if body.key else door.enter_with_code(body.code)
     if visit is None:
-        raise HTTPException(401, "this key was used, is older than five minutes, or is wrong")
+        raise HTTPException(401, say("desk", "login.failed", spoken(request)))
     response = AsciiJson({"in": True})
     set_visit(response, desk, visit)
     return response
@@ -133,7 +135,7 @@ async def events(request: Request, after: int = -1) -> Response:
     """Open the live stream (server-sent events). It says what changed, never what it changed to."""
     desk = desk_of(request)
     if desk.live.streams >= MOST:
-        raise HTTPException(503, "there are too many live streams: close some pages")
+        raise HTTPException(503, say("desk", "streams.full", spoken(request)))
     last = request.headers.get("last-event-id", "")
     start = int(last) if last.isascii() and last.isdigit() and len(last) < 18 else after
     visit = getattr(request.state, "visit", "")
@@ -537,12 +539,9 @@ def add_rule(request: Request, body: RuleBody) -> AsciiJson:
         written = rules.to_toml(rule)
         if body.save:
             rules.add(desk.book, rule)
-    except BookFileError as error:
+    except (BookFileError, rules.RuleError) as error:
         why = one_line(error.sentence(spoken(request)), 300)
         return AsciiJson({"sentence": sentence, "why": why}, status_code=422)
-    except rules.RuleError as error:
-        record = {"sentence": sentence, "why": one_line(str(error), 300)}
-        return AsciiJson(record, status_code=422)
     return AsciiJson({"sentence": sentence, "toml": written, "saved": body.save})
 
 
@@ -553,14 +552,17 @@ async def demo(request: Request) -> dict[str, Any]:
     return {"started": True}
 
 
-async def on_unknown(_request: Request, error: Exception) -> AsciiJson:
+async def on_unknown(request: Request, error: Exception) -> AsciiJson:
     """Answer for an exchange or session that is not there."""
-    return AsciiJson({"detail": str(error)}, status_code=404)
+    language = spoken(request)
+    known = isinstance(error, StopError)
+    detail = sentence_of(error, language) if known else say("desk", "missing.help", language)
+    return AsciiJson({"detail": detail}, status_code=404)
 
 
-async def on_store(_request: Request, error: Exception) -> AsciiJson:
+async def on_store(request: Request, error: Exception) -> AsciiJson:
     """Answer for a disk that did not keep something: the text is still in the page."""
-    return AsciiJson({"detail": str(error)}, status_code=507)
+    return AsciiJson({"detail": sentence_of(error, spoken(request))}, status_code=507)
 
 
 def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value

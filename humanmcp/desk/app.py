@@ -16,10 +16,11 @@ from starlette.responses import JSONResponse, Response
 from humanmcp import __version__
 from humanmcp.desk import api, pages, saying, taps, trouble
 from humanmcp.desk.composing import UnreadableItemError
-from humanmcp.desk.guard import Guard, header
+from humanmcp.desk.guard import Guard, cookie_of, header
 from humanmcp.desk.templates import render, web_folder
 from humanmcp.desk.words import language_of
 from humanmcp.inbox.contract import StoreError, UnknownItemError
+from humanmcp.locales import say
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -58,7 +59,7 @@ def make_app(desk: Desk) -> ASGIApp:
             UnknownItemError: pages.on_missing,
             UnreadableItemError: pages.on_missing,
             404: pages.on_missing,
-            StoreError: api.on_store,
+            StoreError: pages.on_store,
             RequestValidationError: _on_invalid,
             Exception: trouble.on_unforeseen,
         },
@@ -72,22 +73,33 @@ def make_app(desk: Desk) -> ASGIApp:
     app.add_api_route("/static/{name:path}", files.serve, methods=["GET"])
     app.add_api_route("/favicon.ico", files.favicon, methods=["GET"])
 
-    def login_page(scope: Scope) -> bytes:
+    def language(scope: Scope) -> str:
         accepted = header(scope["headers"], "accept-language") or ""
-        language = language_of("", "", accepted, desk.language)
-        return render("stranger.html", language).encode()
+        return language_of("", cookie_of(scope, "lang"), accepted, desk.language)
+
+    def login_page(scope: Scope) -> bytes:
+        return render("stranger.html", language(scope)).encode()
+
+    def tell(scope: Scope, code: str) -> str:
+        return say("refusal", code, language(scope))
 
     return Guard(
-        app, address=desk.address, door=desk.door, login_page=login_page, note=trouble.note
+        app,
+        address=desk.address,
+        door=desk.door,
+        login_page=login_page,
+        tell=tell,
+        note=trouble.note,
     )
 
 
-async def _on_invalid(_request: Request, error: Exception) -> JSONResponse:
+async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
     """Say which member of a body is wrong, without repeating what was in it."""
     if not isinstance(error, RequestValidationError):  # only that is registered for this
         raise error
     places = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]
-    record: dict[str, Any] = {"detail": "the body or the address is not as described", "at": places}
+    detail = say("desk", "invalid", api.spoken(request), at=", ".join(places) or "-")
+    record: dict[str, Any] = {"detail": detail, "at": places}
     return JSONResponse(record, status_code=422)
 
 

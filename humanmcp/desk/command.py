@@ -31,7 +31,8 @@ from humanmcp.desk.rules import BOOK_NAME
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.lock import LifeLock, is_held
 from humanmcp.locales import language_of, say
-from humanmcp.paths import UnsafeFolderError, home_folder, make_private
+from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.paths import home_folder, make_private
 from humanmcp.settings import add_flags
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return _serve(home, host, settings, told, open_browser=arguments.open)
     except NotLoopbackError:
         terminal.complain(say("desk", "not loopback", language, host=settings.host))
-    except (OSError, UnsafeFolderError) as error:
-        terminal.complain(f"humanmcp: {error}")
+    except (OSError, StopError) as error:
+        terminal.complain("humanmcp: ", sentence_of(error, language))
     return CANNOT
 
 
@@ -116,7 +117,7 @@ def _point_to(home: Path, language: str, *, open_browser: bool) -> int:
     """Print the address of the desk that is there already."""
     facts = launch.wait_for_facts(home)
     if facts is None:
-        raise launch.NoDeskError(home / launch.LOG_NAME)
+        raise launch.NoDeskError("no start", log=home / launch.LOG_NAME)
     terminal.say(say("desk", "there already", language, version=facts.version))
     terminal.say(launch.login_address(facts))
     if open_browser:

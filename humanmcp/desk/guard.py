@@ -66,22 +66,22 @@ HEADERS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request goes no further: a status and a fixed sentence that echoes nothing."""
+    """Why a request goes no further: a status, and the code of a sentence that echoes nothing."""
 
     status: int
-    sentence: str
+    code: str
 
 
-WRONG_HOST: Final = Refusal(421, "this desk has another name: open the address it printed")
-BAD_TARGET: Final = Refusal(400, "not a path of this desk")
-BAD_METHOD: Final = Refusal(405, "GET shows, POST acts; there is nothing else")
-NO_WEBSOCKET: Final = Refusal(426, "no WebSocket here: GET /api/events is the live stream")
-TOO_LARGE: Final = Refusal(413, "the body is larger than 32 MiB")
-TOO_SLOW: Final = Refusal(408, "the body did not arrive in time")
-FOREIGN: Final = Refusal(403, "this came from another page; the desk answers only its own")
-NOT_JSON: Final = Refusal(415, "POST needs content-type application/json, uncompressed")
-NOT_FORM: Final = Refusal(415, "a form of a page needs its own content type, uncompressed")
-STRANGER: Final = Refusal(401, "log in with the address that `humanmcp desk` prints")
+WRONG_HOST: Final = Refusal(421, "host")
+BAD_TARGET: Final = Refusal(400, "target")
+BAD_METHOD: Final = Refusal(405, "method")
+NO_WEBSOCKET: Final = Refusal(426, "websocket")
+TOO_LARGE: Final = Refusal(413, "large")
+TOO_SLOW: Final = Refusal(408, "slow")
+FOREIGN: Final = Refusal(403, "foreign")
+NOT_JSON: Final = Refusal(415, "no json")
+NOT_FORM: Final = Refusal(415, "no form")
+STRANGER: Final = Refusal(401, "stranger")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,16 +201,18 @@ def _content(scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None
 class Guard:
     """The middleware. `login_page` renders what an unknown browser is shown instead of a page.
 
-    `note` writes down what nobody foresaw, after the answer to it.
+    `tell` says a refusal in the language of whoever asked, by its code. `note` writes down what
+    nobody foresaw, after the answer to it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it must not know itself is given to it
         self,
         app: ASGIApp,
         *,
         address: Address,
         door: Door,
         login_page: Callable[[Scope], bytes],
+        tell: Callable[[Scope, str], str],
         note: Callable[[Scope, Exception], None],
     ) -> None:
         """Stand in front of `app`."""
@@ -218,6 +220,7 @@ class Guard:
         self._address = address
         self._door = door
         self._login_page = login_page
+        self._tell = tell
         self._note = note
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -275,7 +278,8 @@ class Guard:
         if refusal is STRANGER and page:
             kind, body = "text/html; charset=utf-8", self._login_page(scope)
         else:
-            kind, body = "text/plain; charset=utf-8", refusal.sentence.encode() + b"\n"
+            said = self._tell(scope, refusal.code)
+            kind, body = "text/plain; charset=utf-8", f"{said}\n".encode()
         await send(
             {
                 "type": "http.response.start",

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.desk.login import write_private
 from humanmcp.inbox.lock import is_held
-from humanmcp.paths import UnsafeFolderError, home_folder, make_private
+from humanmcp.locales import language_of
+from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.paths import home_folder, make_private
 from humanmcp.terminal import complain
 
 if TYPE_CHECKING:
@@ -36,17 +38,10 @@ START_WITHIN: Final = 10.0
 _LOOK_EVERY: Final = 0.02
 
 
-class NoDeskError(OSError):
-    """A desk was started and did not come up."""
+class NoDeskError(StopError):
+    """A desk was started and did not come up, or one lets nobody in."""
 
-    def __init__(self, log: Path) -> None:
-        """Remember where its last words are."""
-        super().__init__(str(log))
-        self.log = log
-
-    def __str__(self) -> str:
-        """Say where to look."""
-        return f"the desk did not start; its last words are in {self.log}"
+    room = "no_desk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +114,7 @@ def login_address(facts: DeskFacts) -> str:
     A fragment is never sent, so it reaches no log and no Referer.
 
     Raises:
+        NoDeskError: it gives no key.
         OSError: the desk does not answer.
     """
     host, _, port = facts.address.removeprefix("http://").rstrip("/").rpartition(":")
@@ -136,7 +132,7 @@ def login_address(facts: DeskFacts) -> str:
         response = connection.getresponse()
         body = response.read()
     if response.status != 200:
-        raise ConnectionError(response.status, "the desk gives no key")
+        raise NoDeskError("no key", status=response.status)
     return f"{facts.address}login#k={json.loads(body)['key']}"
 
 
@@ -201,19 +197,19 @@ if sys.platform == "win32":  # pragma: no cover - Windows only
 def _wait_for(folder: Path) -> DeskFacts:
     facts = wait_for_facts(folder)
     if facts is None:
-        raise NoDeskError(folder / LOG_NAME)
+        raise NoDeskError("no start", log=folder / LOG_NAME)
     return facts
 
 
-def main(home: str) -> int:
-    """Be `python -m humanmcp.desk.launch HOME`, which `humanmcp serve --open` starts."""
+def main(home: str, language: str = "") -> int:
+    """Be `python -m humanmcp.desk.launch HOME LANG`, which `humanmcp serve --open` starts."""
     try:
         complain(find_or_start(home, open_browser=True))
-    except (OSError, UnsafeFolderError) as error:
-        complain(f"humanmcp: {error}")
+    except (OSError, StopError) as error:
+        complain("humanmcp: ", sentence_of(error, language_of(language)))
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

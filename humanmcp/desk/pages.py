@@ -27,6 +27,7 @@ from humanmcp.inbox.contract import Action, Draft, Item, Key, Life, UnknownItemE
 from humanmcp.inbox.remarking import remarks_on
 from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import explain
+from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol import clients
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.faults import Fault
@@ -523,4 +524,13 @@ async def on_missing(request: Request, error: Exception) -> Response:
     """Show that there is no such page, session or exchange."""
     if request.scope["path"].startswith("/api/"):
         return await api.on_unknown(request, error)
+async def on_store(request: Request, error: Exception) -> Response:
+    """Say that the disk did not keep something."""
+    if request.scope["path"].startswith("/api/"):
+        return await api.on_store(request, error)
+    what = sentence_of(error, api.spoken(request))
+    # A page of its own: what every page shows may not be had from a full disk.
+    return HTMLResponse(render("trouble.html", api.spoken(request), what=what), status_code=507)
+
+
     return page(request, "missing.html", 404)

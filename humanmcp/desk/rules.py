@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.bookshelf import parse_book
 from humanmcp.desk.login import write_private
 from humanmcp.locales import say
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.findings import quoted
+from humanmcp.protocol.jsontext import read
+from humanmcp.protocol.problems import blocking
 from humanmcp.protocol.verdict import Form
 from humanmcp.protocol.visible import one_line
 
@@ -32,8 +36,10 @@ _KEYS: Final = {
 }
 
 
-class RuleError(Exception):
-    """A rule cannot be added: why, in the words of the book's reader."""
+class RuleError(StopError):
+    """A rule cannot be added."""
+
+    room = "rule_error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +74,27 @@ def add(book: Path, rule: NewRule) -> None:
 
     Raises:
         BookFileError: the book, or the book with this rule, cannot be used.
-        OSError: it cannot be written.
+        RuleError: the book cannot be read or written, or the rule says nothing.
     """
     try:
         before = book.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         before = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise RuleError("unreadable", file=book, why=error) from error
     text = f"{before.rstrip()}\n\n{to_toml(rule)}" if before.strip() else to_toml(rule)
     parse_book(text, book)
-    write_private(book, text)
+    try:
+        write_private(book, text)
+    except OSError as error:
+        raise RuleError("unwritable", file=book, why=error) from error
 
 
 def to_toml(rule: NewRule) -> str:
     """Write a rule as the book has it.
 
     Raises:
-        RuleError: its answer is no JSON object.
+        RuleError: its answer is no JSON object, or has a null in it.
     """
     lines = ["[[rules]]", f"method = {_toml(rule.method)}"]
     if rule.tool:
@@ -92,12 +103,13 @@ def to_toml(rule: NewRule) -> str:
         lines.append(f"where = {_toml(dict(rule.where))}")
     answer: object = rule.text
     if rule.form in (Form.RESULT, Form.ERROR):
-        try:
-            answer = json.loads(rule.text)
-        except ValueError as error:
-            raise RuleError(str(error)) from error
+        reading = read(rule.text)
+        broken = blocking(reading.problems)
+        if broken:
+            raise RuleError("no json", line=broken[0].line, column=broken[0].column, why=broken[0])
+        answer = reading.value
         if not isinstance(answer, dict):
-            raise RuleError(rule.text[:80])
+            raise RuleError("no object", got=quoted(answer))
     lines.append(f"{_KEYS[rule.form]} = {_toml(answer)}")
     if rule.after:
         lines.append(f"after = {rule.after:g}")

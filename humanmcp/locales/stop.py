@@ -55,8 +55,9 @@ def sentence_of(error: Exception | Sayable, language: str) -> str:
     if room and code:
         fillings: Mapping[str, object] = getattr(error, "fillings", {})
         return say(room, code, language, **fillings)
-    if isinstance(error, (OSError, UnicodeDecodeError)):
-        return trouble(error, language)
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return place + trouble(error, language)
     return str(error)
 
 

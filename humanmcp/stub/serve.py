@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__, paths
 from humanmcp.bookshelf import BookFile
-from humanmcp.inbox.contract import InboxError, SessionFacts
+from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.book import Mode
 from humanmcp.protocol.session import Session
 from humanmcp.settings import add_flags
@@ -76,11 +76,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         except StopError as error:
             stderr.say(f"humanmcp: {error.sentence(language)}\n")
             return CANNOT_START
-        except (OSError, InboxError) as error:
-            stderr.say(f"humanmcp: {error}\n")
+        except OSError as error:
+            stderr.say(f"humanmcp: {sentence_of(error, language)}\n")
             return CANNOT_START
         if arguments.open:
-            _open_desk(home)
+            _open_desk(home, language)
         # The client's first message comes first: several give up within a second or two.
         return stub.run(when_quiet=lambda: _announce(stderr, stub, language, typed=typed))
 
@@ -139,7 +139,7 @@ def _announce(stderr: Stderr, stub: Stub, language: str, *, typed: bool) -> None
         stderr.say(say("serve", "terminal", language) + "\n")
 
 
-def _open_desk(home: Path) -> None:
+def _open_desk(home: Path, language: str) -> None:
     """Let the page be found or started, and opened, while the server already works.
 
     In a process of its own: the desk is a neighbour, its start may take seconds, and some hosts
@@ -148,7 +148,7 @@ def _open_desk(home: Path) -> None:
     import subprocess  # noqa: PLC0415 - seldom wanted, and a part of every start otherwise
 
     subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
-        [sys.executable, "-m", "humanmcp.desk.launch", str(home)],
+        [sys.executable, "-m", "humanmcp.desk.launch", str(home), language],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )

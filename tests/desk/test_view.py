@@ -200,6 +200,42 @@ def test_a_book_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "new.toml").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "english", "japanese"),
+    [
+        (
+            '{"a": 1,\n"b": tru}',
+            "Line 2, column 6 of the answer: Text needs double quotes",
+            "回答の 2 行 6 文字目: ",
+        ),
+        ("[1]", "Its answer must be an object {…}, not […].", "オブジェクト {…} で書いて"),
+        ('{"a": [null]}', "its answer has a null in it", "回答に null がありますが"),
+    ],
+)
+def test_a_rule_that_cannot_be_written_says_why_in_both_languages(
+    text: str, english: str, japanese: str
+) -> None:
+    """What was wrong reached the page in the words of a JSON library."""
+    with pytest.raises(rules.RuleError) as caught:
+        rules.to_toml(rules.NewRule("x", "", Form.RESULT, text))
+    assert english in caught.value.sentence("en")
+    assert japanese in caught.value.sentence("ja")
+
+
+def test_a_book_that_the_disk_refuses_says_so_in_both_languages(tmp_path: Path) -> None:
+    """To read it, and to write it: the file's name, and what the system says."""
+    (tmp_path / "book.toml").mkdir()
+    with pytest.raises(rules.RuleError) as caught:
+        rules.add(tmp_path / "book.toml", RULES[0])
+    assert caught.value.sentence("en").endswith("book.toml cannot be read: it is a folder")
+    assert caught.value.sentence("ja").endswith("book.toml を読めません: フォルダーです")
+    with pytest.raises(rules.RuleError) as caught:
+        rules.add(tmp_path / "missing" / "book.toml", RULES[0])
+    assert caught.value.sentence("ja").endswith(
+        "book.toml に書き込めません: そのファイルやフォルダーはありません"
+    )
+
+
 def test_a_rule_is_a_sentence_in_both_languages() -> None:
     """With its condition, its delay and how often."""
     for language in ("en", "ja"):
