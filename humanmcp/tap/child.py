@@ -49,18 +49,21 @@ class Child:
         self.stdin = _detached(self._process.stdin)
         self.stdout = _detached(self._process.stdout)
         self.stderr = _detached(self._process.stderr)
+        self.status: int | None = None
+        """Its exit status; None as long as it runs. Known once somebody watches."""
 
     @property
     def pid(self) -> int:
         """The number of its process."""
         return self._process.pid
 
-    def watch(self, ended: Callable[[int], object]) -> None:
-        """Call `ended` with the exit status, from another thread, when it has ended."""
+    def watch(self, ended: Callable[[], object]) -> None:
+        """Call `ended`, from another thread, when it has ended and its status is known."""
 
         def wait() -> None:
             leave_signals_to_the_main_thread()
-            ended(exit_status(self._process.wait()))
+            self.status = exit_status(self._process.wait())
+            ended()
 
         threading.Thread(target=wait, name="tap-waits", daemon=True).start()
 

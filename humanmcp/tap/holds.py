@@ -76,6 +76,7 @@ class Holds:
         self._release_after = release_after
         self._waiting: dict[int, _Waiting] = {}
         self._delivered: set[int] = set()
+        self._ended: set[Way] = set()
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -88,6 +89,9 @@ class Holds:
         after = held.rule[1].after if held.rule else self._release_after or None
         due = None if after is None else now + after
         waiting = self._waiting[held.number] = _Waiting(held, passing, due)
+        if held.way in self._ended:
+            self._last_word(waiting, at)
+            return
         if after == 0:  # nobody needs to see it wait: it stands in the transcript
             self._come_due(waiting, at)
             return
@@ -240,17 +244,22 @@ class Holds:
     def side_ended(self, way: Way, at: str) -> None:
         """One side says nothing more. What it said last is let go, if anybody reads it.
 
-        A request of a client that is gone is not: nobody waits for the answer.
+        A request of a client that is gone is not: nobody waits for the answer. What comes after
+        this was said before the end, and is treated alike.
         """
+        self._ended.add(way)
         for waiting in tuple(self._waiting.values()):
-            if waiting.held.way is not way:
-                continue
-            wants_answer = waiting.held.heard.message.kind is Kind.REQUEST
-            if wants_answer or not self._sinks[way].open:
-                del self._waiting[waiting.held.number]
-                self._close(waiting.held.number, State.ABANDONED)
-            else:
-                self._let_go(waiting.held, BY_TAP, at)
+            if waiting.held.way is way:
+                self._last_word(waiting, at)
+
+    def _last_word(self, waiting: _Waiting, at: str) -> None:
+        held = waiting.held
+        wants_answer = held.heard.message.kind is Kind.REQUEST
+        if wants_answer or not self._sinks[held.way].open:
+            del self._waiting[held.number]
+            self._close(held.number, State.ABANDONED)
+        else:
+            self._let_go(held, BY_TAP, at)
 
 
 def _asked(held: Held) -> str:

@@ -72,10 +72,13 @@ class Listening:
         self._hearing = threading.Lock()
         self._unchecked: deque[_Unchecked] = deque(maxlen=MOST_UNCHECKED)
         self._told: object = None
+        self._hurried = False
 
     def write(self, frame: Frame) -> None:
         """Put a frame into the transcript, and hear what it says."""
         self._inbox.record(self._facts.name, frame)
+        if self._hurried:
+            return
         for seen in self._view.feed(frame):
             if len(seen.raw) <= LONGEST_HEARD:
                 try:
@@ -93,6 +96,11 @@ class Listening:
             except Exception:  # a check that fails must not end the record
                 logger.exception("line %s could not be checked", one.seq)
         return bool(self._unchecked)
+
+    def hurry(self) -> None:
+        """Hear and check no more: an export reads every line again."""
+        self._hurried = True
+        self._unchecked.clear()
 
     def close(self) -> None:
         """Do nothing: whoever began the session ends it."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from humanmcp.tap.sink import Sink
 
 _READ_SIZE: Final = 256 * 1024
+_CAN_ASK: Final = os.name != "nt"
+"""Whether a pipe tells what waits in it."""
 
 
 class Gate(Protocol):
@@ -61,8 +63,8 @@ class Pump:
         """Move from `source`, which this object closes, to `sink`. `ended` is called at the end."""
         self.way = way
         self.sink = sink
-        self.last_read = time.monotonic()
-        """When the last piece came, or the stream began."""
+        self._reading_since: float | None = time.monotonic()
+        """Since when (monotonic) the source has said nothing; None while a piece of it moves."""
         self._source = source
         self._gate = gate
         self._listener = listener
@@ -83,13 +85,23 @@ class Pump:
         """Say whether the stream goes on."""
         return self._thread.is_alive()
 
+    def silent_for(self, seconds: float) -> bool:
+        """Say whether the source has said nothing for so long, and all that it said has moved."""
+        since = self._reading_since
+        if since is None or time.monotonic() - since < seconds:
+            return False
+        # A thread that was not let run for a while has not read what waits for it.
+        return not (_CAN_ASK and wait_until_ready(self._source, for_reading=True, seconds=0))
+
     def _run(self) -> None:
         leave_signals_to_the_main_thread()
         try:
             going = True
             while going and (chunk := self._chunk()):
-                self.last_read = time.monotonic()
+                self._reading_since = None
                 going = self._move(chunk)
+                self._reading_since = time.monotonic()
+            self._reading_since = None
             self._finish()
         finally:
             # Whoever writes to us finds out at once that nobody reads on, as without a tap.

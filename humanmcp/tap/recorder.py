@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, Protocol
@@ -25,17 +26,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_WAITING: Final = 128 * 1024 * 1024
-"""Bytes that wait to be written down; what comes on top of that is dropped from the record."""
+MOST_WAITING: Final = 64 * 1024 * 1024
+"""Bytes that wait to be written down; what comes on top of that is dropped from the record.
+
+That is a flood of 200,000 messages of the usual length.
+"""
 
 BY_TAP: Final = "tap"
 """Who wrote a frame that nobody decided."""
 
-_OVERHEAD: Final = 500  # bytes that an entry takes besides its line, roughly
+_OVERHEAD: Final = 200  # bytes that an entry takes besides its line, measured
 _LINGER: Final = 0.002
 """Seconds that a line waits before it is written down: an answer that comes at once goes first."""
 
 _STATUS: Final = 0.2  # seconds between two looks at what was dropped while nothing passes
+
+_MANY: Final = 2000
+"""Entries that still wait at the end which make it a hurry: others wait for our end."""
 
 
 class Output(Protocol):
@@ -50,6 +57,9 @@ class Output(Protocol):
 
     def idle(self) -> bool:
         """Use a moment in which nothing waits. Says whether there is more to do."""
+
+    def hurry(self) -> None:
+        """From now on only write down: the end is near, and much still waits."""
 
     def close(self) -> None:
         """Finish."""
@@ -82,6 +92,7 @@ class Recorder:
         self._entries: SimpleQueue[_Entry | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._waiting = 0
+        self._unwritten = 0
         self._dropped = 0
         self._seq = 0
         self._closing = threading.Event()
@@ -109,6 +120,7 @@ class Recorder:
                 self._dropped += 1
                 return
             self._waiting += len(raw) + _OVERHEAD
+            self._unwritten += way is not Way.NOTE
         self._entries.put(_Entry(way, raw, self._now(), number, by, note))
 
     def stop(self) -> None:
@@ -125,7 +137,7 @@ class Recorder:
     def missing(self) -> int:
         """The lines that are not in the record: lost, or still waiting."""
         with self._lock:
-            return self.lost + self._dropped + self._entries.qsize()
+            return self.lost + self._dropped + self._unwritten
 
     # -- the thread -----------------------------------------------------------------------------
 
@@ -143,12 +155,24 @@ class Recorder:
             if not busy:
                 self._closing.wait(_LINGER)
                 busy = True
+            if self._closing.is_set() and self._entries.qsize() > _MANY:
+                for output in self._outputs:
+                    output.hurry()
             self._take(entry)
         self._say_what_is_missing()
+        while self._use_the_moment():
+            pass
+        self._take_the_rest()
         for output in self._outputs:
-            while output.idle():
-                pass
             output.close()
+
+    def _take_the_rest(self) -> None:
+        """Write down what was said about the last lines after the last of them."""
+        with suppress(Empty):
+            while True:
+                entry = self._entries.get_nowait()
+                if entry is not None:
+                    self._take(entry)
 
     def _use_the_moment(self) -> bool:
         self._say_what_is_missing()
@@ -159,6 +183,7 @@ class Recorder:
         self._say_what_is_missing()
         with self._lock:
             self._waiting -= len(entry.raw) + _OVERHEAD
+            self._unwritten -= entry.way is not Way.NOTE
         self._write(entry)
 
     def _say_what_is_missing(self) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections import deque
 
 from humanmcp.descriptors import leave_signals_to_the_main_thread, wait_until_ready
@@ -27,8 +26,6 @@ class Sink:
         self._something_to_do = threading.Semaphore(0)
         self._inserter: threading.Thread | None = None
         self._open = True
-        self.waiting_since = 0.0
-        """Since when (monotonic) a write has waited for the reader; 0 while none does."""
 
     @property
     def open(self) -> bool:
@@ -93,14 +90,12 @@ class Sink:
     def _write(self, content: bytes) -> None:
         rest = memoryview(content)
         while rest and self._open:
-            self.waiting_since = time.monotonic()
             try:
                 rest = rest[os.write(self._descriptor, rest) :]
             except BlockingIOError:  # the host made its pipe non-blocking, and we share it
                 wait_until_ready(self._descriptor, for_reading=False)
             except OSError:  # EPIPE, as a rule; whatever it is, nobody gets any more of this
                 self._shut()
-        self.waiting_since = 0.0
 
     def _shut(self) -> None:
         if self._open:

@@ -61,19 +61,10 @@ class StreamEnded:
 
 @dataclass(frozen=True, slots=True)
 class ChildEnded:
-    """The real server has ended, with this status."""
-
-    status: int
+    """The real server has ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """We were told to stop, by this signal."""
-
-    signal: int
-
-
-News: TypeAlias = Held | Cancelled | StreamEnded | ChildEnded | Told
+News: TypeAlias = Held | Cancelled | StreamEnded | ChildEnded
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +108,6 @@ class Tap:
                 (Way.ERR, child.stderr),
             )
         }
-        self._status: int | None = None
         self._kill_at: float | None = None
         self._killed = False
         self._told_holds: tuple[str, ...] = gate.patterns
@@ -129,25 +119,27 @@ class Tap:
         self._recorder.start()
         for pump in self._pumps.values():
             pump.start()
-        self._child.watch(lambda status: self._news.put(ChildEnded(status)))
+        self._child.watch(lambda: self._news.put(ChildEnded()))
         while not self._over():
             self._take_in(self._wait())
             self._look()
         self._finish()
         for number, handler in before.items():
             signal.signal(number, handler)
-        return self._status or 0
+        return self._child.status or 0
 
     def _stream_ended(self, way: Way) -> None:
         self._news.put(StreamEnded(way))
 
     def _told(self, number: int, _frame: FrameType | None) -> None:
-        self._news.put(Told(number))
+        """Pass a signal on. At once: thousands of held messages may wait for the loop."""
+        self._child.pass_on(number)
+        self._kill_at = self._kill_at or time.monotonic() + MERCY
 
     # -- the loop -------------------------------------------------------------------------------
 
     def _wait(self) -> News | None:
-        soon = self._status is not None or (self._session and len(self._session.holds))
+        soon = self._child.status is not None or (self._session and len(self._session.holds))
         try:
             return self._news.get(timeout=NAP if soon else LONG_NAP)
         except Empty:
@@ -162,19 +154,16 @@ class Tap:
                     self._session.holds.cancelled(news)
             case StreamEnded(way):
                 self._side_ended(way)
-            case ChildEnded(status):
-                self._status = status
-            case Told(number):
-                self._child.pass_on(number)
-                self._kill_at = self._kill_at or time.monotonic() + MERCY
-            case None:
+            case ChildEnded() | None:
                 pass
 
     def _hold(self, held: Held) -> None:
         if self._session is None:  # nobody could let it go
             self._sinks[held.way].insert(held.line)
-        else:
-            self._session.holds.take(held, time.monotonic(), stamp(time.time()))
+            return
+        if not self._pumps[held.way].running:  # many may wait behind it, and none for a person
+            self._session.holds.side_ended(held.way, stamp(time.time()))
+        self._session.holds.take(held, time.monotonic(), stamp(time.time()))
 
     def _side_ended(self, way: Way) -> None:
         """Pass the end of a stream on, after what was held of it."""
@@ -223,7 +212,7 @@ class Tap:
 
     def _over(self) -> bool:
         """Say whether the server has ended and nothing that it said is still on its way."""
-        if self._status is None:
+        if self._child.status is None:
             return False
         return not any(self._still_says_something(way) for way in (Way.OUT, Way.ERR))
 
@@ -232,18 +221,20 @@ class Tap:
         pump = self._pumps[way]
         if not pump.running:
             return False
-        now = time.monotonic()
-        if self._out_of_mercy(now):
+        if self._out_of_mercy(time.monotonic()):
             return False  # told to stop, and whoever should read does not
-        return bool(pump.sink.waiting_since) or now - pump.last_read < QUIET
+        return not pump.silent_for(QUIET)
 
     def _out_of_mercy(self, now: float) -> bool:
         return self._kill_at is not None and now >= self._kill_at
 
     def _finish(self) -> None:
+        self._side_ended(Way.IN)  # nobody reads it: its pump ends, however much a client writes
+        if self._session is not None:
+            self._session.holds.side_ended(Way.OUT, stamp(time.time()))
         while (news := self._next_news()) is not None:  # what ended while we looked
             self._take_in(news)
-        for way in (Way.OUT, Way.ERR, Way.IN):
+        for way in (Way.OUT, Way.ERR):
             self._side_ended(way)
         while self._somebody_still_reads():
             self._take_in(self._wait())
@@ -265,9 +256,6 @@ class Tap:
         self._recorder.stop()
         began = time.monotonic()
         while not self._recorder.wait(NAP):
-            news = self._next_news()
-            if isinstance(news, Told):
-                self._kill_at = time.monotonic()
             patience = RECORDS_WITHIN if self._kill_at is None else RECORDS_SOON
             if time.monotonic() - began > patience:
                 break

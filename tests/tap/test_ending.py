@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.transcript import HELD, Way
 from humanmcp.tap.child import exit_status
 from tests.tap.tapped import COMMAND, Tapped, python, server
 from tests.waiting import PATIENCE, until
@@ -71,6 +71,34 @@ def test_a_signal_is_passed_on_and_the_server_may_answer_it(
         assert tapped.hear() == b"told %d\n" % number
         assert tapped.process.wait(timeout=2) == 40 + number
         assert tapped.recorded(Way.OUT)[-1] == b"told %d" % number
+
+
+CALLS: Final = b"".join(
+    b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"dice"}}\n' % number
+    for number in range(3000)
+)
+"""More than can be put in the inbox within seconds."""
+
+
+def test_a_signal_passes_thousands_of_messages_that_are_to_be_held(home: Path) -> None:
+    """Hosts wait 2 s between SIGTERM and SIGKILL: the server must hear of it at once."""
+    with Tapped(home, python(POLITE), "--hold", "tools/call") as tapped:
+        assert tapped.hear() == b"ready\n"
+        tapped.say(CALLS)
+        tapped.held()
+        tapped.process.terminate()
+        assert tapped.hear() == b"told %d\n" % signal.SIGTERM
+        assert tapped.process.wait(timeout=4) == 40 + signal.SIGTERM
+
+
+def test_the_end_passes_thousands_of_messages_that_are_to_be_held(home: Path) -> None:
+    """C6: the server exits, and nobody waits until all of them were put in the inbox."""
+    code = "import sys; sys.stdin.readline(); raise SystemExit(3)"
+    with Tapped(home, python(code), "--hold", "tools/call") as tapped:
+        tapped.say(CALLS + b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        assert tapped.process.wait(timeout=4) == 3
+        held = [frame for frame in tapped.frames() if frame.note == HELD]
+        assert len(held) == 3000
 
 
 def test_a_server_that_ignores_the_signal_is_ended_within_two_seconds(home: Path) -> None:

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.transcript import Frame, Way
 from humanmcp.tap.cutter import Cut, Cutter
+from humanmcp.tap.pump import Pump
 from humanmcp.tap.recorder import Recorder
 from humanmcp.tap.sink import Sink
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -72,6 +74,7 @@ class Slow:
         """Wait."""
         self.go = threading.Event()
         self.frames: list[Frame] = []
+        self.hurried = False
 
     def write(self, frame: Frame) -> None:
         """Write when it may."""
@@ -81,6 +84,10 @@ class Slow:
     def idle(self) -> bool:
         """Do nothing more."""
         return False
+
+    def hurry(self) -> None:
+        """Remember that it was asked for."""
+        self.hurried = True
 
     def close(self) -> None:
         """Finish."""
@@ -104,6 +111,114 @@ def test_a_dropped_record_is_counted_and_said() -> None:
     assert [frame.seq for frame in slow.frames] == list(range(1, len(slow.frames) + 1))
 
 
+def test_a_flood_of_two_hundred_thousand_messages_can_wait() -> None:
+    """None is dropped, however slow the disk is; at the end nothing but writing is left to do."""
+    slow = Slow()
+    recorder = Recorder([slow])
+    line = b"x" * 110
+    for _ in range(200_000):
+        recorder.heard(Way.IN, Cut(line, ended=True, size=len(line)))
+    recorder.stop()
+    slow.go.set()
+    recorder.start()
+    assert recorder.wait(PATIENCE)
+    assert (len(slow.frames), recorder.missing) == (200_000, 0)
+    assert slow.hurried
+
+
+class Remarking(Slow):
+    """An output that has something to say about each line, but only when it has a moment."""
+
+    def __init__(self) -> None:
+        """Have nothing to say yet."""
+        super().__init__()
+        self.go.set()
+        self.say: Callable[[], object] = list
+        self.unsaid = 0
+
+    def write(self, frame: Frame) -> None:
+        """Keep a line for later."""
+        super().write(frame)
+        self.unsaid += frame.way is not Way.NOTE
+
+    def idle(self) -> bool:
+        """Say something about one line."""
+        if self.unsaid:
+            self.unsaid -= 1
+            self.say()
+        return self.unsaid > 0
+
+
+def test_what_is_said_of_the_last_lines_is_in_the_record() -> None:
+    """What the check finds after the end is written down, and counts as no missing line."""
+    output = Remarking()
+    recorder = Recorder([output])
+    output.say = lambda: recorder.put(Way.NOTE, b"", note="odd")
+    for number in range(5):
+        recorder.put(Way.IN, b"%d" % number)
+    recorder.stop()
+    recorder.start()
+    assert recorder.wait(PATIENCE)
+    assert [frame.note for frame in output.frames] == [""] * 5 + ["odd"] * 5
+    assert recorder.missing == 0
+
+
+class Thoughtful:
+    """A gate that takes its time for every line."""
+
+    def __init__(self) -> None:
+        """Begin to look only when asked to go on."""
+        self.looking = threading.Event()
+        self.go = threading.Event()
+
+    closed = True
+
+    def passes(self, _way: Way, _line: bytes) -> bool:
+        """Let it pass, after a while."""
+        self.looking.set()
+        return self.go.wait(PATIENCE)
+
+
+def test_a_line_that_is_looked_at_for_long_is_no_silence() -> None:
+    """T5: a server that ended while its last line was read still gets it through."""
+    source, server = os.pipe()
+    client, sink_end = os.pipe()
+    gate, slow = Thoughtful(), Slow()
+    sink, ended = Sink(sink_end), threading.Event()
+    pump = Pump(
+        Way.OUT,
+        source,
+        sink,
+        gate=gate,
+        listener=Recorder([slow]),
+        ended=lambda _way: ended.set(),
+    )
+    pump.start()
+    until(lambda: pump.silent_for(0.01), "silence before the first word")
+    os.write(server, b"last\n")
+    os.close(server)
+    assert gate.looking.wait(PATIENCE)
+    assert not pump.silent_for(0.0)
+    gate.go.set()
+    assert ended.wait(PATIENCE)
+    with os.fdopen(client, "rb") as stream:
+        assert stream.readline() == b"last\n"
+        sink.close()
+
+
+def test_what_waits_unread_in_a_pipe_is_no_silence() -> None:
+    """A thread that was not let run has not read it yet."""
+    source, server = os.pipe()
+    pump = Pump(
+        Way.OUT, source, Sink(1), gate=Thoughtful(), listener=Recorder([]), ended=lambda _way: None
+    )
+    assert pump.silent_for(0.0)
+    os.write(server, b"x")
+    assert not pump.silent_for(0.0)
+    os.close(source)
+    os.close(server)
+
+
 class Full:
     """An output whose disk is full."""
 
@@ -114,6 +229,9 @@ class Full:
     def idle(self) -> bool:
         """Do nothing more."""
         return False
+
+    def hurry(self) -> None:
+        """Go on as before."""
 
     def close(self) -> None:
         """Finish."""
