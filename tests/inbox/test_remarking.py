@@ -1,0 +1,43 @@
+"""What is said of a request beside it, read from the inbox alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.inbox.contract import Key, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.remarking import remarks_on
+from humanmcp.protocol.exchange import State
+from tests.inbox.contract import AT, item_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from humanmcp.inbox.contract import Item
+
+
+def call(session: str, number: int, token: str) -> Item:
+    """Make a request that needs no other words."""
+    line = f'{{"jsonrpc":"2.0","id":{token},"method":"tools/list"}}'
+    return item_of(session, number)._replace(id=token, method="tools/list", line=line)
+
+
+def test_two_requests_with_one_id_are_pointed_out_while_both_wait(tmp_path: Path) -> None:
+    """T17, protocol.md 6: beside both; 7 and "7" are two ids; one that has ended is in no way."""
+    inbox = FolderInbox(tmp_path / "home")
+    session = inbox.begin(SessionFacts("", AT))
+    for number, token in ((1, "7"), (2, '"7"'), (3, "7")):
+        inbox.deliver(call(session, number, token))
+
+    def said(number: int) -> list[str]:
+        return [one.code for one in remarks_on(inbox, inbox.item(Key(session, number)))]
+
+    assert ("N10" in said(1), "N10" in said(2), "N10" in said(3)) == (True, False, True)
+    inbox.close(Key(session, 1), State.CANCELLED)
+    assert ("N10" in said(1), "N10" in said(3)) == (False, False)
+
+
+def test_of_a_line_that_is_no_message_nothing_is_said(tmp_path: Path) -> None:
+    """Whatever stands in the file."""
+    inbox = FolderInbox(tmp_path / "home")
+    assert remarks_on(inbox, item_of("s")._replace(line="no message")) == ()
