@@ -520,10 +520,6 @@ async def log_out(request: Request) -> Response:
     return response
 
 
-async def on_missing(request: Request, error: Exception) -> Response:
-    """Show that there is no such page, session or exchange."""
-    if request.scope["path"].startswith("/api/"):
-        return await api.on_unknown(request, error)
 async def on_store(request: Request, error: Exception) -> Response:
     """Say that the disk did not keep something."""
     if request.scope["path"].startswith("/api/"):
@@ -533,4 +529,8 @@ async def on_store(request: Request, error: Exception) -> Response:
     return HTMLResponse(render("trouble.html", api.spoken(request), what=what), status_code=507)
 
 
+async def on_missing(request: Request, error: Exception) -> Response:
+    """Show that there is no such page, session or exchange."""
+    if request.scope["path"].startswith("/api/"):
+        return await api.on_unknown(request, error)
     return page(request, "missing.html", 404)
