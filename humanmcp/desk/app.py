@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.responses import JSONResponse, Response
 
 from humanmcp import __version__
-from humanmcp.desk import api, pages, saying, taps, trouble
+from humanmcp.desk import api, asks, pages, saying, taps, trouble
 from humanmcp.desk.composing import UnreadableItemError
 from humanmcp.desk.guard import Guard, cookie_of, header
 from humanmcp.desk.templates import render, web_folder
@@ -69,6 +69,7 @@ def make_app(desk: Desk) -> ASGIApp:
     app.include_router(pages.router)
     app.include_router(taps.router)
     app.include_router(saying.router)
+    app.include_router(asks.router)
     files = StaticFiles(web_folder() / "static")
     app.add_api_route("/static/{name:path}", files.serve, methods=["GET"])
     app.add_api_route("/favicon.ico", files.favicon, methods=["GET"])

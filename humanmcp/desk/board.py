@@ -69,6 +69,7 @@ class Board:
     # The versions of a desk that starts anew are greater than those of the one before it: a page
     # that was connected to that one is then told to look at everything.
     _writers: dict[Key, tuple[str, float]] = field(default_factory=dict)
+    _listening: set[Key] = field(default_factory=set)
     _listeners: list[Callable[[], None]] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -126,6 +127,18 @@ class Board:
             elif new != old:
                 self._note("changed", facts.name, number)
         seen.rows = rows
+        self._hear(facts.name, rows)
+
+    def _hear(self, session: str, rows: dict[int, Row]) -> None:
+        """Note that a line came in a session in which a question of ours is open.
+
+        The answer to it changes no exchange: it only stands in the transcript.
+        """
+        for key in [one for one in self._listening if one.session == session]:
+            if key.number not in rows:
+                self._listening.discard(key)
+            else:
+                self._note("changed", session, key.number)
 
     def _note(self, what: str, session: str, number: int = 0) -> None:
         self._version += 1
@@ -191,6 +204,16 @@ class Board:
         """Count what waits."""
         with self._lock:
             return sum(len(seen.rows) for seen in self._sessions.values())
+
+    # -- questions of our own -------------------------------------------------------------------
+
+    def listens(self, key: Key, *, on: bool = True) -> None:
+        """Begin to say that an exchange changed whenever its session did, or stop it."""
+        with self._lock:
+            if on:
+                self._listening.add(key)
+            else:
+                self._listening.discard(key)
 
     # -- who else is writing --------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk import api, composing, history, picture, playing, view, words
+from humanmcp.desk import api, asking, composing, history, picture, playing, view, words
 from humanmcp.desk.composing import Became, Outcome
 from humanmcp.desk.desk import Desk, desk_of
 from humanmcp.desk.forms import form_of
@@ -215,6 +215,7 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         "raw": pretty(item.line),
         "edited": composing.edited(item),
         "faults": [words.fault(one, language) for one in _faults(desk, item)],
+        "offers": asking.offers(desk.inbox, item, desk.board.session(key.session), language),
         "card": explain(item.method, item.revision, language, asks=bool(item.id)),
         "answerable": answerable,
         "steps": picture.draw(history.conversation(desk.board, key.session), key.number),
@@ -280,7 +281,11 @@ def _standing(desk: Desk, item: Item, language: str) -> dict[str, Any]:
     state = item.state
     if state is State.PENDING and not living:
         state = State.ABANDONED
+    desk.board.listens(item.key)  # first, so that an answer that comes just now is not missed
+    questions = asking.told(desk.inbox, item)
+    desk.board.listens(item.key, on=any(not one.outcome for one in questions))
     return {
+        "questions": questions,
         "facts": session.facts,
         "badge": session.badge,
         "living": living,

@@ -89,10 +89,10 @@ def _act(request: Request, name: str, values: dict[str, str]) -> Response:
     heard = _heard(desk.inbox, name)
     reply = Reply(text, Form.MESSAGE, act == "anyway", BY, api.now())
     ticket = desk.inbox.say(name, reply)
-    problems = _soon(lambda: desk.inbox.refused(name, ticket), SETTLES_WITHIN)
+    problems = soon(lambda: desk.inbox.refused(name, ticket), SETTLES_WITHIN)
     if problems is None or problems:
         return _page(request, name, Said(text, problems or (), waits=problems is None))
-    _soon(lambda: _heard(desk.inbox, name) > heard or None, ANSWERED_WITHIN)
+    soon(lambda: _heard(desk.inbox, name) > heard or None, ANSWERED_WITHIN)
     desk.board.refresh(name)
     return RedirectResponse(f"/say/{name}?sent=1", 303)
 
@@ -102,7 +102,7 @@ def _heard(inbox: Inbox, name: str) -> int:
     return max((one.seq for one in inbox.before(name, 0, SHOWN) if one.way is Way.OUT), default=0)
 
 
-def _soon(found: Callable[[], T | None], within: float) -> T | None:
+def soon(found: Callable[[], T | None], within: float) -> T | None:
     """Wait a moment for something: None when it does not come."""
     end = time.monotonic() + within
     while (result := found()) is None and time.monotonic() < end:

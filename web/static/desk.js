@@ -43,6 +43,8 @@ async function refreshStatus(key) {
   if (own && composer && own.dataset.writer === composer.who) own.remove();
   const open = old.querySelector("details[open]") !== null;
   const fresh = document.importNode(young, true);
+  const heard = fresh.querySelectorAll(".question.told").length;
+  if (heard > old.querySelectorAll(".question.told").length) tell(say("told"));
   if (open) fresh.querySelector("details")?.setAttribute("open", "");
   old.replaceWith(fresh);
   tick();

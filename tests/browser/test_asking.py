@@ -1,0 +1,185 @@
+"""Ask the user back, in the page, while a call waits: with a real stub and a test as the host."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seats import Window, answer_all, call, request
+from tests.browser.test_answering import META, read_json
+from tests.browser.test_page import AXE, violations
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.desk.desking import Desking
+    from tests.serving import Serving
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+
+def begin(host: Serving, desk: Desking, **declared: Any) -> None:  # noqa: ANN401 - any JSON value
+    """Shake hands as a client that can be asked something."""
+    client = {"name": "test-host", "version": "1.0"}
+    params = {"protocolVersion": "2025-06-18", "capabilities": declared, "clientInfo": client}
+    host.say(request("initialize", params, "0"))
+    answer_all(desk)
+    host.hear()
+    host.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+
+
+def test_the_user_is_asked_while_the_call_waits_and_the_answer_appears(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """ux.md 3.1: elicitation/create beside the open call; what is being written is not touched."""
+    begin(host, desk, elicitation={})
+    host.say(call("7", city="Tokyo"))
+    page = window().page
+    page.locator("#sentence").fill("Sunny in the part of Tokyo called ")
+    page.locator("#more summary").click()
+    page.locator("#ask").click()
+    expect(page.locator("[name=words]")).to_be_focused()
+    page.keyboard.type("Which part of Tokyo?")
+    page.locator("button[value=send]").click()
+    asked = json.loads(host.hear())
+    assert asked["method"] == "elicitation/create"
+    assert asked["params"]["message"] == "Which part of Tokyo?"
+    expect(page.locator(".question.open")).to_contain_text("has not answered yet")
+    box = page.locator("#sentence")
+    expect(box).to_have_value("Sunny in the part of Tokyo called ")
+    box.focus()
+    page.keyboard.press("End")
+    said = {"action": "accept", "content": {"answer": "Shinjuku"}}
+    host.say(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": said}))
+    expect(page.locator(".question.told")).to_contain_text("Shinjuku")
+    expect(page.locator("#said")).to_contain_text("An answer to your question came")
+    expect(box).to_be_focused()
+    page.keyboard.type("Shinjuku")
+    page.keyboard.press("Control+Enter")
+    answer = json.loads(host.hear())
+    assert answer["id"] == 7
+    assert answer["result"]["content"][0]["text"].endswith("called Shinjuku")
+
+
+def test_an_answer_is_there_after_a_restart_of_the_desk_too(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """What was asked stands in the transcript and nowhere else."""
+    begin(host, desk, elicitation={}, sampling={}, roots={})
+    host.say(call("7", city="Tokyo"))
+    name = until(host.find_session, "a session").name
+    page = window().goto(f"/m/{name}/2/ask?of=roots")
+    page.locator("button[value=send]").click()
+    asked = json.loads(host.hear())
+    assert asked["method"] == "roots/list"
+    page.goto(f"{desk.facts.address}m/{name}/2/ask?of=model")
+    page.locator("[name=words]").fill("Say it in one word.")
+    page.locator("button[value=json]").click()
+    text = page.locator("[name=text]").input_value()
+    page.locator("[name=text]").fill(text.replace("1000", "10"))
+    page.locator("button[value=send]").click()
+    assert json.loads(host.hear())["params"]["maxTokens"] == 10
+    roots = {"roots": [{"uri": "file:///home/aki", "name": "home"}]}
+    host.say(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": roots}))
+    expect(page.locator(".question.told")).to_contain_text("file:///home/aki")
+    expect(page.locator(".question.open")).to_contain_text("Say it in one word.")
+    page.reload()
+    expect(page.locator(".question")).to_have_count(2)
+
+
+def test_a_question_that_is_wrong_comes_back_and_can_be_sent_anyway(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """The stub judges it as everything that is said first."""
+    begin(host, desk, elicitation={})
+    host.say(call())
+    name = until(host.find_session, "a session").name
+    page = window().goto(f"/m/{name}/2/ask")
+    page.locator("[name=words]").fill("Which?")
+    page.locator("button[value=json]").click()
+    text = page.locator("[name=text]").input_value()
+    page.locator("[name=text]").fill(text.replace("elicitation/create", "sampling/createMessage"))
+    page.locator("button[value=send]").click()
+    expect(page.locator(".problems")).to_contain_text("sampling")
+    page.locator("button[value=anyway]").click()
+    assert json.loads(host.hear())["method"] == "sampling/createMessage"
+
+
+def test_in_the_modern_era_the_question_is_the_answer(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """2026-07-28: it is put into the box, and Send sends it."""
+    stated = json.loads(json.dumps(META))
+    stated["_meta"]["io.modelcontextprotocol/clientCapabilities"] = {"elicitation": {}}
+    host.say(request("tools/call", {"name": "weather", "arguments": {}, **stated}))
+    page = window().page
+    expect(page.locator("#sentence")).to_be_visible()
+    page.locator("#more summary").click()
+    page.locator("#ask").click()
+    page.locator("[name=words]").fill("Which part?")
+    page.locator("button[value=send]").click()
+    page.locator("#tab-json").click()
+    assert "input_required" in read_json(page)
+    page.locator("#send").click()
+    result = json.loads(host.hear())["result"]
+    assert result["inputRequests"]["user"]["params"]["message"] == "Which part?"
+
+
+def test_a_client_that_cannot_be_asked_is_not(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """The entry is there, cannot be pressed, and says why."""
+    begin(host, desk)
+    host.say(call())
+    page = window().page
+    page.locator("#more summary").click()
+    expect(page.locator("#ask")).to_be_disabled()
+    expect(page.locator("#ask-why")).to_contain_text("did not declare the capability elicitation")
+
+
+def test_a_page_without_scripts_asks_too(desk: Desking, host: Serving, window: Windows) -> None:
+    """A link, a form and a reload."""
+    begin(host, desk, elicitation={})
+    host.say(call())
+    page = window(java_script_enabled=False).page
+    code = desk.out.read_text(encoding="utf-8").split("code ")[1][:9]
+    page.goto(f"{desk.facts.address}login")
+    page.locator("[name=code]").fill(code)
+    page.locator("button.primary").click()
+    page.locator(".plain-composer a").click()
+    page.locator("[name=words]").fill("Which part?")
+    page.locator("button[value=send]").click()
+    assert json.loads(host.hear())["params"]["message"] == "Which part?"
+    expect(page.locator(".question.open")).to_be_visible()
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: run editor/install.sh")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
+def test_axe_finds_nothing_where_one_asks(
+    desk: Desking, host: Serving, window: Windows, scheme: str, locale: str
+) -> None:
+    """U20: the form, and a question with its answer; at 320 pixels nothing is wider."""
+    begin(host, desk, elicitation={})
+    host.say(call())
+    name = until(host.find_session, "a session").name
+    page = window(color_scheme=scheme, locale=locale).goto(f"/m/{name}/2/ask")
+    page.locator(".further summary").click()
+    found = violations(page)
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.locator("[name=words]").fill("Which part?")
+    page.locator("button[value=send]").click()
+    asked = json.loads(host.hear())
+    result = {"action": "accept", "content": {"answer": "x" * 300}}
+    host.say(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}))
+    expect(page.locator(".question.told")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    found += violations(page)
+    assert found == []
