@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from humanmcp import locales
 from humanmcp.protocol import drafts, revisions, templates
 from humanmcp.protocol.exchange import Known, State
 from humanmcp.protocol.messages import Kind
@@ -155,6 +156,13 @@ def test_prose_for_a_tool_call_can_be_wrapped() -> None:
     assert again.sendable
     assert '"text":"Sunny, 23 degrees."' in str(again.line)
     assert check(asked("ping"), "pong").problems[0].fix is None
+
+
+def test_what_is_said_of_prose_can_be_done_wherever_it_is_typed() -> None:
+    """J20: a file has no text form, and most methods have none either; an object can be written."""
+    (problem,) = check(asked("ping"), "pong").problems
+    assert "Write an object {…}" in locales.problem(problem, "en")
+    assert "オブジェクト {…} を書き" in locales.problem(problem, "ja")
 
 
 @pytest.mark.parametrize(
