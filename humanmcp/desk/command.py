@@ -136,13 +136,16 @@ def _serve(
     shown = f"[{host}]" if ":" in host else host
     facts = DeskFacts(f"http://{shown}:{port}/", desk.door.token, os.getpid(), __version__)
 
+    def login() -> str:
+        return f"{facts.address}login#k={desk.door.new_key()}"
+
     def ready() -> None:
         launch.write_facts(home, facts)
         terminal.say(say("desk", "hello", language, version=__version__))
-        terminal.say(f"{facts.address}login#k={desk.door.new_key()}")
+        terminal.say(login())
         terminal.say(say("desk", "code", language, address=facts.address, code=desk.door.code))
         if open_browser:
-            launch.open_in_browser(home, facts)
+            launch.open_in_browser(home, facts, login())
 
     try:
         with Following(home, desk.board), contextlib.suppress(KeyboardInterrupt):

@@ -136,13 +136,14 @@ def login_address(facts: DeskFacts) -> str:
     return f"{facts.address}login#k={json.loads(body)['key']}"
 
 
-def open_in_browser(folder: Path, facts: DeskFacts) -> None:
+def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> None:
     """Open the page, logged in. The key goes through a file that only its owner may read.
 
-    On a command line every user of the machine could read it.
+    On a command line every user of the machine could read it. The desk itself passes an address
+    with a key as `login`: if it asked for one over HTTP, it would wait for itself.
     """
     page = folder / OPEN_NAME
-    target = html.escape(login_address(facts))
+    target = html.escape(login or login_address(facts))
     write_private(
         page,
         f'<!doctype html><meta charset="utf-8"><title>humanmcp</title>'

@@ -125,6 +125,29 @@ def test_the_browser_is_opened_by_a_file_and_not_by_an_argument(
     assert page.as_uri() in asked[0]
 
 
+def test_the_first_desk_opens_its_own_page_and_lives(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`humanmcp desk --open`: it asks nobody to be let in, and the key in the file works."""
+    monkeypatch.setenv("BROWSER", "true")
+    with Desking(home, "--open") as desk:
+        until((home / launch.OPEN_NAME).exists, "the file that the browser opens")
+        page = (home / launch.OPEN_NAME).read_text(encoding="utf-8")
+        key = page.partition("#k=")[2][:22]
+        answer = desk.ask(
+            "POST",
+            "/api/login",
+            body=json.dumps({"key": key}).encode(),
+            headers={
+                "Content-Type": "application/json",
+                "Origin": desk.facts.address.rstrip("/"),
+                "Sec-Fetch-Site": "same-origin",
+            },
+        )
+        assert answer.status == 200, answer.text
+        assert desk.process.poll() is None
+
+
 def test_a_killed_desk_loses_nothing_and_sends_nothing_twice(home: Path) -> None:
     """Failures 4, 5: 100 waiting, a draft, kill -9: all is there, each answer goes out once."""
     with Serving(home, "--by-hand") as host, Desking(home) as desk:
