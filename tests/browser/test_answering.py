@@ -228,6 +228,8 @@ def test_two_clicks_and_a_key_send_once(desk: Desking, host: Serving, window: Wi
     host.say(call())
     page = window().page
     page.locator("#sentence").fill("sunny")
+    posts: list[str] = []
+    page.on("request", lambda one: posts.append(one.url) if one.url.endswith("/reply") else None)
     page.evaluate(
         """() => {
             const send = document.getElementById("send");
@@ -238,6 +240,7 @@ def test_two_clicks_and_a_key_send_once(desk: Desking, host: Serving, window: Wi
     )
     host.hear()
     expect(page.locator(".sent")).to_be_visible()
+    assert len(posts) == 1
     assert host.close()[1] == []
 
 

@@ -123,27 +123,33 @@ def test_the_countdown_can_be_held(desk: Desking, window: Windows) -> None:
 def test_somebody_who_looks_elsewhere_is_told(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U16: title, icon, one notification; clicking it opens the message."""
+    """U16: title, icon, one notification for all tabs; clicking it opens the message."""
     begin(host, desk)
     shown = window()
-    page = shown.page
+    page, other = shown.page, shown.new_page()
+    other.goto(desk.facts.address)
     page.evaluate("localStorage.setItem('humanmcp:choice:notify', 'on')")
-    page.evaluate(
-        """() => {
-            window.notices = [];
-            window.Notification = class {
-                static permission = "granted";
-                constructor(title, options) { window.notices.push(this); this.body = options.body; }
-                close() {}
-            };
-            Object.defineProperty(document, "hidden", { get: () => true });
-        }"""
-    )
+    for tab in (page, other):
+        tab.evaluate(
+            """() => {
+                window.notices = [];
+                window.Notification = class {
+                    static permission = "granted";
+                    constructor(title, options) {
+                        window.notices.push(this);
+                        this.body = options.body;
+                    }
+                    close() {}
+                };
+                Object.defineProperty(document, "hidden", { get: () => true });
+            }"""
+        )
     host.say(call())
     expect(page).to_have_title("(1) humanmcp · waiting")
     assert "icon-1.svg" in (page.locator("#icon").get_attribute("href") or "")
     until(lambda: page.evaluate("window.notices.length") or None, "a notification")
-    assert page.evaluate("window.notices.length") == 1
+    expect(other).to_have_title("(1) humanmcp · waiting")
+    assert [tab.evaluate("window.notices.length") for tab in (page, other)] == [1, 0]
     assert "get_forecast" in page.evaluate("window.notices[0].body")
     page.evaluate("window.notices[0].onclick()")
     page.wait_for_url("**/m/*/2")
