@@ -23,10 +23,18 @@ from humanmcp.desk.forms import form_of
 from humanmcp.desk.snippets import Snippet, snippets
 from humanmcp.desk.starts import chosen, starts_of
 from humanmcp.desk.templates import render, web_folder
-from humanmcp.inbox.contract import Action, Draft, Item, Key, Life, UnknownItemError
+from humanmcp.inbox.contract import (
+    Action,
+    Draft,
+    Item,
+    Key,
+    Life,
+    SessionFacts,
+    UnknownItemError,
+)
 from humanmcp.inbox.remarking import remarks_on
 from humanmcp.locales import LANGUAGES
-from humanmcp.locales.explain import explain
+from humanmcp.locales.explain import Card, explain
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol import clients
 from humanmcp.protocol.exchange import State
@@ -216,7 +224,14 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         "edited": composing.edited(item),
         "faults": [words.fault(one, language) for one in _faults(desk, item)],
         "offers": asking.offers(desk.inbox, item, desk.board.session(key.session), language),
-        "card": explain(item.method, item.revision, language, asks=bool(item.id)),
+        "card": explain(
+            item.method,
+            item.revision,
+            language,
+            asks=bool(item.id),
+            seat=desk.board.session(key.session).facts.seat.value,
+            inwards=item.way is Way.IN,
+        ),
         "answerable": answerable,
         "steps": picture.draw(history.conversation(desk.board, key.session), key.number),
         "answers": saved,
@@ -440,7 +455,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         raise UnknownItemError(name, line=seq)
     mark = desk.board.session(name)
     step = view.step(name, mark.badge, frames[0])
-    card = explain(step.word, mark.facts.revision, api.spoken(request), asks=step.kind == "request")
+    card = _card(step, mark.facts, api.spoken(request))
     return page(
         request,
         "line.html",
@@ -449,6 +464,17 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
         card=card if step.kind in ("request", "notification") else None,
         raw=frames[0].text,
         laid_out=pretty(frames[0].text),
+    )
+
+
+def _card(step: view.Step, facts: SessionFacts, language: str) -> Card:
+    return explain(
+        step.word,
+        facts.revision,
+        language,
+        asks=step.kind == "request",
+        seat=facts.seat.value,
+        inwards=step.inwards,
     )
 
 
@@ -482,7 +508,7 @@ def _stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
         "total": len(frames),
         "before": frames[at - 1].seq if at else 0,
         "after": frames[at + 1].seq if at + 1 < len(frames) else 0,
-        "card": explain(step.word, mark.facts.revision, language, asks=asks) if step.word else None,
+        "card": _card(step, mark.facts, language) if step.word else None,
         "laid_out": pretty(frames[at].text),
         "steps": picture.draw(shown, step.seq, by_seq=True),
         "pending": asks and waits is not None,

@@ -160,7 +160,14 @@ def _gist(turn: Turn) -> str:
 def _explained(turn: Turn, language: str) -> Iterator[str]:
     if turn.kind not in ("request", "notification"):
         return
-    card = explain(turn.method, turn.revision, language, asks=turn.kind == "request")
+    card = explain(
+        turn.method,
+        turn.revision,
+        language,
+        asks=turn.kind == "request",
+        seat="reader",
+        inwards=turn.frame.way is Way.IN,
+    )
     yield f"<p><b>{_safe(card.title)}.</b> {_safe(card.what)} {_safe(card.sender)}</p>"
     if card.note:
         yield f"<p>{_safe(card.note)}</p>"

@@ -83,7 +83,9 @@ def _section(turn: Turn, manner: Manner) -> Iterator[str]:
     yield ""
     yield f"## {turn.frame.seq}. {markdown_cell(turn.method or turn.kind)}"
     if turn.kind in ("request", "notification"):
-        card = explain(turn.method, turn.revision, language, asks=turn.kind == "request")
+        card = explain(
+            turn.method, turn.revision, language, asks=turn.kind == "request", seat="reader"
+        )
         yield ""
         yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page', language)}]({card.page}))"
     for found in turn.hints:

@@ -39,7 +39,7 @@ class AtTerminal:
             self.otherwise.answer(exchange, known, judge)
             return
         with self.typist.turn(self._say("press enter", method=exchange.method)):
-            card = explain(exchange.method, exchange.revision, self.language)
+            card = explain(exchange.method, exchange.revision, self.language, seat="client")
             show(Painted(self._say("server asks", method=exchange.method), "bold"))
             show("  ", card.title)
             while True:

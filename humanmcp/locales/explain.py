@@ -7,12 +7,18 @@ of `en.toml` and `ja.toml`; this module only chooses them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import UnknownSentenceError, say
 from humanmcp.protocol import revisions
 from humanmcp.protocol.revisions import NOTIFICATIONS, REQUESTS, Way
 
-ROOM = "explain"
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOM: Final = "explain"
+CLIENT_SIDE: Final = frozenset({"client", "model", "host"})
+"""The seats to which a message comes from the server's side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +39,40 @@ class Card:
     page: str
 
 
-def explain(method: str, revision: str, language: str = "en", *, asks: bool = True) -> Card:
+def explain(  # noqa: PLR0913 - all but the first two have defaults
+    method: str,
+    revision: str,
+    language: str = "en",
+    *,
+    asks: bool = True,
+    seat: str = "server",
+    inwards: bool = True,
+) -> Card:
     """Return the card for a method. `asks` says whether it has an id, and so wants an answer.
 
-    An empty method is an unreadable line. A method that MCP does not know gets a card that says so.
+    `seat` is the seat of MCP that the reader takes ("server", "client", "model", "host"); anyone
+    else looks on. `inwards` says whether the message came to that seat, where a method can go both
+    ways. An empty method is an unreadable line; one that MCP does not know gets a card of its own.
     """
     table = REQUESTS if asks else NOTIFICATIONS
     known = table.get(method)
     room = method if known else _stranger(method, asks=asks)
-    way = known[0] if known else Way.TO_SERVER
+    way = known[0] if known else Way.BOTH
+    if way is Way.BOTH:
+        way = Way.TO_CLIENT if inwards is (seat in CLIENT_SIDE) else Way.TO_SERVER
     absent = known is not None and revision in revisions.ALL and revision not in known[1]
+
+    def text(*codes: str, **fillings: str) -> str:
+        return _text(codes, seat, language, fillings)
+
+    others = "request.silence" if asks else "notification.silence"
     return Card(
         method=method,
-        title=_text(f"{room}.title", language),
-        what=_text(f"{room}.what", language, method="" if known else method),
-        sender=_text("to client" if way is Way.TO_CLIENT else "to server", language),
-        silence=_text(f"{room}.silence", language, otherwise="notification.silence"),
-        note=say(ROOM, "not in revision", language, method=method, revision=revision)
-        if absent
-        else "",
+        title=text(f"{room}.title"),
+        what=text(f"{room}.what", **({} if known or not method else {"method": method})),
+        sender=text(way.value),
+        silence=text(f"{room}.silence", f"{way.value} {others}", others),
+        note=text("not in revision", method=method, revision=revision) if absent else "",
         page=revisions.page(method, revision),
     )
 
@@ -63,12 +84,17 @@ def _stranger(method: str, *, asks: bool) -> str:
     return "unknown request" if asks else "unknown notification"
 
 
-def _text(code: str, language: str, *, otherwise: str = "", method: str = "") -> str:
-    """Return a sentence, or that of the code `otherwise` where there is none."""
-    fillings = {"method": method} if method else {}
-    try:
-        return say(ROOM, code, language, **fillings)
-    except UnknownSentenceError:
-        if not otherwise:
-            raise
-        return say(ROOM, otherwise, language)
+def _text(codes: tuple[str, ...], seat: str, language: str, fillings: Mapping[str, str]) -> str:
+    """Return the sentence of the first code that has one for this seat, else for whoever reads.
+
+    A sentence that says "you" to the server has another wording for those who see it go by, where
+    it needs one, and for each seat that it speaks to in its own way.
+    """
+    manners = [""] if seat == "server" else [f" {seat}", " seen", ""]
+    for manner in manners:
+        for code in codes:
+            try:
+                return say(ROOM, code + manner, language, **fillings)
+            except UnknownSentenceError:
+                continue
+    raise UnknownSentenceError(ROOM, codes[0])

@@ -100,6 +100,7 @@ def _case(inbox: Inbox, arguments: argparse.Namespace, language: str) -> Case:
     return Case(
         inbox=inbox,
         name=label(seated, item.key.number, seats(inbox)),
+        seat=seated.facts.seat,
         item=item,
         known=inbox.known(item.key.session),
         who=client_of(seated.facts) or say("inbox", "no client yet", language),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.pretty import pretty
+from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 from humanmcp.protocol.visible import one_line
 from humanmcp.terminal import complain
@@ -90,7 +91,13 @@ def _comments(case: Case, problems: Sequence[Problem]) -> list[str]:
 
     The problems name lines as the editor counts them: with the comments on top.
     """
-    card = explain(case.item.method, case.item.revision, case.language)
+    card = explain(
+        case.item.method,
+        case.item.revision,
+        case.language,
+        seat=case.seat.value,
+        inwards=case.item.way is Way.IN,
+    )
     lines = [
         f"humanmcp {case.name}: {card.title} ({case.who})",
         request_in_short(case.item, 160),

@@ -22,7 +22,7 @@ from humanmcp.terminal_desk.sending import Outcome, Result, Text, exchange_of, s
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.inbox.contract import Inbox, Item, Key
+    from humanmcp.inbox.contract import Inbox, Item, Key, Seat
     from humanmcp.protocol.problems import Problem
 
 ROOM: Final = "answer"
@@ -36,6 +36,7 @@ class Case:
 
     inbox: Inbox
     name: str
+    seat: Seat
     item: Item
     known: Known
     who: str

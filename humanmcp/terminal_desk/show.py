@@ -15,6 +15,7 @@ from humanmcp.protocol import drafts
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.messages import Kind, Malformed, Message, read
 from humanmcp.protocol.pretty import pretty
+from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.visible import one_line
 from humanmcp.settings import add_flags
 from humanmcp.terminal import Painted, complain, is_terminal, say_json, say_raw
@@ -104,7 +105,14 @@ def sheet_of(inbox: Inbox, wanted: str, language: str) -> Sheet:
         name=label(seated, item.key.number, seats(inbox)),
         seated=seated,
         item=item,
-        card=explain(item.method, item.revision, language, asks=asks),
+        card=explain(
+            item.method,
+            item.revision,
+            language,
+            asks=asks,
+            seat=seated.facts.seat.value,
+            inwards=item.way is Way.IN,
+        ),
         message=item.line if isinstance(request, Malformed) else pretty(item.line),
         remarks=remarks_on(inbox, item),
         draft=draft,

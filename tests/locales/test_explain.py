@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING, Final
+
 import pytest
 
+from humanmcp.inbox.contract import Seat
 from humanmcp.locales import LANGUAGES
-from humanmcp.locales.explain import explain
-from humanmcp.protocol.revisions import ALL, NOTIFICATIONS, REQUESTS
+from humanmcp.locales.explain import CLIENT_SIDE, Card, explain
+from humanmcp.protocol.revisions import ALL, NOTIFICATIONS, REQUESTS, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+YOU: Final = re.compile(r"\b[Yy]ou(r|rs)?\b|あなた")
+SEEN: Final = tuple((seat.value, inwards) for seat in Seat for inwards in (True, False))
+"""Every seat, and both ways that a message can go there."""
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -52,3 +63,92 @@ def test_a_notification_needs_no_answer() -> None:
 def test_a_line_without_a_method_is_no_message() -> None:
     """H23."""
     assert explain("", "2025-11-25").title == "Not a message"
+
+
+# -- each seat has its own sentences -------------------------------------------------------------
+
+
+def cards(seat: str, language: str, *, inwards: bool = True) -> Iterator[tuple[Way, Card]]:
+    """Walk every method of every revision, as one seat sees it."""
+    for table, asks in ((REQUESTS, True), (NOTIFICATIONS, False)):
+        for method, (way, known) in table.items():
+            for revision in known:
+                yield (
+                    way,
+                    explain(method, revision, language, asks=asks, seat=seat, inwards=inwards),
+                )
+
+
+def sentences_of(card: Card) -> str:
+    """Return all that a card says."""
+    return f"{card.title} {card.what} {card.sender} {card.silence}"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("seat", "inwards"), SEEN)
+def test_every_seat_has_a_whole_card_for_every_method(
+    seat: str,
+    inwards: bool,  # noqa: FBT001 - the two ways
+    language: str,
+) -> None:
+    """Nothing is missing, and nothing falls back to English."""
+    found = list(cards(seat, language, inwards=inwards))
+    english = [card for _, card in cards(seat, "en", inwards=inwards)]
+    for (_, card), other in zip(found, english, strict=True):
+        assert all((card.title, card.what, card.sender, card.silence)), card.method
+        if language != "en":
+            for part in ("title", "what", "sender", "silence"):
+                assert getattr(card, part) != getattr(other, part), (card.method, part)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("inwards", [True, False])
+def test_who_looks_on_is_not_taken_for_a_party(inwards: bool, language: str) -> None:  # noqa: FBT001 - the two ways
+    """Between two programs, and in an export, nobody is "you"."""
+    for seat in ("tap", "reader"):
+        for _, card in cards(seat, language, inwards=inwards):
+            assert not YOU.search(sentences_of(card)), card
+
+
+@pytest.mark.parametrize(
+    ("language", "party"), [("en", "you, the server"), ("ja", "サーバーであるあなた")]
+)
+def test_only_the_server_is_told_that_it_is_the_server(language: str, party: str) -> None:
+    """In its own seat each message has it as one end; in the others none has."""
+    for seat, inwards in SEEN:
+        for _, card in cards(seat, language, inwards=inwards):
+            assert (party in card.sender.lower()) is (seat == "server"), (seat, card)
+
+
+def test_the_client_sent_what_goes_to_the_server() -> None:
+    """What it asks is never called the host's, and never "your tools"; what it hears is for it."""
+    for way, card in cards("client", "en"):
+        if way is Way.TO_SERVER:
+            assert card.sender == "You, the client, sent it to the server."
+            assert "host" not in card.title.lower(), card
+            assert not re.search(r"you answer|your (tools|resources|prompts)", sentences_of(card))
+        else:
+            assert card.sender == "The server sent it to you, the client."
+
+
+def test_a_method_of_both_ways_is_said_to_go_the_way_it_went() -> None:
+    """A `ping` may come from either side."""
+    for seat in (seat.value for seat in Seat):
+        came, went = (explain("ping", ALL[-2], seat=seat, inwards=one) for one in (True, False))
+        assert came.sender != went.sender
+        to_client = came if seat in CLIENT_SIDE else went
+        assert to_client.sender.startswith(("The server", "The host sent", "humanmcp asks", "You,"))
+
+
+@pytest.mark.parametrize(
+    ("seat", "method", "said"),
+    [
+        ("model", "sampling/createMessage", "The host sent it to you, the model."),
+        ("host", "elicitation/create", "humanmcp asks you, the host, what is to happen."),
+    ],
+)
+def test_the_model_and_the_host_are_told_what_is_theirs(seat: str, method: str, said: str) -> None:
+    """They borrow two methods of MCP: no server stands behind these questions."""
+    card = explain(method, "2025-11-25", seat=seat)
+    assert card.sender == said
+    assert "server" not in sentences_of(card)
