@@ -75,7 +75,7 @@ class Session:
         self.negotiated = ""
         self.exchanges = Exchanges()
         self.unreadable = 0
-        """How many lines could not be read: each may be answered with a deliberate -32700."""
+        """Lines that could not be read: each may be answered with one deliberate -32700."""
         self._invalid: set[tuple[str, str | int | float]] = set()
         self._batches: dict[int, _OpenBatch] = {}
         self._asked: dict[tuple[str, str | int | float], Message] = {}
@@ -457,8 +457,10 @@ class Session:
             self._asked[message.id.key] = message
             if self.role is Role.CLIENT:  # what we say of ourselves: a server may ask for it
                 self._learn_from_request(message, self._revision_of(message))
-        if message.kind is Kind.ERROR and message.id is not None:
-            self._invalid.discard(message.id.key)  # one answer for an id, here as well
+        if message.kind is Kind.ERROR:
+            self.unreadable = max(0, self.unreadable - 1)  # one answer for a line, here as well
+            if message.id is not None:
+                self._invalid.discard(message.id.key)
         if message.method == "notifications/initialized":
             self.known = self.known._replace(initialized=True)
 

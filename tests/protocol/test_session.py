@@ -258,6 +258,24 @@ def test_a_deliberate_parse_error_may_be_sent_for_an_unreadable_line() -> None:
     assert session.say(text).line == text
 
 
+def test_each_unreadable_line_may_be_reported_once() -> None:
+    """C1, H23: one line, one report; a second one would answer nothing. Send anyway still can."""
+    text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
+    session = opened()
+    session.receive(b"hello")
+    session.receive(b"[")
+    assert [session.say(text).line for _ in range(3)] == [text, text, None]
+    (problem,) = session.judge(text).problems
+    assert problem.code == "R34"
+    assert session.say(text, anyway=True).forced == text
+    session.receive(b"again")
+    assert session.say(text).line == text
+    session.receive(b'{"jsonrpc":"2.0","id":7,"method":5}')
+    named = text.replace("null", "7").replace("-32700", "-32600")
+    assert session.say(named).line == named
+    assert session.say(text).line is None
+
+
 @pytest.mark.parametrize("token", ["77", '"a"', "0"])
 def test_an_invalid_request_may_be_told_so_once_and_only_by_a_person(token: str) -> None:
     """Protocol.md 6 (not JSON): JSON with a readable id, but no request: -32600 with that id."""
