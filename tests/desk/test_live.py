@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import http.client
 import json
 import re
@@ -9,16 +11,22 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-from humanmcp.desk.board import Change
-from humanmcp.desk.live import report
+from humanmcp.desk import live
+from humanmcp.desk.board import Board, Change
+from humanmcp.desk.live import EventStream, Live, report
+from humanmcp.desk.login import Door
+from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import call
 from tests.desk.desking import Desking
 from tests.serving import Serving
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
     from pathlib import Path
     from types import TracebackType
+
+    import pytest
 
 
 class Stream:
@@ -121,7 +129,7 @@ def test_the_stream_ends_with_the_visit(home: Path) -> None:
 
 
 def test_a_reader_that_never_reads_holds_up_nobody(home: Path) -> None:
-    """F2: others are told at once, and its own backlog is one event, not a thousand."""
+    """F2: the others are told at once."""
     with Desking(home) as desk, Serving(home, "--by-hand") as host:
         lazy = socket.create_connection(("127.0.0.1", desk.port))
         lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
@@ -137,6 +145,73 @@ def test_a_reader_that_never_reads_holds_up_nobody(home: Path) -> None:
             while len(seen) < 20:
                 seen |= {one["number"] for one in stream.event()[1]["changes"]} - {0}
         lazy.close()
+
+
+class Reader:
+    """The other end of a stream, without a socket: it reads until it is told not to."""
+
+    def __init__(self, *, reads: bool = True) -> None:
+        """Begin to read, or never."""
+        self.reads = reads
+        self.got: list[str] = []
+        self.enough = asyncio.Event()
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        """Take what the stream writes."""
+        if message["type"] == "http.response.body":
+            if not self.reads:
+                await asyncio.Event().wait()
+            self.got.append(message["body"].decode())
+            if ":\n\n" in self.got:
+                self.enough.set()
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        """Leave once it has seen enough."""
+        await self.enough.wait()
+        return {"type": "http.disconnect"}
+
+
+def played(home: Path, *, reads: bool) -> tuple[Live, Reader]:
+    """Let one reader have a stream until either of them ends it."""
+    streams = Live(Board(FolderInbox(home)))
+
+    async def play() -> Reader:
+        streams.start()
+        reader = Reader(reads=reads)
+        stream = EventStream(streams, Door(), visit="", after=-1)
+        await asyncio.wait_for(stream({}, reader.receive, reader.send), PATIENCE)
+        return reader
+
+    return streams, asyncio.run(play())
+
+
+def test_a_reader_that_never_reads_is_dropped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F2, failure 30: after the time it has, its stream ends; it may come back later."""
+    monkeypatch.setattr(live, "SEND_WITHIN", 0.05)
+    streams, reader = played(home, reads=False)
+    assert reader.got == []
+    assert streams.streams == 0
+
+
+def test_a_quiet_stream_says_now_and_then_that_it_is_there(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Failures 30 and 34: a comment, by which the other end tells a dead line from a quiet one."""
+    monkeypatch.setattr(live, "PING_EVERY", 0.05)
+    monkeypatch.setattr(live, "LOOK_EVERY", 0.01)
+    streams, reader = played(home, reads=True)
+    assert reader.got[-1] == ":\n\n"
+    assert streams.streams == 0
+
+
+def test_there_are_only_so_many_streams(home: Path) -> None:
+    """F1, F2: one more is refused, and the desk works on."""
+    with Desking(home) as desk, contextlib.ExitStack() as opened:
+        for _ in range(live.MOST):
+            assert opened.enter_context(Stream(desk)).response.status == 200
+        with Stream(desk) as one_more:
+            assert one_more.response.status == 503
+        assert desk.get("/api/state")["streams"] == live.MOST
 
 
 def test_idle_connections_do_not_starve_the_desk(home: Path) -> None:
