@@ -79,7 +79,7 @@ def test_what_is_wrong_with_a_command_line_is_said_in_both_languages(
     """Place, fact and what to do; exit status 2 as ever."""
     for lang, said in (("en", english), ("ja", japanese)):
         with pytest.raises(SystemExit) as left:
-            # In front: Python 3.13 takes what follows "--error 1" for the second value, flag or not.
+            # In front: Python 3.13 takes whatever follows "--error 1" for its second value.
             main([words[0], f"--lang={lang}", *words[1:]])
         assert left.value.code == 2
         assert said in capsys.readouterr().err
