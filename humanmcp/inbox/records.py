@@ -167,6 +167,7 @@ def known_record(known: Known) -> Record:
         "offered": known.offered,
         "tools": known.tools,
         "initialized": known.initialized,
+        "prepared": known.prepared,
     }
 
 
@@ -179,6 +180,7 @@ def read_known(record: Record) -> Known:
         offered=_part(record, "offered"),
         tools=_part(record, "tools"),
         initialized=_flag(record, "initialized"),
+        prepared=_part(record, "prepared") or {},
     )
 
 

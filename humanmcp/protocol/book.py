@@ -220,22 +220,33 @@ def _own_answer(exchange: Exchange, book: Book) -> tuple[Form, Mapping[str, Any]
     method, revision = exchange.method, exchange.revision
     if not revisions.has_request(method, revision):
         return None
-    lists: Mapping[str, tuple[str, tuple[Mapping[str, Any], ...]]] = {
-        "tools/list": ("tools", book.tools),
-        "resources/list": ("resources", book.resources),
-        "resources/templates/list": ("resourceTemplates", book.resource_templates),
-        "prompts/list": ("prompts", book.prompts),
-    }
     if method in revisions.EMPTY_RESULTS:
         return Form.RESULT, {}
     if method == "initialize":
         return Form.RESULT, _initialize(exchange, book)
     if method == "server/discover":
         return _discover(book)
+    lists = _lists(book)
     if method in lists:
-        name, entries = lists[method]
-        return Form.RESULT, {name: list(entries), **_modern(revision, cached=True)}
+        return Form.RESULT, {**lists[method], **_modern(revision, cached=True)}
     return None
+
+
+def _lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
+    """Return the lists of a book: what stands in each result, by method."""
+    return {
+        "tools/list": {"tools": list(book.tools)},
+        "resources/list": {"resources": list(book.resources)},
+        "resources/templates/list": {"resourceTemplates": list(book.resource_templates)},
+        "prompts/list": {"prompts": list(book.prompts)},
+    }
+
+
+def prepared(book: Book) -> Mapping[str, Mapping[str, Any]]:
+    """Return the lists that somebody wrote into a book; an empty one is no text to start from."""
+    if book == Book():
+        return {}
+    return {method: part for method, part in _lists(book).items() if any(part.values())}
 
 
 def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:

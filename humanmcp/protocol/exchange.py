@@ -56,6 +56,8 @@ class Known(NamedTuple):
 
     `offered` are the capabilities that our side declared, None while it has declared none.
     `tools` are the tools of the last answer to `tools/list`, by name; None while there was none.
+    `prepared` are the lists of a book that somebody wrote, as results by method: a draft starts
+    from them.
     """
 
     client_name: str = ""
@@ -64,6 +66,7 @@ class Known(NamedTuple):
     offered: Mapping[str, Any] | None = None
     tools: Mapping[str, Any] | None = None
     initialized: bool = False
+    prepared: Mapping[str, Any] = MappingProxyType({})
 
 
 class Exchange(NamedTuple):

@@ -21,7 +21,8 @@ _NOBODY: Final = Known()
 def start(exchange: Exchange, known: Known = _NOBODY, language: str = "en") -> str:
     """Return the text a person starts from: a whole response, pretty-printed.
 
-    A tool list starts from the one that was given before, where there was one.
+    A list starts from the one that the answer book has, where somebody wrote one; a tool list
+    from the one that was given before, where there was one.
 
     It can be sent as it is, except where only the person knows the answer: there it holds a
     placeholder that the check refuses. A method that the revision does not have is answered with
@@ -35,7 +36,7 @@ def start(exchange: Exchange, known: Known = _NOBODY, language: str = "en") -> s
         return message(
             exchange, "error", templates.errors("", exchange.revision)["method_not_found"]
         )
-    first = next(iter(found.values()))
+    first = {**next(iter(found.values())), **known.prepared.get(exchange.method, {})}
     if exchange.method == "tools/list" and known.tools:
         first = {**first, "tools": list(known.tools.values())}
     return message(exchange, "result", first)

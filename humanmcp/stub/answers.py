@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING, assert_never
 
 from humanmcp.inbox.contract import Answer
-from humanmcp.protocol.book import Decision, decide
+from humanmcp.protocol.book import Decision, decide, prepared
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ class Answers:
         self._manner = manner
         self._kept: dict[int, Reply] = {}
         self._used: dict[int, int] = {}
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Let drafts start from what the book has."""
+        known = self._session.known
+        self._session.known = known._replace(prepared=prepared(self._shelf.book))
 
     def forget(self, number: int) -> None:
         """Wait no longer for an exchange: nobody wants an answer any more."""
@@ -122,6 +128,8 @@ class Answers:
             logger.warning("the answer book cannot be used: %s", self._shelf.complaint)
             return
         self._used.clear()
+        self._prepare()
+        self._ledger.describe(self._session)
         for number, vigil in self.vigils.items():
             exchange = self._session.exchanges[number]
             vigil.decision = self.decision(exchange)

@@ -11,11 +11,13 @@ import pytest
 
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol import clients
-from humanmcp.protocol.book import Book, Decision, Mode, decide
+from humanmcp.protocol.book import Book, Decision, Mode, decide, prepared
 from humanmcp.protocol.book_toml import BookError, parse
 from humanmcp.protocol.exchange import Exchange, Known
 from humanmcp.protocol.messages import Message, read
+from humanmcp.protocol.starting import start
 from humanmcp.protocol.verdict import Form
+from tests.asking import asked
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -333,3 +335,22 @@ def test_a_rule_cannot_do_just_anything() -> None:
     """The error names the place and what can be done."""
     with pytest.raises(BookError, match=r"rules\[0\]\.do: deed"):
         book('[[rules]]\ntool = "forecast"\ndo = "explode"')
+
+
+def test_a_draft_of_a_list_starts_from_the_book_that_somebody_wrote() -> None:
+    """What the book would send and what a person starts from are the same list.
+
+    A list that was given goes before it; a book that nobody wrote is no text to start from.
+    """
+    book = Book(tools=({"name": "mine", "inputSchema": {}},), prompts=({"name": "p"},))
+    known = Known(prepared=prepared(book))
+    assert set(known.prepared) == {"tools/list", "prompts/list"}
+    for revision in ("2025-06-18", "2026-07-28"):
+        started = json.loads(start(asked("tools/list", revision=revision), known))["result"]
+        decision = decide(asked("tools/list", revision=revision), book, known)
+        assert started["tools"] == json.loads(decision.text)["tools"]
+        assert set(started) == set(json.loads(decision.text))
+    given = known._replace(tools={"given": {"name": "given"}})
+    assert json.loads(start(asked("tools/list"), given))["result"]["tools"] == [{"name": "given"}]
+    assert start(asked("resources/list"), known) == start(asked("resources/list"))
+    assert prepared(Book()) == {}

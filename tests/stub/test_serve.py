@@ -228,6 +228,25 @@ def test_a_book_that_cannot_be_used_is_said_at_once(home: Path, tmp_path: Path) 
         assert "nmae" in stub.last_words()
 
 
+def test_the_draft_of_a_list_is_the_books_also_after_the_book_was_saved(
+    home: Path, tmp_path: Path
+) -> None:
+    """`humanmcp answer --as-is` sends the draft: it must not offer what the book does not."""
+    book = tmp_path / "book.toml"
+    text = '[[tools]]\nname = "mine"\ninputSchema = {{ type = "object" }}\n{}'
+    book.write_text(text.format(""), encoding="utf-8")
+    with Serving(home, "--book", str(book), "--by-hand") as stub:
+        stub.say('{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+        desk = FolderInbox(home)
+        session = until(desk.sessions, "the session")[0].name
+        draft = until(lambda: desk.items(session), "the request")[0].draft
+        assert draft is not None
+        assert [tool["name"] for tool in json.loads(draft.text)["result"]["tools"]] == ["mine"]
+        assert set(desk.known(session).prepared) == {"tools/list"}
+        book.write_text(text.format('[[prompts]]\nname = "p"\n'), encoding="utf-8")
+        until(lambda: "prompts/list" in desk.known(session).prepared, "the saved book")
+
+
 def test_a_home_that_others_can_write_in_is_refused(tmp_path: Path) -> None:
     """D3: refuses to start and tells the chmod line."""
     open_home = tmp_path / "open"
