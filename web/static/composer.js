@@ -50,6 +50,7 @@ class Composer {
     this.asked = 0;
     this.sending = false;
     this.locked = false;
+    this.typed = false; // in this page: a draft may be older
     this.problems = new ProblemList({
       fix: (problem) => this.fix([problem]),
       fixAll: (problems) => this.fix(problems),
@@ -70,7 +71,7 @@ class Composer {
   wrote(text, from) {
     if (this.locked || text === this.text) return;
     this.text = text;
-    this.touched = true;
+    this.touched = this.typed = true;
     this.kept.write(text);
     if (from === "") this.breaking.end(); // another answer altogether
     if (from !== "json") this.editor.set(text);

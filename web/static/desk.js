@@ -69,10 +69,11 @@ async function openFirst() {
     if (openAgain) openFirst();
     return;
   }
+  const focus = !isBusy();
   document.body.className = page.body.className;
   document.getElementById("main").replaceWith(document.importNode(main, true));
   await refreshList(); // so that its row is there to be focused
-  started();
+  started({ focus });
 }
 
 // -- this page --------------------------------------------------------------------------------
@@ -98,24 +99,33 @@ function listenToCopies() {
   }
 }
 
+// The cursor goes into the one field that matters, on the first visit and after each Send: ten
+// requests in a row are ten times "type, Ctrl+Enter", without a key in between. That nobody answers
+// what they have not seen: the box says to a screen reader what is asked, a second Ctrl+Enter in the
+// same breath does nothing (keys.js), and nothing is ever sent without that key. The list keeps its
+// place meanwhile: the row of what is open is the current one, and J and K go on from there.
+// On a phone the list is what is shown after Send, and a field with the focus would cover half of it
+// with the keyboard: there the focus is on the row of the next request.
 function placeFocus() {
   if (!composer || composer.locked) return;
   const wide = matchMedia("(min-width: 56.01rem)").matches;
-  if (document.querySelector(".sent")) {
-    // Not into the box: whoever types on should see first what they answer.
-    document.querySelector("#rows .opened > a")?.focus();
-  } else if (wide || document.body.classList.contains("chosen")) {
-    if (wide) composer.focus();
-  }
+  if (wide) composer.focus();
+  else if (document.querySelector(".sent")) document.querySelector("#rows .opened > a")?.focus();
 }
 
-function started() {
+// A person is at something: whatever arrives takes the focus from nobody.
+function isBusy() {
+  const focused = document.activeElement;
+  return Boolean(focused) && focused !== document.body && !focused.matches("main");
+}
+
+function started({ focus = true } = {}) {
   composer ??= openComposer(sent);
   listenToHold();
   listenToCopies();
   const own = document.querySelector("#status [data-writer]");
   if (own && own.dataset.writer === composer?.who) own.remove();
-  placeFocus();
+  if (focus) placeFocus();
   nameOpen();
 }
 

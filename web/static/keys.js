@@ -7,6 +7,11 @@ import { toggleSound } from "./notice.js";
 const STILL_SENDING = 500; // keys of a sentence that was just sent must not act on the next page
 const born = Date.now();
 
+// Something was sent, and the page of the next request has only just come.
+function stillSending() {
+  return document.querySelector(".sent") !== null && Date.now() - born < STILL_SENDING;
+}
+
 export function isComposing(event) {
   return event.isComposing || event.keyCode === 229;
 }
@@ -29,6 +34,8 @@ function withControl(event, composer) {
   if (!composer) return;
   if (event.key === "Enter") {
     event.preventDefault();
+    // A key that is held, or pressed twice, sends one answer and not the next one's template too.
+    if (event.repeat || (stillSending() && !composer.typed)) return;
     composer.send({ now: event.shiftKey });
   } else if (event.code === "KeyS") {
     event.preventDefault();
