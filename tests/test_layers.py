@@ -38,6 +38,7 @@ CELLAR: Final = {
     "connecting": ("settings",),
     "descriptors": (),
     "locales": ("protocol",),
+    "logfile": (),
     "moments": (),
     "parsing": ("locales",),
     "paths": ("locales",),
@@ -49,7 +50,7 @@ CELLAR: Final = {
 CELLAR_KEYS: Final = {
     "protocol": ("__init__",),
     "inbox": ("__init__", "locales", "paths"),
-    "stub": ("__init__", "bookshelf", "descriptors", "locales", "paths", "settings"),
+    "stub": ("__init__", "bookshelf", "descriptors", "locales", "logfile", "paths", "settings"),
 }
 """What these rooms may use of the cellar; every other room may use all of it."""
 

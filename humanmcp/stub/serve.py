@@ -5,7 +5,6 @@ Puts the parts together and takes them apart again; the work is in `loop.py`.
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.logfile import log_to
 from humanmcp.protocol.book import Mode
 from humanmcp.protocol.session import Session
 from humanmcp.settings import add_flags
@@ -41,8 +41,6 @@ BOOK_NAME: Final = "book.toml"
 MATCHES: Final = ("exact", "order", "similar")
 """How a recorded answer is found: `protocol.replay.Match`, which is not imported for its names."""
 
-LOG_NAME: Final = "humanmcp.log"
-LARGEST_LOG: Final = 4 * 1024 * 1024
 CANNOT_START: Final = 1
 
 
@@ -67,7 +65,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     with Stop(wire.wake):
         try:
             home = paths.make_private(paths.home_folder(settings.home))
-            _log_to(home / LOG_NAME)
+            log_to(home)
             book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
             shelf = BookFile(book, must_exist=bool(settings.book))
             replay = _replay(arguments, home)
@@ -151,18 +149,4 @@ def _open_desk(home: Path, language: str) -> None:
         [sys.executable, "-m", "humanmcp.desk.launch", str(home), language],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-    )
-
-
-def _log_to(file: Path) -> None:
-    """Send the log to a file: hosts may never read stderr. No message's content goes there."""
-    if file.exists() and file.stat().st_size > LARGEST_LOG:
-        file.replace(file.with_suffix(".old.log"))
-    logging.raiseExceptions = False  # a log that cannot be written must not flood stderr instead
-    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-    logging.basicConfig(
-        filename=file,
-        encoding="utf-8",
-        level=logging.INFO,
-        format="%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s",
     )

@@ -7,9 +7,11 @@ the same: the host and its server must not suffer from somebody who listens.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -22,6 +24,7 @@ from humanmcp.inbox.contract import InboxError, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import sentence_of, trouble
+from humanmcp.logfile import log_to, log_what_ends_a_thread
 from humanmcp.moments import stamp
 from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.protocol.transcript import HELD, Way
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.patterns import Pattern
     from humanmcp.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 USAGE_ERROR: Final = 2
 
@@ -160,13 +165,19 @@ def _tap(
         session=session,
     )
     status = tap.run()
+    logger.info("the server has ended with status %s", status)
     if recorder.missing:
+        logger.error("%s lines are missing: %s", recorder.missing, recorder.trouble or "-")
         complain(say("tap", "lost", language, count=recorder.missing, why=recorder.trouble or "-"))
     return status
 
 
 def _begin(settings: Settings, wanted: _Wanted) -> tuple[FolderInbox, SessionFacts]:
-    inbox = FolderInbox(paths.make_private(paths.home_folder(settings.home)))
+    home = paths.make_private(paths.home_folder(settings.home))
+    with suppress(OSError):  # without a log everything else works
+        log_to(home)
+        log_what_ends_a_thread()
+    inbox = FolderInbox(home)
     title = settings.title or Path(wanted.command[0]).name
     facts = SessionFacts(
         name="",
@@ -178,6 +189,7 @@ def _begin(settings: Settings, wanted: _Wanted) -> tuple[FolderInbox, SessionFac
     )
     facts = facts._replace(name=inbox.begin(facts))
     inbox.hold(facts.name, tuple(pattern.text for pattern in wanted.patterns))
+    logger.info("session %s: a tap before %s", facts.name, Path(wanted.command[0]).name)
     return inbox, facts
 
 

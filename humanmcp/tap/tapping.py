@@ -6,6 +6,7 @@ decides, so nothing needs a lock. It ends when the server has ended and all it s
 
 from __future__ import annotations
 
+import logging
 import signal
 import time
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from humanmcp.tap.holds import Holds
     from humanmcp.tap.recorder import Recorder
     from humanmcp.tap.sink import Sink
+
+logger = logging.getLogger(__name__)
 
 NAP: Final = 0.01
 """Seconds between two looks at the inbox while something is held."""
@@ -175,6 +178,7 @@ class Tap:
         now = time.monotonic()
         if self._out_of_mercy(now) and not self._killed:
             self._killed = True
+            logger.warning("the server did not end when it was told to: it is ended by force")
             self._child.kill()
         if self._session is None:
             return
@@ -190,8 +194,7 @@ class Tap:
         if shelf is None or not shelf.poll(now):
             return
         if shelf.complaint is not None:
-            note = f"the answer book cannot be used: {shelf.complaint}"
-            self._recorder.put(Way.NOTE, b"", by=BY_TAP, note=note)
+            self._note(f"the answer book cannot be used: {shelf.complaint}")
         else:
             self._gate.follow(shelf.book)
 
@@ -205,8 +208,13 @@ class Tap:
                 session.inbox.hold(session.name, self._gate.patterns)
             session.holds.refuse_sayings()
         except (InboxError, PatternError) as error:
-            self._recorder.put(Way.NOTE, b"", by=BY_TAP, note=sentence_of(error, "en"))
+            self._note(sentence_of(error, "en"))
         self._told_holds = tuple(self._gate.patterns)
+
+    def _note(self, trouble: str) -> None:
+        """Write a trouble of our own into the record, where it is seen, and into the log."""
+        logger.warning("%s", trouble)
+        self._recorder.put(Way.NOTE, b"", by=BY_TAP, note=trouble)
 
     # -- the end --------------------------------------------------------------------------------
 
@@ -243,6 +251,7 @@ class Tap:
             try:
                 self._session.inbox.end(self._session.name)
             except InboxError as error:
+                logger.warning("the session cannot be ended in the inbox: %s", error)
                 self._recorder.trouble = str(error)
 
     def _somebody_still_reads(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -60,11 +61,12 @@ def test_the_seeds_session_is_logged_byte_for_byte(home: Path, tmp_path: Path) -
 def test_stderr_is_recorded_and_goes_to_stderr(home: Path, tmp_path: Path) -> None:
     """C3: an ERR line; never on stdout."""
     code = "import sys; sys.stderr.write('careful\\n'); sys.stdin.read()"
-    with Tapped(home, python(code), "--log-dir", str(tmp_path / "logs")) as tapped:
+    logs = tmp_path / "mcptest" / "logs"
+    with Tapped(home, python(code), "--log-dir", str(logs)) as tapped:
         status, rest, errors = tapped.close()
         assert tapped.recorded(Way.ERR) == [b"careful"]
     assert (status, rest, errors) == (0, b"", b"careful\n")
-    (log,) = (tmp_path / "logs").iterdir()
+    (log,) = logs.iterdir()
     assert re.fullmatch(rb"\[.*\] ERR: careful\n", log.read_bytes())
 
 
@@ -237,6 +239,35 @@ def test_what_cannot_be_recorded_passes_all_the_same(home: Path) -> None:
         status, _rest, errors = tapped.close()
     assert status == 4
     assert b"nothing is recorded" in errors
+
+
+def test_the_taps_own_troubles_are_found_afterwards(home: Path) -> None:
+    """In the log of the home, with the session; what was said on the wire is not there."""
+    home.mkdir(mode=0o700)
+    (home / "book.toml").write_text("[[rules]]\ntool = 'a'\ntext = 'b'\n")
+    with Tapped(home, server("echo", "4"), "--book", str(home / "book.toml")) as tapped:
+        tapped.say(b'{"jsonrpc":"2.0","id":1,"method":"secret"}\n')
+        tapped.hear()
+        (home / "book.toml").write_text("[[rules]\n")
+        log = home / "humanmcp.log"
+        until(lambda: "the answer book cannot be used" in log.read_text("utf-8"), "the trouble")
+        assert tapped.close()[0] == 4
+        said = log.read_text("utf-8")
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert f"session {tapped.session}: a tap before {Path(sys.executable).name}" in said
+    assert "the server has ended with status 4" in said
+    assert "secret" not in said
+
+
+def test_without_a_log_everything_else_works(home: Path) -> None:
+    """It cannot be written: the session is recorded all the same."""
+    (home / "humanmcp.log").mkdir(parents=True)
+    home.chmod(0o700)
+    with Tapped(home, server("echo")) as tapped:
+        tapped.say(b"{}\n")
+        assert tapped.hear() == b"{}\n"
+        assert tapped.close() == (0, b"", b"")
+        assert tapped.recorded(Way.OUT) == [b"{}"]
 
 
 def test_a_command_that_is_not_there_is_said(home: Path) -> None:

@@ -1,0 +1,54 @@
+"""The log that stubs and taps share."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from humanmcp import logfile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Have the root logger for oneself, without pytest's own; put back what was set before."""
+    root, hook = logging.getLogger(), threading.excepthook
+    handlers, level, raising = root.handlers[:], root.level, logging.raiseExceptions
+    root.handlers[:] = []
+    try:
+        yield
+    finally:
+        for handler in root.handlers:
+            handler.close()
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        logging.raiseExceptions, threading.excepthook = raising, hook
+
+
+def test_a_large_log_is_put_aside(tmp_path: Path) -> None:
+    """Before the next process writes to it; one older than that is not kept."""
+    with (tmp_path / logfile.LOG_NAME).open("wb") as file:
+        file.truncate(logfile.LARGEST_LOG + 1)
+    with alone():
+        logfile.log_to(tmp_path)
+        logging.getLogger("here").info("once")
+    assert "once" in (tmp_path / logfile.LOG_NAME).read_text("utf-8")
+    assert (tmp_path / logfile.OLD_NAME).stat().st_size > logfile.LARGEST_LOG
+
+
+def test_what_ends_a_thread_is_in_the_log(tmp_path: Path) -> None:
+    """With the way to where it happened."""
+    with alone():
+        logfile.log_to(tmp_path)
+        logfile.log_what_ends_a_thread()
+        thread = threading.Thread(target=lambda: int("no number"), name="tap-out")
+        thread.start()
+        thread.join()
+    said = (tmp_path / logfile.LOG_NAME).read_text("utf-8")
+    assert "tap-out" in said
+    assert "ValueError" in said
