@@ -288,6 +288,8 @@ def test_a_draft_stops_the_safety_net(home: Path) -> None:
         inbox = FolderInbox(home)
         inbox.save(key, Draft("{}", Form.RESULT, touched=True, by="test"))
         until(lambda: inbox.item(key).waiting.book_at is None, "the countdown to stop")
+        with pytest.raises(AssertionError, match="no line on stdout"):
+            stub.hear(within=2)  # the book would have answered by now
         inbox.send(key, Reply(_initialize_result("by hand"), Form.RESULT, by="test"))
         assert json.loads(stub.hear())["result"]["serverInfo"]["name"] == "by hand"
 
@@ -493,6 +495,21 @@ def test_a_person_may_speak_first_from_a_file_and_from_a_desk(serving: Serving, 
     until(lambda: inbox.refused(session.name, ticket) == (), "the saying to be settled")
     wrong = inbox.say(session.name, Reply('{"jsonrpc":"2.0","method":"tools/call"}', by="test"))
     assert until(lambda: inbox.refused(session.name, wrong), "the refusal")
+    frames = list(inbox.frames(session.name))
+    assert (frames[-1].raw.decode(), frames[-1].note) == (asked, "")
+
+
+def test_a_broken_line_is_said_first_when_it_is_meant(serving: Serving, home: Path) -> None:
+    """Send anyway, unasked: explicit, and recorded as deliberate."""
+    serving.say(INITIALIZE)
+    (session,) = FolderInbox(home).sessions()
+    inbox = FolderInbox(home)
+    broken = '{"jsonrpc":"2.0","method":"tools/call"}'
+    ticket = inbox.say(session.name, Reply(broken, anyway=True, by="test"))
+    assert serving.hear() == broken
+    until(lambda: inbox.refused(session.name, ticket) == (), "the saying to be settled")
+    frame = list(inbox.frames(session.name))[-1]
+    assert (frame.raw.decode(), frame.note, frame.by) == (broken, "deliberate", "test")
 
 
 def test_an_unreadable_line_may_be_answered_deliberately_and_never_is_otherwise(
