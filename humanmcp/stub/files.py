@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 OUT: Final = "out.txt"
 PROBLEMS: Final = "problems.txt"
+REFUSED: Final = "out.refused"
+"""The stem of a text that was refused while somebody wrote the next one."""
+BEFORE: Final = "out.before"
+"""The stem of a text that stood there before the session."""
 
 _HELD_EVERY: Final = 0.1  # seconds between two looks at the files that were sent
 _MOST_HELD: Final = 4
@@ -347,7 +351,7 @@ class TextFiles:
         try:
             self._place.create(OUT, content)
         except FileExistsError:  # somebody is writing the next one already
-            aside = self._place.free_name("out.refused")
+            aside = self._place.free_name(REFUSED)
             self._place.create(aside, content)
             return aside
         self._named = Watched(OUT)
@@ -373,7 +377,7 @@ class TextFiles:
         mark = self._place.mark(OUT)
         if mark is None or not mark.size or mark.unfit not in (None, Unfit.LARGE):
             return ""
-        aside = self._place.free_name("out.before")
+        aside = self._place.free_name(BEFORE)
         self._place.rename(OUT, aside)
         return note("before", self._language, file=aside)
 

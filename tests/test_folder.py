@@ -1,0 +1,69 @@
+"""What lies in the folder when everything has been used: nothing that the manual does not name."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.host.table import Chair
+from humanmcp.inbox import layout
+from humanmcp.stub.files import OUT
+from tests.browser.seats import call
+from tests.desk.desking import Desking
+from tests.serving import Serving
+from tests.tap.tapped import Tapped, server
+from tests.test_docs import names_on_the_page, numberless
+from tests.test_play import Playing
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CALL: Final = call("1", city="Tokyo")
+
+
+def serve_and_answer(home: Path, desk: Desking) -> None:
+    """Answer in the page and in out.txt, with a mistake before; say something first; cancel."""
+    with Serving(home, "--by-hand", "--title", "served") as host:
+        host.say(call("1", city="Tokyo"))
+        until(lambda: desk.get("/api/exchanges")["waiting"], "the call waits")
+        one = desk.get("/api/exchanges")["waiting"][0]
+        here = f"/api/exchanges/{one['session']}/{one['number']}"
+        desk.post(f"{here}/draft", {"text": "su", "form": "text"})
+        desk.post(f"{here}/reply", {"text": "{}", "form": "result", "anyway": True})
+        host.say(call("2", city="Osaka"))
+        folder = home / layout.SESSIONS / one["session"]
+        until(lambda: len(list((folder / layout.PENDING).iterdir())) == 1, "the next one waits")
+        (folder / OUT).write_text("{}", encoding="utf-8")
+        until(lambda: (folder / layout.PROBLEMS_TEXT).read_text("utf-8"), "it is refused")
+        said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+        desk.post(f"/api/sessions/{one['session']}/say", {"text": said, "anyway": True})
+        until(lambda: list((folder / layout.OUTBOX).glob("*.result.json")), "it was said")
+        host.close()
+
+
+def test_everything_that_is_written_is_explained(tmp_path: Path) -> None:
+    """A desk, a server, a tap that holds, and people in other seats; then a look around."""
+    home = tmp_path / "home"
+    with Desking(home) as desk:
+        desk.cookie()
+        desk.post("/api/answers", {"name": "sun", "method": "tools/call", "text": "sunny"})
+        desk.post("/api/rules", {"method": "tools/call", "text": "sunny", "form": "text"})
+        desk.post("/api/demo", {})
+        serve_and_answer(home, desk)
+        with Tapped(home, server("echo"), "--hold", "tools/call") as tap:
+            tap.say(CALL.encode() + b"\n")
+            until(lambda: list(home.glob(f"**/{layout.HOLDS}")), "the tap holds")
+        with Playing(home, "host,model") as table:
+            table.waiting(Chair.HOST, "elicitation/create")
+        until((home / "demo").is_dir, "the demo has begun")
+    sessions = {path.name for path in (home / layout.SESSIONS).iterdir()}
+    found = {
+        numberless(path.name)
+        for path in home.rglob("*")
+        if path.name not in sessions and path.parent.name != layout.TEMPORARY
+    }
+    assert {"book.toml", "visits.json", "holds.json", "1.result.json", "desk.log"} <= found
+    exchange = numberless(layout.exchange_name(1))
+    assert found - {exchange} - names_on_the_page() == set()
+    assert json.loads((home / "answers" / "0001.json").read_text("utf-8"))["name"] == "sun"
