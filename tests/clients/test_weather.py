@@ -92,6 +92,16 @@ def test_a_client_that_probes_falls_back_when_the_person_says_so(
     assert methods.index("server/discover") < methods.index("initialize")
 
 
+def test_a_client_whose_probe_nobody_answers_falls_back(tmp_path: Path) -> None:
+    """H26: after ten seconds of its own, `initialize` comes on the same pipe, and all goes on."""
+    home = tmp_path / "home"
+    with Person(home, with_a_probe_answered) as person:
+        check_weather(PYTHON_AUTO.play(home, "--by-hand"), HANDSHAKE)
+    methods = [json.loads(line)["method"] for line in person.seen]
+    assert methods.index("server/discover") < methods.index("initialize")
+    assert len(list(home.glob("sessions/*"))) == 1
+
+
 @pytest.mark.parametrize(
     "host", [PYTHON_AUTO, with_node(CLIENT_2_AUTO), with_node(CLIENT_2_PIN)], ids=str
 )
