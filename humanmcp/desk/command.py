@@ -76,6 +76,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         lock = _hold(home)
         if lock is None:
             return _point_to(home, language, open_browser=arguments.open)
+        launch.forget_facts(home)
         told = snippets.told(home, settings, vars(arguments))
         return _serve(home, host, settings, told, open_browser=arguments.open)
     except NotLoopbackError:

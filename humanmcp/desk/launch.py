@@ -108,6 +108,15 @@ def write_facts(folder: Path, facts: DeskFacts) -> None:
     write_private(folder / FACTS_NAME, json.dumps(asdict(facts)))
 
 
+def forget_facts(folder: Path) -> None:
+    """Take away where a desk that is dead listened. Only who holds the lock may do so.
+
+    Whoever waits for the new desk would otherwise read the old one's address and token, and trust
+    them, because the lock is held again.
+    """
+    (folder / FACTS_NAME).unlink(missing_ok=True)
+
+
 def login_address(facts: DeskFacts) -> str:
     """Ask a running desk for an address with a one-time key in its fragment.
 

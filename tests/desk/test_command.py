@@ -79,6 +79,23 @@ def started(home: Path) -> Iterator[Path]:
         until(lambda: launch.find(home) is None, "the desk is gone")
 
 
+def test_who_starts_a_desk_where_one_has_died_finds_the_new_one(started: Path) -> None:
+    """The dead one's address stands in the folder while the new one holds the lock already."""
+    with Desking(started) as desk:
+        desk.kill()
+    assert (started / launch.FACTS_NAME).exists()
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from humanmcp.desk import launch\n"
+        "address = launch.find_or_start(sys.argv[1], open_browser=False)\n"
+        "facts = launch.find(Path(sys.argv[1]))\n"
+        "assert facts is not None and facts.address == address\n"
+        "assert launch.login_address(facts).startswith(address)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(started)], check=True, timeout=PATIENCE)
+
+
 def test_a_desk_outlives_the_process_group_that_started_it(started: Path) -> None:
     """A host kills the whole group of a stub two seconds after it closed its stdin."""
     code = (
