@@ -290,6 +290,7 @@ def test_an_invalid_request_is_answered_by_a_person_only(serving: Serving, home:
     serving.say(call(1))
     serving.type(INVALID)
     assert serving.hear() == INVALID
+    until(serving.taken, "the first one is put away")
     serving.type(INVALID)
     until(serving.complaint, "the refusal of a second one")
     assert len(pending(home, 1)) == 1
