@@ -81,6 +81,6 @@ LEVELS: Final[Mapping[str, Level]] = {
     **_all(_W, "N10"),
     # a message that passes a tap
     **_all(_W, "N30 N31"),
-    **_all(_E, "N32 N33 N34"),
+    **_all(_E, "N32 N33 N34 N35"),
 }
 """Every code and its level."""

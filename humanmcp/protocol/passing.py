@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol import drafts, messages
 from humanmcp.protocol.addressing import kind_of
+from humanmcp.protocol.arrays import is_answers, judge_answers, requests_in
 from humanmcp.protocol.codes import LEVELS
 from humanmcp.protocol.exchange import Exchange, Known
 from humanmcp.protocol.jsontext import read
-from humanmcp.protocol.messages import Kind, Message
+from humanmcp.protocol.messages import Batch, Kind, Message
 from humanmcp.protocol.oneline import one_line
 from humanmcp.protocol.problems import Level, Problem
 from humanmcp.protocol.verdict import Form, Verdict
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.messages import Batch, Malformed
+    from humanmcp.protocol.messages import Malformed
     from humanmcp.protocol.transcript import Way
 
 _NOBODY: Final = Known()
@@ -52,6 +53,12 @@ class Passing:
         return None
 
     @property
+    def questions(self) -> tuple[Exchange, ...]:
+        """The requests in a held array (2025-03-26), which an array of answers answers."""
+        held = self.message
+        return requests_in(held, self.revision) if isinstance(held, Batch) else ()
+
+    @property
     def answered(self) -> Exchange | None:
         """The exchange that a held answer belongs to; None for anything else."""
         held, asked = self.message, _read(self.asked)
@@ -62,9 +69,9 @@ class Passing:
 
 
 def answers(held: Passing, text: str, form: Form) -> bool:
-    """Say whether a text answers the held request instead of letting it go on."""
+    """Say whether a text answers the held request, or array, instead of letting it go on."""
     if held.question is None:
-        return False
+        return bool(held.questions) and form is Form.MESSAGE and is_answers(text)
     return form is not Form.MESSAGE or kind_of(text) in _ANSWERS
 
 
@@ -84,6 +91,8 @@ def judge(
     question, answered = held.question, held.answered
     if question is not None and (answer or answers(held, text, form)):
         return drafts.check(question, text, form, known)
+    if answers(held, text, form):
+        return judge_answers(held.questions, text, known)
     if messages.compact(text) == messages.compact(held.line):
         return Verdict(text, held.line, held.line)
     if answered is not None:

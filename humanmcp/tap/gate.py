@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.protocol.book import Book
-    from humanmcp.protocol.correlate import Heard
+    from humanmcp.protocol.correlate import Asked, Heard
     from humanmcp.protocol.patterns import Pattern
 
 _END: Final = b"\r\n"
@@ -30,7 +30,8 @@ _END: Final = b"\r\n"
 class Held:
     """A line that was kept. `line` has its end, as it came.
 
-    `heard` is what it is about; of a batch, the first message in it that is to be held. `rule` is
+    `heard` is what it is about; of a batch, the first message in it that is to be held, and
+    `requests` are all that it asks. `rule` is
     the rule of the answer book that answers it, with its index; None for what waits for a person.
     """
 
@@ -41,6 +42,7 @@ class Held:
     revision: str
     batch: bool = False
     rule: tuple[int, Rule] | None = None
+    requests: tuple[Asked, ...] = ()
 
     @property
     def raw(self) -> bytes:
@@ -112,13 +114,11 @@ class Gate:
 
     def settled(self, held: Held, *, went_on: bool) -> None:
         """Hold a line no more. A request that never went on is forgotten: no answer will come."""
-        asked = held.heard.asked
-        if asked is None or held.heard.message.kind is not Kind.REQUEST:
-            return
         with self._lock:
-            self._held_requests.pop(asked.number, None)
-            if not went_on:
-                self._correlation.forget(asked)
+            for asked in held.requests:
+                self._held_requests.pop(asked.number, None)
+                if not went_on:
+                    self._correlation.forget(asked)
             self._see()
 
     # -- in the pumps' threads ------------------------------------------------------------------
@@ -156,13 +156,15 @@ class Gate:
 
     def _look_at_batch(self, way: Way, line: bytes, batch: Batch) -> Held | None:
         """Hold a whole array when one message in it is to be held; rules do not go that far."""
-        wanted = None
+        wanted: Heard | None = None
+        asked: list[Asked] = []
         for item in batch.items:
             if isinstance(item, Message):
                 heard = self._correlation.hear(way, item)
+                asked += _asks(heard)
                 if wanted is None and self._wanted(heard):
                     wanted = heard
-        return None if wanted is None else self._hold(way, line, wanted, batch=True)
+        return None if wanted is None else self._hold(way, line, wanted, batch=tuple(asked))
 
     def _rule(self, heard: Heard) -> tuple[int, Rule] | None:
         """Find the rule that is meant for a request of the client's."""
@@ -185,15 +187,15 @@ class Gate:
         heard: Heard,
         rule: tuple[int, Rule] | None = None,
         *,
-        batch: bool = False,
+        batch: tuple[Asked, ...] | None = None,
     ) -> Held:
         self._held += 1
         asked = heard.asked
-        # Of an array one request may be cancelled: the others in it still wait.
-        if asked is not None and heard.message.kind is Kind.REQUEST and not batch:
-            self._held_requests[asked.number] = self._held
+        requests = _asks(heard) if batch is None else batch
+        if batch is None:  # of an array one request may be cancelled: the others in it still wait
+            self._held_requests |= {one.number: self._held for one in requests}
         revision = (asked.revision if asked else "") or self._correlation.revision
-        return Held(self._held, way, line, heard, revision, batch, rule)
+        return Held(self._held, way, line, heard, revision, batch is not None, rule, requests)
 
     def _pass_on_cancel(self, heard: Heard) -> None:
         if heard.asked is None:
@@ -202,3 +204,9 @@ class Gate:
         reason = heard.message.params.get("reason")
         if number:
             self._keep(Cancelled(number, reason if isinstance(reason, str) else ""))
+
+
+def _asks(heard: Heard) -> tuple[Asked, ...]:
+    """Return the request that a message is; nothing for any other."""
+    is_request = heard.message.kind is Kind.REQUEST
+    return (heard.asked,) if heard.asked is not None and is_request else ()

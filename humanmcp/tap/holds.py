@@ -184,7 +184,7 @@ class Holds:
         line = verdict.line if verdict.sendable or not reply.anyway else verdict.forced
         if line is None:
             self._refuse(held.number, verdict)
-        elif answer and passing.question is not None:
+        elif answer and (passing.question is not None or passing.questions):
             self._answer(held, line, reply.by, at, deliberate=not verdict.sendable)
         elif line == passing.line:
             self._let_go(held, reply.by, at)

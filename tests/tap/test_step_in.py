@@ -325,6 +325,29 @@ def test_a_held_array_can_be_changed_and_dropped(home: Path) -> None:
         assert tapped.settled(second.key).state is State.CANCELLED
 
 
+ANSWERS: Final = (
+    '[{"jsonrpc":"2.0","id":8,"result":{}},\n'
+    ' {"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"4"}]}}]'
+)
+
+
+def test_a_held_array_can_be_answered_instead_of_the_server(home: Path) -> None:
+    """With an array that answers every request in it; the server never sees any of them."""
+    with Tapped(home, server("echo"), "--hold", "in:tool:dice") as tapped:
+        tapped.say(BATCH)
+        (item,) = tapped.held()
+        tapped.send(item.key, Reply(ANSWERS.partition(",\n")[0] + "]", by="desk"))
+        inbox = tapped.inbox
+        back = until(
+            lambda: one if (one := inbox.item(item.key)).problems else None, "the problems"
+        )
+        assert [(one.code, dict(one.detail)) for one in back.problems] == [("N35", {"ids": "7"})]
+        tapped.send(item.key, Reply(ANSWERS, by="desk"))
+        assert json.loads(tapped.hear()) == json.loads(ANSWERS)
+        assert tapped.close()[:2] == (0, b"")
+        assert notes(tapped)[-1] == (Way.OUT, 1, "desk", "answered instead")
+
+
 def item_of(batch: bytes, index: int) -> str:
     """Return one message of an array, written as compactly as it goes on."""
     return json.dumps(json.loads(batch)[index], separators=(",", ":"))
