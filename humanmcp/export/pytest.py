@@ -108,7 +108,8 @@ class Server:
 
     def say(self, message: Any) -> None:
         text = json.dumps(message, ensure_ascii=False)
-        self.process.stdin.write(text.encode("utf-8") + b"\\n")
+        # What UTF-8 cannot hold, a lone surrogate, was an escape on the wire and is one again.
+        self.process.stdin.write(text.encode("utf-8", "backslashreplace") + b"\\n")
         self.process.stdin.flush()
 
     def ask(self, request: Any) -> Any:

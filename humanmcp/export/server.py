@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.export.source import comment, identifier, literal
+from humanmcp.export.source import comment, identifier, literal, sendable
 from humanmcp.export.story import tell
 
 if TYPE_CHECKING:
@@ -37,19 +37,20 @@ def write(recording: Recording, manner: Manner) -> str:  # noqa: ARG001 - every 
 
 
 def _module(story: Story) -> Iterator[str]:
-    tools = _tools(story)
+    tools: list[dict[str, Any]] = sendable(_tools(story))
     yield _HEAD.format(session=comment(story.name))
-    yield f"NAME = {story.server or story.name!r}"
-    yield f"VERSION = {story.server_version!r}"
-    yield f"INSTRUCTIONS = {_instructions(story)!r}"
-    yield f"OFFERED: dict[str, Any] = {literal(dict(story.known.offered or {}))}"
+    yield f"NAME = {sendable(story.server or story.name)!r}"
+    yield f"VERSION = {sendable(story.server_version)!r}"
+    yield f"INSTRUCTIONS = {sendable(_instructions(story))!r}"
+    yield f"OFFERED: dict[str, Any] = {literal(sendable(dict(story.known.offered or {})))}"
     for method, member in _LISTS.items():
         listed = tools if method == "tools/list" else _listed(story, method, member)
         yield ""
-        yield f"{_constant(method)}: list[dict[str, Any]] = {literal(listed)}"
+        yield f"{_constant(method)}: list[dict[str, Any]] = {literal(sendable(listed))}"
     yield ""
     yield "# What was asked, and what was answered: (parameters, result, error)."
-    yield f"RECORDED: dict[str, list[tuple[Any, Any, Any]]] = {literal(_recorded(story))}"
+    recorded = literal(sendable(_recorded(story)))
+    yield f"RECORDED: dict[str, list[tuple[Any, Any, Any]]] = {recorded}"
     yield _MIDDLE
     functions: dict[str, str] = {}
     for tool in tools:

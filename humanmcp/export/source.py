@@ -32,6 +32,19 @@ def _finite(value: Any) -> Any:  # noqa: ANN401 - any JSON value
             return value
 
 
+def sendable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Replace lone surrogates by U+FFFD: JSON may escape them, but no program can send them on."""
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {sendable(key): sendable(part) for key, part in value.items()}
+        case list() | tuple():
+            return type(value)(sendable(part) for part in value)
+        case _:
+            return value
+
+
 def identifier(name: str, taken: Container[str]) -> str:
     """Make a Python name of a name from the wire that is none of those taken."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_").lower() or "unnamed"

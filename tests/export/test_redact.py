@@ -52,6 +52,23 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
             '{"url":"https://a.example/?api_key=[redacted]&city=Tokyo"}',
         ),
         (
+            '{"env":{"PGPASSWORD":"x","SMTP_PASS":1}}',
+            '{"env":{"PGPASSWORD":"[redacted]","SMTP_PASS":"[redacted]"}}',
+        ),
+        ("PGPASSWORD=abc psql", "PGPASSWORD=[redacted] psql"),
+        ('{"t":"SECRET=\\"q w\\" x"}', '{"t":"SECRET=[redacted] x"}'),
+        ("export TOKEN='q w' x", "export TOKEN=[redacted] x"),
+        ('{"authorization":["Bearer abc", "x"]}', '{"authorization":["[redacted]"]}'),
+        ('{"auth":{"user":"me","pass":"abc"}}', '{"auth":{"user":"me","pass":"[redacted]"}}'),
+        ('{"パスワード":"abc"}', '{"パスワード":"[redacted]"}'),
+        ("redis://:abc@host:6379/0", "redis://:[redacted]@host:6379/0"),
+        (f"https://{TOKEN[4:]}@git.example/a", "https://[redacted]@git.example/a"),
+        (
+            "https://a.example/f?sp=r&sig=abc%3D&X-Amz-Signature=0f&x=1",
+            "https://a.example/f?sp=r&sig=[redacted]&X-Amz-Signature=[redacted]&x=1",
+        ),
+        (f"hf_{'aB3' * 9}", "[redacted]"),
+        (
             "-----BEGIN RSA PRIVATE KEY-----\\nMII\\n-----END RSA PRIVATE KEY-----",
             "[redacted]",
         ),
@@ -71,6 +88,9 @@ def test_a_secret_is_replaced_and_nothing_else(text: str, left: str) -> None:
         '{"name":"tokenize","keyboard":"qwerty","monkey":"x"}',
         "https://example.org:8080/path@x",
         "password: see the manual; the token --flag; a secret=",
+        '{"pass":5,"fail":2,"passed":"all","tokens":["a"]}',
+        '{"required":["password"],"signature":"f(x)"}',
+        "https://user@example.org/ ?signature",
         "max_tokens=5 token-ring tokenize=1",
     ],
 )

@@ -7,7 +7,7 @@ import os
 import runpy
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import pytest
@@ -22,6 +22,7 @@ from humanmcp.protocol.transcript import CHANGED, HELD, INSTEAD, LET_GO, Way
 from tests.export.recordings import (
     OPENING,
     SEED,
+    TOOL,
     WEATHER,
     answer,
     ask,
@@ -105,6 +106,50 @@ def test_nothing_of_the_wire_becomes_code() -> None:
             if isinstance(node, ast.Attribute) and node.attr == "system"
         ]
         assert calls == []
+
+
+LONE: Final = "\ud83d"
+"""Half of a surrogate pair: JSON may escape it, UTF-8 cannot hold it."""
+
+
+def test_half_a_character_keeps_no_exported_server_from_answering(tmp_path: Path) -> None:
+    """The SDK dies of a lone surrogate, in a list as in a result; it gets U+FFFD instead."""
+    recorded = recording(
+        *OPENING,
+        ask(1, "tools/list"),
+        answer(1, result={"tools": [{**TOOL, "description": LONE}]}),
+        call(2, "東京"),
+        answer(2, result=text(f"sun{LONE}")),
+        call(3, "東京"),
+        answer(3, result=text("😀")),
+    )
+    path = tmp_path / "server.py"
+    path.write_text(server_export.write(recorded, Manner()), encoding="utf-8")
+
+    async def told() -> list[str]:
+        parameters = StdioServerParameters(command=sys.executable, args=[str(path)])
+        async with Client(parameters) as client:
+            await client.list_tools()
+            results = [await client.call_tool("get-forecast", {"city": "東京"}) for _ in range(2)]
+        return [result.content[0].text for result in results]  # type: ignore[union-attr] # as above
+
+    assert anyio.run(told) == ["sun\ufffd", "😀"]
+
+
+def test_an_exported_test_asks_with_half_a_character(tmp_path: Path) -> None:
+    """As it was asked then: with an escape."""
+    recorded = recording(call(2, LONE), answer(2, result={"ok": LONE}))
+    echo = tmp_path / "echo.py"
+    echo.write_text(
+        "import sys\n"
+        "for line in sys.stdin:\n"
+        "    assert '\\\\ud83d' in line\n"
+        '    print(\'{"jsonrpc":"2.0","id":2,"result":{"ok":"\\\\ud83d"}}\', flush=True)\n',
+        encoding="utf-8",
+    )
+    status, said = run_exported(exported_test(tmp_path, recorded), echo)
+    assert "1 passed" in said
+    assert status == 0
 
 
 def test_names_of_functions_are_their_own() -> None:
