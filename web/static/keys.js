@@ -3,6 +3,7 @@
 
 import { chosen } from "./choices.js";
 import { toggleSound } from "./notice.js";
+import { say, tell } from "./words.js";
 
 const STILL_SENDING = 500; // keys of a sentence that was just sent must not act on the next page
 const born = Date.now();
@@ -35,8 +36,9 @@ function withControl(event, composer) {
   if (event.key === "Enter") {
     event.preventDefault();
     // A key that is held, or pressed twice, sends one answer and not the next one's template too.
-    if (event.repeat || (stillSending() && !composer.typed)) return;
-    composer.send({ now: event.shiftKey });
+    if (event.repeat) return;
+    if (stillSending() && !composer.typed) tell(say("again"));
+    else composer.send({ now: event.shiftKey });
   } else if (event.code === "KeyS") {
     event.preventDefault();
     composer.saveNow();
