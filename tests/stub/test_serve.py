@@ -502,8 +502,8 @@ def test_a_person_may_speak_first_from_a_file_and_from_a_desk(serving: Serving, 
 def test_a_broken_line_is_said_first_when_it_is_meant(serving: Serving, home: Path) -> None:
     """Send anyway, unasked: explicit, and recorded as deliberate."""
     serving.say(INITIALIZE)
-    (session,) = FolderInbox(home).sessions()
     inbox = FolderInbox(home)
+    (session,) = until(inbox.sessions, "the session")
     broken = '{"jsonrpc":"2.0","method":"tools/call"}'
     ticket = inbox.say(session.name, Reply(broken, anyway=True, by="test"))
     assert serving.hear() == broken
