@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import StopError, told
 from humanmcp.protocol.book import Book
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class BookFileError(StopError):
 
     def why(self, language: str) -> str:
         """Say what is wrong, without the name of the file."""
-        fillings = {name: part for name, part in self.fillings.items() if name != "file"}
+        fillings = {name: told(part, language) for name, part in self.fillings.items()}
         place = f"{fillings['place']}: " if fillings.get("place") else ""
         return place + say(ROOM, self.code, language, **fillings)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from humanmcp.locales.stop import Phrase
 from humanmcp.protocol import revisions
 from humanmcp.protocol.events import RequestArrived, Sent
 from humanmcp.protocol.session import Role, Session
@@ -56,7 +57,7 @@ class Asked:
         try:
             self.desk.answer(exchange, self.session.known, judge)
         except BaseException:
-            self.desk.withdraw(exchange, "the host was interrupted")
+            self.desk.withdraw(exchange, Phrase("host", "was interrupted"))
             raise
         return found[0] if found else None
 

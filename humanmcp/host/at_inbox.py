@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.host.transport import EndedError
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
+from humanmcp.locales.stop import told
 from humanmcp.protocol import drafts
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
 from humanmcp.protocol.exchange import State
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from humanmcp.host.company import Judge
     from humanmcp.inbox.contract import Inbox, Seat
+    from humanmcp.locales.stop import Reason
     from humanmcp.protocol.exchange import Exchange, Known
     from humanmcp.protocol.transcript import Way
     from humanmcp.protocol.verdict import Verdict
@@ -117,7 +119,7 @@ class AtInbox:
         self._wake.set()
         question.over.wait()
 
-    def withdraw(self, exchange: Exchange, reason: str) -> None:
+    def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Take a question out of the inbox: nobody waits for its answer any more."""
         with self._lock:
             found = [
@@ -126,7 +128,7 @@ class AtInbox:
                 if question.exchange.id == exchange.id
             ]
         for number in found:
-            self._close(number, State.CANCELLED, reason=reason)
+            self._close(number, State.CANCELLED, reason=str(told(reason, self.language)))
 
     def _item(self, number: int, exchange: Exchange, known: Known) -> Item:
         return Item(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.host.explaining import told
 from humanmcp.host.forms import Field, FieldError, fields, value
 from humanmcp.host.respondents import REFUSED, Nobody
-from humanmcp.locales import say
+from humanmcp.locales import say, stop
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.events import Refused
 from humanmcp.protocol.verdict import Form
@@ -18,6 +18,7 @@ from humanmcp.terminal import say as show
 if TYPE_CHECKING:
     from humanmcp.host.company import Judge
     from humanmcp.host.typing_in import Typist
+    from humanmcp.locales.stop import Reason
     from humanmcp.protocol.exchange import Exchange, Known
 
 ROOM: Final = "client"
@@ -50,9 +51,10 @@ class AtTerminal:
                 for one in outcome.verdict.problems:
                     show(*told(one, self.language))
 
-    def withdraw(self, exchange: Exchange, reason: str) -> None:
+    def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Tell the person that nobody waits for the answer any more."""
-        show(Painted(self._say("withdrawn", method=exchange.method, reason=reason), "dim"))
+        why = stop.told(reason, self.language)
+        show(Painted(self._say("withdrawn", method=exchange.method, reason=why), "dim"))
 
     def _say(self, code: str, **fillings: object) -> str:
         return say(ROOM, code, self.language, **fillings)

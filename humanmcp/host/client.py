@@ -303,7 +303,7 @@ class Client:
         for future in waiting:
             future.set_exception(why)
         for exchange in abandoned:
-            self.respondent.withdraw(exchange, str(why))
+            self.respondent.withdraw(exchange, why)
         if not self._closing:
             self.onlooker.server_ended(why)
 

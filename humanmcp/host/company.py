@@ -8,6 +8,7 @@ from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
     from humanmcp.host.transport import EndedError
+    from humanmcp.locales.stop import Reason
     from humanmcp.protocol.events import Event, Outcome
     from humanmcp.protocol.exchange import Exchange, Known
 
@@ -25,7 +26,7 @@ class Respondent(Protocol):
     def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
         """Answer one question, however long it takes. Runs in a thread of its own."""
 
-    def withdraw(self, exchange: Exchange, reason: str) -> None:
+    def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Learn that the server no longer wants an answer."""
 
 

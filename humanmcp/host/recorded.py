@@ -68,5 +68,5 @@ class Recorded(Onlooker):
 
     def server_ended(self, why: EndedError) -> None:
         """Record that the server is gone."""
-        self.desk.record(Way.NOTE, b"", note=str(why))
+        self.desk.record(Way.NOTE, b"", note=why.sentence(self.desk.language))
         self.inner.server_ended(why)

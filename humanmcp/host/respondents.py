@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.host.company import Judge
+    from humanmcp.locales.stop import Reason
     from humanmcp.protocol.exchange import Exchange, Known
 
 EXAMPLE_ROOTS: Final = ({"uri": "file:///example/root1", "name": "Root 1"},)
@@ -43,5 +44,5 @@ class Nobody:
             case _:
                 return {"code": -32601, "message": "Method not found"}, Form.ERROR
 
-    def withdraw(self, exchange: Exchange, reason: str) -> None:
+    def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Do nothing: what was asked is answered already."""

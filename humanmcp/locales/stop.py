@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import re
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from humanmcp.locales import UnknownSentenceError, problem, say
 from humanmcp.protocol.problems import Problem
@@ -73,6 +74,10 @@ class Phrase(NamedTuple):
         return say(self.room, self.code, language, **self.fillings)
 
 
+Reason: TypeAlias = str | StopError | Phrase
+"""Why something happened: in somebody's own words, or to be said in the language of the reader."""
+
+
 def told(filling: object, language: str) -> object:
     """Tell what fills a sentence in its language, and trouble with a file without its name."""
     if isinstance(filling, Problem):
@@ -81,7 +86,16 @@ def told(filling: object, language: str) -> object:
         return filling.sentence(language)
     if isinstance(filling, (OSError, UnicodeDecodeError)):
         return trouble(filling, language)
+    # By its name: importing tomllib takes 5 ms that only those who have a file have to pay.
+    if type(filling).__name__ == "TOMLDecodeError":
+        return _toml_trouble(str(filling), language)
     return filling
+
+
+def _toml_trouble(words: str, language: str) -> str:
+    """Say where a text stops to be TOML; the reason is the library's, which only English has."""
+    found = re.fullmatch(r"(?P<why>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", words)
+    return say("os_error", "no toml", language, **found.groupdict()) if found else words
 
 
 def trouble(error: OSError | UnicodeDecodeError, language: str) -> str:

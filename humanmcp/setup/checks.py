@@ -99,7 +99,7 @@ def check_home(settings: Settings) -> Iterator[Finding]:
         yield from _check_parent(home)
         return
     except OSError as error:
-        yield problem("home unreadable", path=home, why=error.strerror)
+        yield problem("home unreadable", path=home, why=error)
         return
     if not stat.S_ISDIR(found.st_mode):
         yield problem("home no folder", path=home)
@@ -131,7 +131,7 @@ def _check_writable(folder: Path) -> Iterator[Finding]:
             scratch.flush()
             os.fsync(scratch.fileno())
     except OSError as error:
-        yield problem("unwritable", path=folder, why=error.strerror)
+        yield problem("unwritable", path=folder, why=error)
 
 
 def check_disk(settings: Settings) -> Iterator[Finding]:

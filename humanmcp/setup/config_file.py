@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.connecting.hosts import Format, Host
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol import jsontext
+from humanmcp.protocol.problems import blocking
 from humanmcp.setup import jsonc, tables
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def read(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise ConfigError("no utf-8", path=path, byte=error.start + 1) from error
     except OSError as error:
-        raise ConfigError("unreadable", path=path, why=error.strerror or error) from error
+        raise ConfigError("unreadable", path=path, why=error) from error
 
 
 def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
@@ -72,11 +74,13 @@ def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
     try:
         value = json.loads(jsonc.plain(text))
     except json.JSONDecodeError as error:
+        wrong = blocking(jsontext.read(jsonc.plain(text)).problems)
+        why = wrong[0] if wrong else error.msg
         raise ConfigError(
-            "no json", path=path, line=error.lineno, column=error.colno, why=error.msg
+            "no json", path=path, line=error.lineno, column=error.colno, why=why
         ) from error
     except RecursionError as error:
-        raise ConfigError("no json", path=path, line=1, column=1, why="too deep") from error
+        raise ConfigError("too deep", path=path) from error
     if not isinstance(value, dict):
         raise ConfigError("no object", path=path)
     return value
@@ -167,7 +171,7 @@ def write(path: Path, after: str) -> Path | None:
                 os.unlink(temporary)  # noqa: PTH108 - the same
             raise
     except OSError as error:
-        raise ConfigError("unwritable", path=path, why=error.strerror or error) from error
+        raise ConfigError("unwritable", path=path, why=error) from error
     return kept
 
 
@@ -209,7 +213,7 @@ def delete(path: Path) -> Path:
         kept = backup(real)
         real.unlink()
     except OSError as error:
-        raise ConfigError("unwritable", path=path, why=error.strerror or error) from error
+        raise ConfigError("unwritable", path=path, why=error) from error
     return kept
 
 

@@ -45,7 +45,7 @@ class Trial:
     stray: list[str] = field(default_factory=list)
     """Lines on stdout that are no JSON-RPC message."""
     stderr: str = ""
-    failure: str = ""
+    failure: OSError | None = None
     """Why it could not even be started."""
 
 
@@ -66,7 +66,7 @@ def run() -> Trial:
                 cwd=scratch,
             )
         except OSError as error:
-            trial.failure = error.strerror or str(error)
+            trial.failure = error
             return trial
         # A bound on everything below: a killed process ends every read.
         alarm = threading.Timer(LONGEST, process.kill)

@@ -15,6 +15,7 @@ import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.locales.stop import trouble
 from humanmcp.protocol.documents import divide
 from humanmcp.protocol.problems import blocking
 from humanmcp.stub.arrivals import Arrivals
@@ -316,7 +317,7 @@ class TextFiles:
             move.next_try = self._now + _RETRIES[min(move.tries, len(_RETRIES) - 1)]
             move.tries += 1
             if move.tries == len(_RETRIES):
-                why = error.strerror or type(error).__name__
+                why = trouble(error, self._language)
                 self._tell(note("kept", self._language, file=OUT, why=why))
         else:
             self._move = None

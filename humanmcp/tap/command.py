@@ -168,7 +168,8 @@ def _tap(
     logger.info("the server has ended with status %s", status)
     if recorder.missing:
         logger.error("%s lines are missing: %s", recorder.missing, recorder.trouble or "-")
-        complain(say("tap", "lost", language, count=recorder.missing, why=recorder.trouble or "-"))
+        why = sentence_of(recorder.trouble, language) if recorder.trouble else "-"
+        complain(say("tap", "lost", language, count=recorder.missing, why=why))
     return status
 
 

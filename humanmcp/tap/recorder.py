@@ -98,7 +98,7 @@ class Recorder:
         self._closing = threading.Event()
         self.lost = 0
         """Lines that were dropped, or refused by the disk."""
-        self.trouble = ""
+        self.trouble: Exception | None = None
         """What the disk said last."""
         self._thread = threading.Thread(target=self._run, name="tap-records", daemon=True)
 
@@ -204,5 +204,5 @@ class Recorder:
                 output.write(frame)
             except (OSError, InboxError) as error:
                 self.lost += 1
-                self.trouble = str(error)
+                self.trouble = error
                 logger.error("line %s is missing in the record: %s", frame.seq, error)  # noqa: TRY400 - no traceback for a full disk

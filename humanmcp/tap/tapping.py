@@ -252,7 +252,7 @@ class Tap:
                 self._session.inbox.end(self._session.name)
             except InboxError as error:
                 logger.warning("the session cannot be ended in the inbox: %s", error)
-                self._recorder.trouble = str(error)
+                self._recorder.trouble = error
 
     def _somebody_still_reads(self) -> bool:
         """Say whether the last words wait for a slow reader, and nobody told us to stop."""

@@ -173,6 +173,35 @@ def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     desk.end()
 
 
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "the server `x` has ended (exit status 3)"),
+        ("ja", "サーバー `x` は終了しました"),
+    ],
+)
+def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
+    language: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At the terminal and in the inbox: the server that asked is gone."""
+    why = EndedError("exited", command="x", status=3)
+    question = Question("elicitation/create", ELICIT)
+    AtTerminal(Typist(), language=language).withdraw(question.exchange, why)
+    assert said in capsys.readouterr().out
+    inbox = FolderInbox(tmp_path)
+    desk = AtInbox(inbox, Seat.CLIENT, language=language)
+    asking = threading.Thread(
+        target=desk.answer, args=(question.exchange, question.session.known, question.judge)
+    )
+    asking.start()
+    item = until(lambda: inbox.items(desk.name), "the question")[0]
+    until(lambda: desk._questions, "the wait")
+    desk.withdraw(question.exchange, why)
+    asking.join(20)
+    assert said in inbox.item(item.key).reason
+    desk.end()
+
+
 def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
     """The server cancelled: nobody should go on writing."""
     desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT)

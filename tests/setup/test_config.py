@@ -13,6 +13,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.connecting.hosts import HOSTS, Format
+from humanmcp.setup.config_file import ConfigError, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -341,7 +342,7 @@ def test_a_file_that_cannot_be_written_stays_whole(
     monkeypatch.setattr("os.replace", full)
     ran = run("cursor", "--write")
     assert ran.status == 1
-    assert "No space left" in ran.err
+    assert "the disk is full" in ran.err
     assert path.read_text("utf-8") == "{}"
     assert [one.name for one in path.parent.iterdir() if not one.name.endswith(".bak")] == [
         "mcp.json"
@@ -382,3 +383,20 @@ def test_json_tells_what_was_done(run: Callable[..., Ran], tmp_path: Path) -> No
     assert Path(done["backup"]).exists()
     again = json.loads(run("cursor", "--write", "--json").out)
     assert (again["changed"], again["backup"]) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "english", "japanese"),
+    [
+        ('{"a": }', "not JSON (A value is missing here.)", "JSON ではありません(ここに値が"),
+        ("[" * 100_000, "nests too deep to be read", "入れ子が深すぎて読めません"),
+    ],
+)
+def test_why_a_configuration_is_no_json_is_said_in_both_languages(
+    text: str, english: str, japanese: str, tmp_path: Path
+) -> None:
+    """The reason is ours, not a library's: place, fact and what to do."""
+    with pytest.raises(ConfigError) as caught:
+        parsed(text, Format.JSON, tmp_path / "mcp.json")
+    assert english in caught.value.sentence("en")
+    assert japanese in caught.value.sentence("ja")

@@ -248,4 +248,4 @@ def test_a_full_disk_is_counted_and_the_other_output_goes_on(tmp_path: Path) -> 
     assert recorder.wait(PATIENCE)
     assert len(slow.frames) == 1
     assert recorder.missing == 1
-    assert "No space left" in recorder.trouble
+    assert "No space left" in str(recorder.trouble)
