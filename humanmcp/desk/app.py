@@ -7,14 +7,27 @@ import gzip
 import hashlib
 import logging
 import mimetypes
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from humanmcp import __version__
-from humanmcp.desk import api, asks, pages, saying, taps, trouble
+from humanmcp.desk import (
+    acting,
+    api,
+    asks,
+    entrance,
+    keeping,
+    newcomer,
+    pages,
+    past,
+    saying,
+    taps,
+    trouble,
+    writing,
+)
 from humanmcp.desk.composing import UnreadableItemError
 from humanmcp.desk.guard import Guard, cookie_of, header
 from humanmcp.desk.templates import render, web_folder
@@ -31,6 +44,14 @@ if TYPE_CHECKING:
     from humanmcp.desk.desk import Desk
 
 _log = logging.getLogger(__name__)
+
+CALLS: Final = (api.router, writing.router, keeping.router, entrance.calls, newcomer.calls)
+"""The interface for scripts, which the page's own scripts use."""
+
+PAGES: Final = (
+    *(pages.router, acting.router, past.router, saying.router, asks.router, taps.router),
+    *(newcomer.router, entrance.router),
+)
 
 MOST_COUNTED: Final = 9
 """The favicon counts to nine; then it says 9+."""
@@ -56,20 +77,17 @@ def make_app(desk: Desk) -> ASGIApp:
         lifespan=living,
         redirect_slashes=False,
         exception_handlers={
-            UnknownItemError: pages.on_missing,
-            UnreadableItemError: pages.on_missing,
-            404: pages.on_missing,
-            StoreError: pages.on_store,
-            RequestValidationError: _on_invalid,
+            UnknownItemError: trouble.on_missing,
+            UnreadableItemError: trouble.on_missing,
+            404: trouble.on_missing,
+            StoreError: trouble.on_store,
+            RequestValidationError: trouble.on_invalid,
             Exception: trouble.on_unforeseen,
         },
     )
     app.state.desk = desk
-    app.include_router(api.router)
-    app.include_router(pages.router)
-    app.include_router(taps.router)
-    app.include_router(saying.router)
-    app.include_router(asks.router)
+    for router in (*CALLS, *PAGES):
+        app.include_router(router)
     files = StaticFiles(web_folder() / "static")
     app.add_api_route("/static/{name:path}", files.serve, methods=["GET"])
     app.add_api_route("/favicon.ico", files.favicon, methods=["GET"])
@@ -92,16 +110,6 @@ def make_app(desk: Desk) -> ASGIApp:
         tell=tell,
         note=trouble.note,
     )
-
-
-async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
-    """Say which member of a body is wrong, without repeating what was in it."""
-    if not isinstance(error, RequestValidationError):  # only that is registered for this
-        raise error
-    places = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]
-    detail = say("desk", "invalid", api.spoken(request), at=", ".join(places) or "-")
-    record: dict[str, Any] = {"detail": detail, "at": places}
-    return JSONResponse(record, status_code=422)
 
 
 class StaticFiles:

@@ -14,13 +14,14 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk import api, asking, composing, view, words
+from humanmcp.desk import asking, composing, view, words
 from humanmcp.desk.asking import Offer
 from humanmcp.desk.composing import BY, SETTLES_WITHIN
 from humanmcp.desk.desk import desk_of
 from humanmcp.desk.history import recent
-from humanmcp.desk.pages import RECENT, form_values, note_version, page
+from humanmcp.desk.page import RECENT, form_values, note_version, page
 from humanmcp.desk.saying import soon
+from humanmcp.desk.telling import now, spoken
 from humanmcp.inbox.contract import Draft, Item, Key, Reply, UnknownItemError
 from humanmcp.protocol import questions, revisions
 from humanmcp.protocol.problems import Problem
@@ -66,7 +67,7 @@ def _offers(request: Request, key: Key) -> tuple[Offer, ...]:
     desk = desk_of(request)
     item = desk.inbox.item(key)
     session = desk.board.session(key.session)
-    found = asking.offers(desk.inbox, item, session, api.spoken(request))
+    found = asking.offers(desk.inbox, item, session, spoken(request))
     if not found:
         raise UnknownItemError(f"a question at exchange {key.number}")
     return found
@@ -85,12 +86,12 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
     if values.get("act") == "json":
         return _page(request, key, Written(question, values, text))
     if modern:
-        draft = Draft(text, Form.MESSAGE, touched=True, by=BY, at=api.now())
+        draft = Draft(text, Form.MESSAGE, touched=True, by=BY, at=now())
         desk.inbox.save(key, draft)
         desk.board.refresh(key.session)
         return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
     anyway = values.get("act") == "anyway"
-    ticket = desk.inbox.say(key.session, Reply(text, Form.MESSAGE, anyway, BY, api.now()))
+    ticket = desk.inbox.say(key.session, Reply(text, Form.MESSAGE, anyway, BY, now()))
     problems = soon(lambda: desk.inbox.refused(key.session, ticket), SETTLES_WITHIN)
     if problems is None or problems:
         waits = problems is None
@@ -134,7 +135,7 @@ _FIRST: Final = {"name 0": "answer", "kind 0": "string", "needed 0": "on"}
 
 def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
     desk = desk_of(request)
-    language = api.spoken(request)
+    language = spoken(request)
     item = desk.inbox.item(key)
     session = desk.board.session(key.session)
     row = view.row(item, session.badge)

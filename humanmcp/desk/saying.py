@@ -16,11 +16,12 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk import api, words
+from humanmcp.desk import words
 from humanmcp.desk.composing import BY, SETTLES_WITHIN
 from humanmcp.desk.desk import Desk, desk_of
 from humanmcp.desk.history import recent
-from humanmcp.desk.pages import RECENT, form_values, note_version, page
+from humanmcp.desk.page import RECENT, form_values, note_version, page
+from humanmcp.desk.telling import now, spoken
 from humanmcp.inbox.contract import Inbox, Reply
 from humanmcp.protocol import revisions
 from humanmcp.protocol.exchange import Known
@@ -87,7 +88,7 @@ def _act(request: Request, name: str, values: dict[str, str]) -> Response:
         chosen = [one for one in _beginnings(desk, name) if act == f"begin {one.method} {one.tool}"]
         return _page(request, name, Said(chosen[0].text if chosen else text))
     heard = _heard(desk.inbox, name)
-    reply = Reply(text, Form.MESSAGE, act == "anyway", BY, api.now())
+    reply = Reply(text, Form.MESSAGE, act == "anyway", BY, now())
     ticket = desk.inbox.say(name, reply)
     problems = soon(lambda: desk.inbox.refused(name, ticket), SETTLES_WITHIN)
     if problems is None or problems:
@@ -113,7 +114,7 @@ def soon(found: Callable[[], T | None], within: float) -> T | None:
 def _page(request: Request, name: str, said: Said) -> HTMLResponse:
     desk = desk_of(request)
     session = desk.board.session(name)
-    language = api.spoken(request)
+    language = spoken(request)
     beginnings = _beginnings(desk, name)
     frames = [one for one in desk.inbox.before(name, 0, SHOWN) if one.way in (Way.IN, Way.OUT)]
     return page(

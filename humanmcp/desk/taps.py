@@ -9,11 +9,11 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk.api import now
 from humanmcp.desk.board import SessionView
 from humanmcp.desk.composing import BY
 from humanmcp.desk.desk import Desk, desk_of
-from humanmcp.desk.pages import form_values, note_version, page
+from humanmcp.desk.page import form_values, note_version, page
+from humanmcp.desk.telling import now
 from humanmcp.desk.view import Row, row
 from humanmcp.inbox.contract import Action, Life, Purpose, Reply, Seat, TakenError
 from humanmcp.protocol.patterns import PatternError, parse_all

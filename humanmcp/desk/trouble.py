@@ -1,4 +1,4 @@
-"""What nobody foresaw: it is written to the desk's log, and whoever asked is told so.
+"""What went wrong, said to whoever asked; what nobody foresaw is also written to the desk's log.
 
 The log holds where it happened. It holds no query, no header, no cookie and no body; of an error's
 own words only the beginning, since they may quote a message.
@@ -12,14 +12,17 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Final
 
+from fastapi.exceptions import RequestValidationError
 from starlette.responses import HTMLResponse
 
-from humanmcp.desk.api import AsciiJson, spoken
 from humanmcp.desk.desk import desk_of
 from humanmcp.desk.guard import API, PUBLIC
 from humanmcp.desk.launch import LOG_NAME
+from humanmcp.desk.page import page
+from humanmcp.desk.telling import AsciiJson, spoken
 from humanmcp.desk.templates import ROOM, render
 from humanmcp.locales import say
+from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.visible import one_line
 
 if TYPE_CHECKING:
@@ -80,6 +83,35 @@ def _told(error: BaseException) -> list[str]:
     lines += "".join(traceback.format_tb(error.__traceback__)).splitlines()
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return [*lines, "after", *_told(cause)] if cause is not None else lines
+
+
+async def on_missing(request: Request, error: Exception) -> Response:
+    """Say that there is no such page, session or exchange."""
+    if not request.scope["path"].startswith(API):
+        return page(request, "missing.html", 404)
+    language = spoken(request)
+    known = isinstance(error, StopError)
+    detail = sentence_of(error, language) if known else say(ROOM, "missing.help", language)
+    return AsciiJson({"detail": detail}, status_code=404)
+
+
+async def on_store(request: Request, error: Exception) -> Response:
+    """Say that the disk did not keep something: the text is still in the page."""
+    language = spoken(request)
+    what = sentence_of(error, language)
+    if request.scope["path"].startswith(API):
+        return AsciiJson({"detail": what}, status_code=507)
+    # A page of its own: what every page shows may not be had from a full disk.
+    return HTMLResponse(render("trouble.html", language, what=what), status_code=507)
+
+
+async def on_invalid(request: Request, error: Exception) -> Response:
+    """Say which member of a body is wrong, without repeating what was in it."""
+    if not isinstance(error, RequestValidationError):  # only that is registered for this
+        raise error
+    places = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]
+    detail = say(ROOM, "invalid", spoken(request), at=", ".join(places) or "-")
+    return AsciiJson({"detail": detail, "at": places}, status_code=422)
 
 
 async def on_unforeseen(request: Request, _error: Exception) -> Response:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from humanmcp.desk import pages
+from humanmcp.desk import page
 
 if TYPE_CHECKING:
     import pytest
@@ -21,11 +21,11 @@ def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
     desk = SimpleNamespace(
         board=SimpleNamespace(version=7, count=lambda: 1, sessions=list), inbox=None
     )
-    monkeypatch.setattr(pages, "desk_of", lambda _request: desk)
-    monkeypatch.setattr("humanmcp.desk.api.spoken", lambda _request: "en")
+    monkeypatch.setattr(page, "desk_of", lambda _request: desk)
+    monkeypatch.setattr("humanmcp.desk.page.spoken", lambda _request: "en")
     scope = {"type": "http", "path": "/", "headers": [], "query_string": b""}
     request = Request(scope)
-    asyncio.run(pages.note_version(request))
+    asyncio.run(page.note_version(request))
     desk.board.version = 8  # a message arrives
-    shown = pages.page(request, "missing.html").body
+    shown = page.page(request, "missing.html").body
     assert b'data-version="7"' in bytes(shown)

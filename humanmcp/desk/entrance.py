@@ -1,0 +1,121 @@
+"""The door, as a page and as calls; and what a browser is asked to remember."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from dataclasses import dataclass
+from typing import Final
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from humanmcp.desk.desk import Desk, desk_of
+from humanmcp.desk.login import IDLE
+from humanmcp.desk.page import THEMES, form_values, note_version, page, remember
+from humanmcp.desk.telling import AsciiJson, spoken
+from humanmcp.locales import LANGUAGES, say
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
+
+
+# -- as calls --------------------------------------------------------------------------------------
+
+
+@dataclass
+class LoginBody:
+    """One of the two: the key of the address, or the code that is typed."""
+
+    key: str = ""
+    code: str = ""
+
+
+@calls.post("/login")
+async def enter(request: Request, body: LoginBody) -> AsciiJson:
+    """Swap a one-time key, or the short code, for the cookie of a visit."""
+    desk = desk_of(request)
+    door = desk.door
+    visit = door.enter_with_key(body.key) if body.key else door.enter_with_code(body.code)
+    if visit is None:
+        raise HTTPException(401, say("desk", "login.failed", spoken(request)))
+    response = AsciiJson({"in": True})
+    set_visit(response, desk, visit)
+    return response
+
+
+def set_visit(response: Response, desk: Desk, visit: str) -> None:
+    """Give a browser its cookie. The desk speaks plain HTTP to itself, so it is not `Secure`."""
+    response.set_cookie(
+        desk.address.cookie,
+        visit,
+        max_age=int(IDLE),
+        path="/",
+        httponly=True,
+        samesite="strict",
+    )
+
+
+@calls.post("/login-key")
+async def login_key(request: Request) -> dict[str, str]:
+    """Make a one-time key, valid for five minutes: for `humanmcp desk` and `serve --open`."""
+    return {"key": desk_of(request).door.new_key()}
+
+
+@calls.post("/logout")
+async def leave(request: Request) -> AsciiJson:
+    """End the visit of this browser; its live stream ends with it."""
+    desk = desk_of(request)
+    desk.door.leave(getattr(request.state, "visit", ""))
+    response = AsciiJson({"in": False})
+    response.delete_cookie(desk.address.cookie, path="/", httponly=True, samesite="strict")
+    return response
+
+
+# -- as pages --------------------------------------------------------------------------------------
+
+
+@router.get("/login")
+def login(request: Request) -> HTMLResponse:
+    """Show the door. GET uses no key up: a preview or a prefetch opens nothing."""
+    return page(request, "login.html", count=0, sessions=(), failed=False)
+
+
+@router.post("/login")
+async def log_in(request: Request) -> Response:
+    """Try the short code."""
+    desk = desk_of(request)
+    values = await form_values(request)
+    visit = desk.door.enter_with_code(values.get("code", ""))
+    if visit is None:
+        return page(request, "login.html", 401, count=0, sessions=(), failed=True)
+    response = RedirectResponse("/", 303)
+    set_visit(response, desk, visit)
+    return response
+
+
+@router.post("/logout")
+async def log_out(request: Request) -> Response:
+    """End the visit of this browser."""
+    desk = desk_of(request)
+    desk.door.leave(getattr(request.state, "visit", ""))
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(desk.address.cookie, path="/", httponly=True, samesite="strict")
+    return response
+
+
+@router.post("/preferences")
+async def prefer(request: Request) -> Response:
+    """Remember the language and the theme in this browser."""
+    values = await form_values(request)
+    back = values.get("back", "/")
+    response = RedirectResponse(back if _is_ours(back) else "/", 303)
+    if values.get("lang") in LANGUAGES:
+        remember(response, "lang", values["lang"])
+    if values.get("theme") in THEMES:
+        remember(response, "theme", values["theme"])
+    return response
+
+
+def _is_ours(path: str) -> bool:
+    r"""Say whether a path leads to this desk: `//evil` and `/\evil` lead elsewhere."""
+    return path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
