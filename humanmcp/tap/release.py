@@ -43,6 +43,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         inbox = FolderInbox(paths.home_folder(settings.home))
         found = _meant(inbox, arguments.numbers, arguments.session)
+        for number in sorted({*arguments.numbers} - {item.key.number for item in found}):
+            complain(say("release", "not held", language, number=number))
         done = sum(_settle(inbox, item, language, drop=arguments.drop) for item in found)
     except StopError as error:
         complain(error.sentence(language))

@@ -469,6 +469,9 @@ def test_one_held_message_is_dropped_with_a_command(home: Path) -> None:
         assert command(tapped, "release", str(first.key.number), "--drop") == (0, "1 dropped\n")
         assert tapped.settled(first.key).state is State.CANCELLED
         assert tapped.inbox.item(second.key).state is State.PENDING
+        status, said = command(tapped, "release", "99")
+        assert status == 1
+        assert "Message 99 is not held" in said
 
 
 def test_what_is_to_be_held_is_said_and_seen_with_a_command(home: Path) -> None:
