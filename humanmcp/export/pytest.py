@@ -73,6 +73,7 @@ Run it: MCP_SERVER="command and arguments" pytest THIS_FILE.py
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -115,7 +116,10 @@ class Server:
     def ask(self, request: Any) -> Any:
         self.say(request)
         while True:
-            line = self.lines.get(timeout=PATIENCE)
+            try:
+                line = self.lines.get(timeout=PATIENCE)
+            except queue.Empty:
+                raise AssertionError(f"no answer within {PATIENCE:g} s to {request}") from None
             assert line is not None, f"the server ended before it answered {request}"
             if not line.strip():
                 continue
@@ -132,7 +136,8 @@ class Server:
         self.say({**answer, "jsonrpc": "2.0", "id": asked["id"]})
 
     def close(self) -> None:
-        self.process.stdin.close()
+        with contextlib.suppress(OSError):  # it has ended already
+            self.process.stdin.close()
         try:
             self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -158,13 +163,15 @@ def answers() -> Any:
     if not command:
         pytest.skip("say which server: MCP_SERVER='command and arguments'")
     server = Server(command)
-    found = {}
+    found: dict[Any, Any] = {}
     try:
         for number, (message, recorded) in enumerate(SESSION):
             if recorded is None:
                 server.say(message)
             else:
                 found[number] = server.ask(message)
+    except (AssertionError, OSError) as error:  # what was answered until then still counts
+        found["end"] = f"not answered, because before that: {error}"
     finally:
         server.close()
     return found
@@ -182,6 +189,7 @@ def name_of(number: int) -> str:
 @pytest.mark.parametrize("number", REQUESTS, ids=name_of)
 def test_the_answer_is_the_recorded_one(number: int, answers: Any) -> None:
     """The same result, or the same error, but for what differs from run to run."""
+    assert number in answers, answers["end"]
     recorded, answer = SESSION[number][1], answers[number]
     for member in ("result", "error"):
         assert essence(answer.get(member)) == essence(recorded.get(member))'''

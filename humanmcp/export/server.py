@@ -27,7 +27,7 @@ _LISTS: Final[Mapping[str, str]] = {
 _TAKEN: Final = frozenset(
     {"calls", "tools", "recorded", "server", "main", "json", "anyio", "types", "any", "serve"}
     | {"list_tools", "call_tool", "list_resources", "read_resource", "list_prompts", "get_prompt"}
-    | {"stdio_server", "mcperror", "list_resource_templates", "answered"}
+    | {"stdio_server", "mcperror", "list_resource_templates", "answered", "was_asked"}
 )
 
 
@@ -224,16 +224,22 @@ async def get_prompt(_context: Any, params: types.GetPromptRequestParams) -> typ
     return types.GetPromptResult.model_validate(answered(f"prompts/get {params.name}", asked))
 
 
+def was_asked(method: str) -> bool:
+    """Say whether there is a recorded answer to this method."""
+    return any(key.startswith(f"{method} ") for key in RECORDED)
+
+
 def server() -> Server[Any]:
     """Put the server together: it offers what was recorded."""
     offered: dict[str, Any] = {"on_list_tools": list_tools, "on_call_tool": call_tool}
-    if "resources" in OFFERED or RESOURCES or RESOURCES_TEMPLATES:
+    listed = RESOURCES or RESOURCES_TEMPLATES
+    if "resources" in OFFERED or listed or was_asked("resources/read"):
         offered |= {
             "on_list_resources": list_resources,
             "on_list_resource_templates": list_resource_templates,
             "on_read_resource": read_resource,
         }
-    if "prompts" in OFFERED or PROMPTS:
+    if "prompts" in OFFERED or PROMPTS or was_asked("prompts/get"):
         offered |= {"on_list_prompts": list_prompts, "on_get_prompt": get_prompt}
     return Server(NAME, version=VERSION, instructions=INSTRUCTIONS or None, **offered)
 

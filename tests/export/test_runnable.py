@@ -250,6 +250,43 @@ def test_the_exported_test_fails_where_the_server_has_changed(tmp_path: Path) ->
     assert "[2 tools/call get-forecast]" in said
 
 
+def test_the_exported_test_tells_what_was_answered_before_the_server_died(tmp_path: Path) -> None:
+    """One request that kills it fails, and those after it; those before it still count."""
+    server = tmp_path / "server.py"
+    source = server_export.write(CALLS, Manner())
+    server.write_text(
+        source.replace(
+            "    call = CALLS",
+            "    if 'Nowhere' in str(params):\n        __import__('os')._exit(1)\n    call = CALLS",
+        ),
+        encoding="utf-8",
+    )
+    status, said = run_exported(exported_test(tmp_path, CALLS), server)
+    assert status == 1
+    assert "1 failed, 2 passed" in said
+    assert "the server ended before it answered" in said
+
+
+def test_what_was_asked_without_being_offered_is_served_all_the_same(tmp_path: Path) -> None:
+    """A prompt that no list named: the exported server still has its answer."""
+    recorded = recording(
+        *OPENING,
+        ask(5, "prompts/get", name="greet"),
+        answer(
+            5, result={"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}]}
+        ),
+    )
+    path = tmp_path / "server.py"
+    path.write_text(server_export.write(recorded, Manner()), encoding="utf-8")
+
+    async def told() -> Any:  # noqa: ANN401 - whatever is in the message
+        parameters = StdioServerParameters(command=sys.executable, args=[str(path)])
+        async with Client(parameters) as client:
+            return (await client.get_prompt("greet")).messages[0].content
+
+    assert anyio.run(told).text == "hi"
+
+
 def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
     """`humanmcp export`: to stdout or a file, with secrets taken out unless told otherwise."""
     secret = write(
