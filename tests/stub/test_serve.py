@@ -393,6 +393,8 @@ def test_a_2026_call_is_held_before_the_clients_limit(home: Path) -> None:
         (key,) = pending(home)
         held = json.loads(stub.hear())
         assert held["result"]["resultType"] == "input_required"
+        frame = list(FolderInbox(home).frames(key.session))[-1]
+        assert (json.loads(frame.raw), frame.by, frame.note) == (held, "humanmcp", "hold")
         FolderInbox(home).send(key, Reply("at last", Form.TEXT, by="test"))
         stub.say(call(2, requestState=held["result"]["requestState"], _meta=MODERN))
         said = json.loads(stub.hear())
