@@ -90,6 +90,6 @@ def test_what_the_system_says_without_a_sentence_of_ours_is_told_as_it_is() -> N
 
 def test_every_trouble_of_a_disk_that_has_an_advice_is_known_to_this_system() -> None:
     """The codes are the names of `errno`; a misspelt one would never be found."""
-    known = {*errno.errorcode.values(), "EDQUOT", "other", "no utf-8"}
+    known = {*errno.errorcode.values(), "EDQUOT", "other", "no utf-8", "no toml"}
     for room in ("os_error", "store_advice"):
         assert set(sentences("en")[room]) <= known
