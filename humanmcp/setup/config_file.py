@@ -118,13 +118,30 @@ def with_entry(text: str, host: Host, name: str, entry: Mapping[str, Any], path:
     if before == wanted:
         return text
     mark, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
-    if host.format is Format.TOML:
+    current = servers(before, host, path).get(name)
+    if isinstance(current, dict) and set(current) <= set(entry):
+        after = mark + _with_members(body, host, name, current, entry)
+    elif host.format is Format.TOML:
         after = mark + tables.put_table(body, ".".join(host.keys), name, entry)
     elif body.strip():
         after = mark + jsonc.put(body, (*host.keys, name), dict(entry))
     else:
         after = jsonc.put("{}", (*host.keys, name), dict(entry)) + "\n"
     return _proven(after, wanted, host, path)
+
+
+def _with_members(
+    body: str, host: Host, name: str, current: Mapping[str, Any], entry: Mapping[str, Any]
+) -> str:
+    """Change only those members of an entry that differ: comments beside the others stay."""
+    for key, value in entry.items():
+        if key in current and current[key] == value:
+            continue
+        if host.format is Format.TOML:
+            body = tables.put_value(body, ".".join(host.keys), name, key, value)
+        else:
+            body = jsonc.put(body, (*host.keys, name, key), value)
+    return body
 
 
 def without_entry(text: str, host: Host, name: str, path: Path) -> str:

@@ -16,6 +16,7 @@ from humanmcp.terminal import Painted, complain
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
     from pathlib import Path
 
     from humanmcp.settings import Settings
@@ -49,6 +50,13 @@ def _without_tap(text: str, host: Host, name: str, original: dict[str, Any], pat
     before = config_file.undone(text, host, name, path)
     if before is not None:
         known = config_file.servers(config_file.parsed(before, host.format, path), host, path)
-        if known.get(name) == original:
+        if _alike(known.get(name), original):
             return before
     return config_file.with_entry(text, host, name, original, path)
+
+
+def _alike(before: object, original: Mapping[str, Any]) -> bool:
+    """Say whether an entry is the one without the tap; having no arguments may be left unsaid."""
+    if not isinstance(before, dict):
+        return False
+    return {**before, "args": before.get("args", [])} == {"args": [], **original}

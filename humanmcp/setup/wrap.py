@@ -15,7 +15,7 @@ from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.settings import add_flags
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
-from humanmcp.setup.wrapping import is_wrapped, wrapped
+from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped, wrapped
 from humanmcp.terminal import Painted, complain
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         text, entry = entry_of(host, arguments.server, path)
         if is_wrapped(entry):
             raise WrapError("wrapped already", name=arguments.server, path=path)
+        if has_odd_arguments(entry):
+            raise WrapError("odd arguments", name=arguments.server, path=path)
         changed = wrapped(entry, starter(), _flags(arguments))
         if changed is None:
             raise WrapError("no command", name=arguments.server, path=path)

@@ -28,6 +28,16 @@ def wrapped(entry: Mapping[str, Any], starter: Sequence[str], flags: Sequence[st
     return _with_words(entry, (*starter, _TAP, *flags, _DASHES, command, *args))
 
 
+def has_odd_arguments(entry: Mapping[str, Any]) -> bool:
+    """Say whether an argument of an entry is no text: nobody knows how its host writes that."""
+    words = [entry.get("args"), entry.get("command")]
+    return any(isinstance(word, list) and not _all_text(word) for word in words)
+
+
+def _all_text(words: Sequence[object]) -> bool:
+    return all(isinstance(word, str) for word in words)
+
+
 def unwrapped(entry: object) -> Any:  # noqa: ANN401 - any JSON value
     """Return the entry without its tap; None when it has none."""
     words = _words_after_tap(entry)

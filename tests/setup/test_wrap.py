@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -113,6 +114,92 @@ def test_comments_survive(tmp_path: Path) -> None:
     status, said = command("wrap", "vscode", "other", "--path", str(path))
     assert status == 1
     assert "has no command" in said
+
+
+INSIDE = """{
+\t"servers": {
+\t\t"demo": { /* mine */
+\t\t\t"type": "stdio", // kind
+\t\t\t"command": "node", // what
+\t\t\t"args": ["a.js",],
+\t\t\t"env": {"K": "v"}, // where
+\t\t},
+\t},
+}
+"""
+
+
+def test_comments_beside_the_other_members_survive_an_edit_in_between(tmp_path: Path) -> None:
+    """Only the command is changed; so they also stay when the file was edited while wrapped."""
+    path = tmp_path / "mcp.json"
+    path.write_text(INSIDE, encoding="utf-8")
+    assert command("wrap", "vscode", "demo", "--path", str(path))[0] == 0
+    between = path.read_text(encoding="utf-8")
+    for comment in ("/* mine */", "// kind", "// what", '"env": {"K": "v"}, // where'):
+        assert comment in between
+    path.write_text(between.replace('"v"', '"w"'), encoding="utf-8")
+    assert command("unwrap", "vscode", "demo", "--path", str(path))[0] == 0
+    after = path.read_text(encoding="utf-8")
+    assert '"env": {"K": "w"}, // where' in after
+    assert '"command": "node", // what' in after
+
+
+TOML = """# mine
+[mcp_servers.a] # the first
+command = "x" # what
+args = [
+  "1", # one
+]
+startup_timeout_sec = 5 # long
+
+[mcp_servers.a.env]
+K = "v"
+
+[other]
+x = 1
+"""
+
+
+def test_a_table_with_children_is_wrapped_in_place(tmp_path: Path) -> None:
+    """Codex: the environment is a table below the server's own; nothing but the command changes."""
+    path = tmp_path / "config.toml"
+    path.write_text(TOML, encoding="utf-8")
+    assert command("wrap", "codex", "a", "--path", str(path))[0] == 0
+    text = path.read_text(encoding="utf-8")
+    assert "startup_timeout_sec = 5 # long\n\n[mcp_servers.a.env]" in text
+    entry = tomllib.loads(text)["mcp_servers"]["a"]
+    assert entry["args"][-3:] == ["--", "x", "1"]
+    assert entry["env"] == {"K": "v"}
+    assert command("unwrap", "codex", "a", "--path", str(path))[0] == 0
+    assert path.read_text(encoding="utf-8") == TOML
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [
+        ("claude-desktop", '{"mcpServers":{"a":{"command":"x"}}}'),
+        ("codex", "[mcp_servers.a]\r\ncommand = 'x'\r\n"),
+        ("codex", "[mcp_servers.a]  # mine\ncommand = 'x'"),
+    ],
+)
+def test_an_entry_without_arguments_is_as_it_was_after_both(
+    tmp_path: Path, host: str, text: str
+) -> None:
+    """None are put in where none were."""
+    path = tmp_path / "config"
+    path.write_bytes(text.encode())
+    assert command("wrap", host, "a", "--path", str(path))[0] == 0
+    assert command("unwrap", host, "a", "--path", str(path))[0] == 0
+    assert path.read_bytes() == text.encode()
+
+
+def test_an_argument_that_is_no_text_is_not_dropped_silently(tmp_path: Path) -> None:
+    """The server would be started otherwise than before."""
+    path = tmp_path / "config.json"
+    path.write_text('{"mcpServers":{"a":{"command":"x","args":["-p",80]}}}', encoding="utf-8")
+    status, said = command("wrap", "claude-desktop", "a", "--path", str(path))
+    assert status == 1
+    assert "an argument that is no text" in said
 
 
 def test_what_cannot_be_wrapped_is_said_and_left_alone(tmp_path: Path) -> None:
