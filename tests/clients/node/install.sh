@@ -22,14 +22,14 @@ without() {
 	exit 0
 }
 
+new_enough || from_the_distribution
+new_enough || without "Node.js 20 or newer with npm is not here (https://nodejs.org/)"
 # The tests look for this file; it is gone while the packages are not what package.json asks for.
 stamp=node_modules/.installed
 if [ -e $stamp ] && cmp -s package-lock.json $stamp; then
 	exit 0
 fi
 rm -f $stamp
-new_enough || from_the_distribution
-new_enough || without "Node.js 20 or newer with npm is not here (https://nodejs.org/)"
 echo "installing the npm clients into tests/clients/node/node_modules"
 npm ci --no-audit --no-fund --loglevel=error >/dev/null || without "npm could not install the packages"
 cp package-lock.json $stamp
