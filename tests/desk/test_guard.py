@@ -330,7 +330,7 @@ def test_no_secret_is_where_others_can_read_it(desking: Desking) -> None:
     desking.ask("GET", "/api/state", headers=desking.bearer)
     process = Path("/proc") / str(desking.process.pid)
     places = [process / "cmdline", process / "environ"] if process.exists() else []
-    for place in [*places, desking.err]:
+    for place in [*places, desking.err, *desking.home.glob("*.log")]:
         content = place.read_bytes()
         assert desking.facts.token.encode() not in content
         assert key.encode() not in content

@@ -402,20 +402,18 @@ def test_a_2026_call_is_held_before_the_clients_limit(home: Path) -> None:
         assert_log_is_clean(home)
 
 
-def test_a_probe_process_is_no_session_and_keeps_no_text_files(home: Path, tmp_path: Path) -> None:
+def test_a_probe_process_is_no_session(home: Path, tmp_path: Path) -> None:
     """H24, design.md 7: a throw-away process that only sees server/discover is not shown."""
     files = tmp_path / "desk"
     probe = json.dumps(
         {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": MODERN}}
     )
-    flags = ("--files", str(files))
-    with Serving(home, *flags) as first, Serving(home, *flags) as second:
-        assert first.process.stdin is not None
-        first.process.stdin.write(probe.encode() + b"\n")
-        first.process.stdin.flush()
-        assert json.loads(first.hear())["result"]["supportedVersions"]
+    with Serving(home, "--files", str(files)) as stub:
+        _write(stub, f"{probe}\n".encode())
+        assert json.loads(stub.hear())["result"]["supportedVersions"]
         assert FolderInbox(home).sessions() == []
-        del second
+        _write(stub, f"{call(1)}\n".encode())
+        assert len(until(FolderInbox(home).sessions, "a session")) == 1
 
 
 def test_two_stubs_in_one_folder_keep_apart(home: Path, tmp_path: Path) -> None:
