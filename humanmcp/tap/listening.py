@@ -36,16 +36,22 @@ logger = logging.getLogger(__name__)
 BY_CHECK: Final = "check"
 
 LONGEST_HEARD: Final = 1024 * 1024
-"""Bytes of a line that is read while it passes; an export reads every line."""
+"""Bytes of a line that is read while others pass: reading more would hold them up.
 
-LONGEST_CHECKED: Final = 128 * 1024
+The record says so of a longer line; an export reads every line.
+"""
+
 MOST_UNCHECKED: Final = 500
+MOST_UNCHECKED_BYTES: Final = 8 * 1024 * 1024
+"""What may wait for the check, as lines and as bytes; of more than that the oldest is left out."""
+
 _SAID: Final = frozenset({Level.ERROR, Level.WARNING})
 
 
 @dataclass(frozen=True, slots=True)
 class _Unchecked:
     seq: int
+    size: int
     heard: Heard | Malformed
     known: Known
     revision: str
@@ -70,7 +76,8 @@ class Listening:
         self._view = View(Way.IN)
         self._correlation = Correlation()
         self._hearing = threading.Lock()
-        self._unchecked: deque[_Unchecked] = deque(maxlen=MOST_UNCHECKED)
+        self._unchecked: deque[_Unchecked] = deque()
+        self._unchecked_bytes = 0
         self._told: object = None
         self._hurried = False
 
@@ -80,17 +87,19 @@ class Listening:
         if self._hurried:
             return
         for seen in self._view.feed(frame):
-            if len(seen.raw) <= LONGEST_HEARD:
-                try:
-                    self._hear(seen)
-                except Exception:  # what is not understood must not end the record
-                    logger.exception("line %s could not be understood", seen.seq)
-                self._describe()
+            if len(seen.raw) > LONGEST_HEARD:
+                self._remark(b"", f"{seen.seq}: too long to be checked here; an export checks it")
+                continue
+            try:
+                self._hear(seen)
+            except Exception:  # what is not understood must not end the record
+                logger.exception("line %s could not be understood", seen.seq)
+            self._describe()
 
     def idle(self) -> bool:
         """Check one message that has passed. Says whether more are waiting."""
         if self._unchecked:
-            one = self._unchecked.popleft()
+            one = self._next_unchecked()
             try:
                 self._check(one)
             except Exception:  # a check that fails must not end the record
@@ -101,6 +110,7 @@ class Listening:
         """Hear and check no more: an export reads every line again."""
         self._hurried = True
         self._unchecked.clear()
+        self._unchecked_bytes = 0
 
     def close(self) -> None:
         """Do nothing: whoever began the session ends it."""
@@ -138,9 +148,16 @@ class Listening:
             self._facts = self._facts._replace(probe=False)
 
     def _check_later(self, frame: Frame, heard: Heard | Malformed) -> None:
-        if len(frame.raw) <= LONGEST_CHECKED:
-            now = self._correlation
-            self._unchecked.append(_Unchecked(frame.seq, heard, now.known, now.revision))
+        now, size = self._correlation, len(frame.raw)
+        self._unchecked.append(_Unchecked(frame.seq, size, heard, now.known, now.revision))
+        self._unchecked_bytes += size
+        while len(self._unchecked) > MOST_UNCHECKED or self._unchecked_bytes > MOST_UNCHECKED_BYTES:
+            self._next_unchecked()
+
+    def _next_unchecked(self) -> _Unchecked:
+        one = self._unchecked.popleft()
+        self._unchecked_bytes -= one.size
+        return one
 
     def _describe(self) -> None:
         """Tell the desks who speaks, when that has changed."""

@@ -241,6 +241,27 @@ def test_what_cannot_be_recorded_passes_all_the_same(home: Path) -> None:
     assert b"nothing is recorded" in errors
 
 
+def test_a_line_of_half_a_megabyte_is_checked_while_the_session_goes_on(home: Path) -> None:
+    """The note stands in the record; of a longer line it says that only an export checks it."""
+    filling = b"x" * (512 * 1024)
+    wrong = b'{"jsonrpc":"2.0","id":1,"result":{"content":"' + filling + b'"}}\n'
+    ask = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dice"}}\n'
+    script = home.parent / "script.log"
+    script.write_bytes(b"[t] IN: " + ask + b"[t] OUT: " + wrong)
+    with Tapped(home, server("scripted", str(script))) as tapped:
+        tapped.say(ask)
+        assert tapped.hear() == wrong
+        until(lambda: [one for one in checked(tapped) if one.startswith("2: M")], "a note")
+        tapped.say(b'{"x":"' + filling * 2 + b'"}\n')
+        said = until(lambda: [one for one in checked(tapped) if "too long" in one], "a note")
+        assert said[0].endswith("an export checks it")
+
+
+def checked(tapped: Tapped) -> list[str]:
+    """Return what the check has said so far."""
+    return [frame.note for frame in tapped.frames() if frame.by == "check"]
+
+
 def test_the_taps_own_troubles_are_found_afterwards(home: Path) -> None:
     """In the log of the home, with the session; what was said on the wire is not there."""
     home.mkdir(mode=0o700)
