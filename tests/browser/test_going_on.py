@@ -155,3 +155,75 @@ def test_on_a_phone_the_next_row_has_the_focus(
     row = page.locator("#rows .row.opened > a")
     expect(row).to_be_focused()
     expect(row).to_contain_text("Osaka")
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
+@pytest.mark.parametrize("rows", [0, 1, 2, 3])
+def test_the_cursor_is_never_under_the_bar_with_send(
+    desk: Desking, host: Serving, window: Windows, rows: int, locale: str
+) -> None:
+    """WCAG 2.4.11: at 320 by 640 the box is scrolled free, wherever it happens to stand."""
+    begin(host, desk)
+    host.say(call("1", **{f"argument {row}": "x" for row in range(rows)}))
+    name = until(host.find_session, "a session").name
+    shown = window(
+        viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True, locale=locale
+    )
+    page = shown.goto(f"/m/{name}/2")
+    page.locator("#sentence").focus()
+    box = page.locator("#sentence").bounding_box()
+    bar = page.locator(".composer > .actions").bounding_box()
+    assert box is not None
+    assert bar is not None
+    assert box["y"] + box["height"] <= bar["y"]
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
+def test_what_was_sent_and_a_remark_leave_room_for_the_box(
+    desk: Desking, host: Serving, window: Windows, locale: str
+) -> None:
+    """ux.md 4.2: at 1280 by 800 the box of the next call is there whole, without scrolling."""
+    begin(host, desk)
+    host.say(request("tools/list", None, "1"))
+    name = until(host.find_session, "a session").name
+    schema = {"type": "object", "properties": {"days": {"type": "integer"}}}
+    tools = {"tools": [{"name": "get_forecast", "inputSchema": schema}]}
+    body = {"text": json.dumps(tools), "form": "result"}
+    until(lambda: desk.get("/api/exchanges")["waiting"], "the list is asked for")
+    assert desk.post(f"/api/exchanges/{name}/2/reply", body).status == 200
+    host.hear()
+    host.say(call("2", city="Tokyo"))
+    host.say(call("3", city="Osaka", days="3", unit="C"))
+    page = window(locale=locale).goto(f"/m/{name}/3")
+    page.locator("#sentence").fill("sunny " * 40)
+    page.locator("#send").click()
+    host.hear()
+    expect(page.locator(".remarks")).to_be_visible()
+    expect(page.locator(".sent")).to_be_visible()
+    expect(page.locator("#sentence")).to_be_focused()
+    box = page.locator("#sentence").bounding_box()
+    bar = page.locator(".composer > .actions").bounding_box()
+    assert box is not None
+    assert bar is not None
+    assert page.evaluate("scrollY") == 0
+    assert box["y"] + box["height"] <= bar["y"]
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
+def test_the_kinds_of_answer_stand_in_one_row_on_the_smallest_phone(
+    desk: Desking, host: Serving, window: Windows, locale: str
+) -> None:
+    """U21: three choices beside each other at 320 pixels, none of them broken."""
+    begin(host, desk)
+    host.say(call())
+    name = until(host.find_session, "a session").name
+    shown = window(
+        viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True, locale=locale
+    )
+    page = shown.goto(f"/m/{name}/2")
+    expect(page.locator("#sentence")).to_be_visible()
+    places = page.locator(".kinds span").evaluate_all(
+        "all => all.map((one) => [one.getBoundingClientRect().y, one.getClientRects()[0].height])"
+    )
+    assert len(places) == 3
+    assert places == [places[0]] * 3

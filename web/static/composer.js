@@ -540,6 +540,11 @@ class Composer {
       if (event.target.shadowRoot) byId("position").parentElement.focus();
       else event.target.blur();
     });
+    // A field that is on the screen but under the bar with Send is not scrolled free by the focus
+    // alone; this minds the scroll padding, in which both bars are.
+    this.box.addEventListener("focusin", ({ target }) => {
+      if (target.matches("textarea, select, input:not([type=radio])")) target.scrollIntoView({ block: "nearest" });
+    });
     window.addEventListener("pagehide", () => {
       if (this.touched && !this.sending) this.kept.write(this.text);
     });
