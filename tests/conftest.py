@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 HERE: Final = Path(__file__).parent
 NODE_STAMP: Final = HERE / "clients" / "node" / "node_modules" / ".installed"
 CHROMIUM_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
+
+# How long an example takes says nothing on a machine that does other work: bench/ has the figures.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 @functools.cache

@@ -97,10 +97,12 @@ def test_it_starts_silent_and_says_where_to_answer(home: Path, tmp_path: Path) -
     with Serving(home, "--files", str(files)) as stub:
         until((files / "in.txt").exists, "in.txt")
         assert (files / "in.txt").read_bytes() == b""
+        assert stub.process.stderr is not None
+        said = stub.process.stderr.readline()  # as soon as no line waits to be read
         assert stub.close() == (0, [])
-        said = stub.process.stderr.read().decode() if stub.process.stderr else ""
-    assert str(files) in said
-    assert len(said.encode()) <= 2048
+        said += stub.process.stderr.read()
+    assert str(files) in said.decode()
+    assert len(said) <= 2048
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
