@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp import __version__
-from humanmcp.protocol import clients, revisions
+from humanmcp.protocol import clients, revisions, templates
 from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
@@ -184,8 +184,9 @@ def decide(
     if mode is Mode.BY_HAND:
         return _BY_PERSON
     found = first_rule(exchange, book, used)
-    if found is None and _is_modern(book) and revisions.unserved_in(exchange.request) is not None:
-        return Decision(0.0, json.dumps(_unsupported(exchange, book)), Form.ERROR, "book")
+    rejection = _rejection(exchange, book) if found is None else None
+    if rejection is not None:
+        return Decision(0.0, json.dumps(rejection), Form.ERROR, "book")
     if found is not None:
         index, rule = found
         if rule.deed is not Deed.ANSWER:
@@ -276,6 +277,19 @@ def _discover(book: Book) -> tuple[Form, Mapping[str, Any]]:
         **_modern(revisions.R2026_07, cached=True),
         "_meta": {revisions.META_SERVER: _server_info(book)},
     }
+
+
+def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
+    """Return the error that a request of 2026-07-28 must get, whoever answers; None for a good one.
+
+    A handshake-only book leaves such requests to its answers of that era.
+    """
+    if not _is_modern(book):
+        return None
+    if revisions.unserved_in(exchange.request) is not None:
+        return _unsupported(exchange, book)
+    lacking = revisions.lacking_in(exchange.request, exchange.revision)
+    return None if lacking is None else templates.lacking(lacking)
 
 
 def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:

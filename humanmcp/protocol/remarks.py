@@ -169,7 +169,7 @@ def _params(message: Message, revision: str) -> list[Found]:
 def _meta_first(found: list[Found], params: JsonObject) -> list[Found]:
     """2026-07-28: without its two members of `_meta` a request says nothing of itself."""
     meta = params.get("_meta")
-    needed = (revisions.META_REVISION, revisions.META_CAPABILITIES)
+    needed = revisions.META_REQUIRED
     missing = [key for key in needed if not isinstance(meta, dict) or key not in meta]
     if not missing:
         return found

@@ -31,6 +31,8 @@ META_PREFIX: Final = "io.modelcontextprotocol/"
 META_REVISION: Final = META_PREFIX + "protocolVersion"
 META_CLIENT: Final = META_PREFIX + "clientInfo"
 META_CAPABILITIES: Final = META_PREFIX + "clientCapabilities"
+META_REQUIRED: Final = (META_REVISION, META_CAPABILITIES)
+"""What every request of 2026-07-28 says of itself."""
 META_SERVER: Final = META_PREFIX + "serverInfo"
 META_LOG_LEVEL: Final = META_PREFIX + "logLevel"
 META_SUBSCRIPTION: Final = META_PREFIX + "subscriptionId"
@@ -73,6 +75,17 @@ def unserved_in(message: Message) -> str | None:
     """
     stated = stated_in(message)
     return stated if stated is not None and stated not in MODERN else None
+
+
+def lacking_in(message: Message, revision: str) -> str | None:
+    """Return the member that a request of 2026-07-28 must have in its `_meta` and lacks, or None.
+
+    "A request missing any required field is malformed; the server MUST reject it with JSON-RPC
+    error code -32602 (Invalid params)." https://modelcontextprotocol.io/specification/2026-07-28/basic
+    """
+    if revision not in MODERN or not has_request(message.method, revision):
+        return None
+    return next((key for key in META_REQUIRED if key not in message.meta), None)
 
 
 def since(first: str) -> tuple[str, ...]:

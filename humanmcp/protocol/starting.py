@@ -26,7 +26,8 @@ def start(exchange: Exchange, known: Known = _NOBODY, language: str = "en") -> s
 
     It can be sent as it is, except where only the person knows the answer: there it holds a
     placeholder that the check refuses. A method that the revision does not have is answered with
-    -32601, a revision that there is not with -32022, which is what a server would say.
+    -32601, a revision that there is not with -32022, and a request that lacks what 2026-07-28
+    wants of each in its `_meta` with -32602, which is what a server would say.
     """
     found = _results(exchange, language)
     if revisions.unserved_in(exchange.request) is not None:
@@ -36,6 +37,9 @@ def start(exchange: Exchange, known: Known = _NOBODY, language: str = "en") -> s
         return message(
             exchange, "error", templates.errors("", exchange.revision)["method_not_found"]
         )
+    lacking = revisions.lacking_in(exchange.request, exchange.revision)
+    if lacking is not None:
+        return message(exchange, "error", templates.lacking(lacking))
     first = {**next(iter(found.values())), **known.prepared.get(exchange.method, {})}
     if exchange.method == "tools/list" and known.tools:
         first = {**first, "tools": list(known.tools.values())}

@@ -541,6 +541,11 @@ def errors(method: str, revision: str) -> dict[str, JsonObject]:
     return found
 
 
+def lacking(key: str) -> JsonObject:
+    """Return the error that answers a request without a member that its `_meta` must have."""
+    return {"code": -32602, "message": f"Invalid params: _meta lacks {key}"}
+
+
 def _dated(whole: JsonObject, kind: str, revision: str) -> JsonObject:
     """Add what results of 2026-07-28 carry in any case."""
     if revision not in MODERN or "resultType" not in SHAPES[kind].members:

@@ -17,7 +17,7 @@ from humanmcp.protocol.exchange import Exchange, Known
 from humanmcp.protocol.messages import Message, read
 from humanmcp.protocol.starting import start
 from humanmcp.protocol.verdict import Form
-from tests.asking import asked
+from tests.asking import asked, stating
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -27,7 +27,9 @@ def exchange(
     revision: str = "2025-11-25",
     **params: Any,  # noqa: ANN401 - any JSON value
 ) -> Exchange:
-    """Make a pending exchange."""
+    """Make a pending exchange. A request of 2026-07-28 says of itself what it must."""
+    if revision == "2026-07-28":
+        params = {"_meta": stating(), **params}
     message = read(json.dumps({"id": 1, "method": method, "params": params}).encode())
     assert isinstance(message, Message)
     return Exchange(1, message, revision)
@@ -248,6 +250,34 @@ def test_a_revision_that_there_is_not_is_told_at_once(method: str) -> None:
     assert decide(asked, Book(), Known(), mode=Mode.BY_HAND) == Decision()
 
 
+@pytest.mark.parametrize("method", ["server/discover", "tools/list", "tools/call"])
+@pytest.mark.parametrize(
+    ("meta", "lacking"),
+    [
+        ({}, "io.modelcontextprotocol/protocolVersion"),
+        (
+            {"io.modelcontextprotocol/protocolVersion": "2026-07-28"},
+            "io.modelcontextprotocol/clientCapabilities",
+        ),
+    ],
+)
+def test_a_request_that_does_not_say_enough_of_itself_is_rejected_at_once(
+    method: str, meta: dict[str, Any], lacking: str
+) -> None:
+    """Protocol.md 1.2: "malformed; the server MUST reject it with -32602". A rule goes first."""
+    asked = exchange(method, "2026-07-28", _meta=meta)
+    told = decide(asked, Book(), Known())
+    assert told.due(0)
+    assert told.form is Form.ERROR
+    assert answer(told)["code"] == -32602
+    assert lacking in answer(told)["message"]
+    assert decide(asked, Book(), Known(), mode=Mode.BY_HAND) == Decision()
+    ruled = book(f'[[rules]]\nmethod = "{method}"\nresult = {{ resultType = "complete" }}')
+    assert decide(asked, ruled, Known()).form is Form.RESULT
+    modern = decide(exchange(method, "2026-07-28"), Book(), Known())
+    assert modern.form is not Form.ERROR
+
+
 def test_a_handshake_only_book_does_not_argue_about_revisions() -> None:
     """hosts.md 1: clients fail hard on a list that has no revision in common with theirs."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
@@ -346,8 +376,9 @@ def test_a_draft_of_a_list_starts_from_the_book_that_somebody_wrote() -> None:
     known = Known(prepared=prepared(book))
     assert set(known.prepared) == {"tools/list", "prompts/list"}
     for revision in ("2025-06-18", "2026-07-28"):
-        started = json.loads(start(asked("tools/list", revision=revision), known))["result"]
-        decision = decide(asked("tools/list", revision=revision), book, known)
+        listing = exchange("tools/list", revision)
+        started = json.loads(start(listing, known))["result"]
+        decision = decide(listing, book, known)
         assert started["tools"] == json.loads(decision.text)["tools"]
         assert set(started) == set(json.loads(decision.text))
     given = known._replace(tools={"given": {"name": "given"}})

@@ -266,7 +266,9 @@ def test_drafts_repeat_what_was_asked_for() -> None:
     read = drafts.start(asked("resources/read", {"uri": "file:///日本"}))
     assert json.loads(read)["result"]["contents"][0]["uri"] == "file:///日本"
     assert "日本" in read
-    listen = drafts.start(asked("subscriptions/listen", {}, token='"s"', revision=R2026))
+    listen = drafts.start(
+        asked("subscriptions/listen", {"_meta": stating()}, token='"s"', revision=R2026)
+    )
     meta = json.loads(listen)["result"]["_meta"]
     assert meta["io.modelcontextprotocol/subscriptionId"] == "s"
     unknown = drafts.templates(asked(CALL, {"name": "dice"}))["unknown_tool"]
@@ -290,6 +292,20 @@ def test_an_unknown_method_is_answered_with_method_not_found(method: str, revisi
     exchange = asked(method, revision=revision)
     text = drafts.start(exchange)
     assert json.loads(text)["error"]["code"] == -32601
+    assert check(exchange, text).sendable
+
+
+@pytest.mark.parametrize("method", ["tools/call", "tools/list", "server/discover"])
+@pytest.mark.parametrize("key", ["protocolVersion", "clientCapabilities"])
+def test_a_request_that_does_not_say_enough_of_itself_is_answered_with_an_error(
+    method: str, key: str
+) -> None:
+    """Protocol.md 1.2: "malformed; the server MUST reject it with -32602", and says why."""
+    meta = {name: value for name, value in stating().items() if not name.endswith(key)}
+    exchange = asked(method, {"name": "dice", "_meta": meta}, revision=R2026)
+    text = drafts.start(exchange)
+    assert json.loads(text)["error"]["code"] == -32602
+    assert key in json.loads(text)["error"]["message"]
     assert check(exchange, text).sendable
 
 
