@@ -88,19 +88,21 @@ def one_by_one(folder: Path, rounds: int) -> Iterator[Figure]:
 
 def flood(folder: Path, rounds: int) -> Iterator[Figure]:
     """As many messages as the pipes take: all arrive, and the record gets them in the end."""
-    count = MANY // 5 if rounds > FEW_ROUNDS else 100 * rounds
+    count = MANY if rounds > FEW_ROUNDS else 100 * rounds
     home = folder / "flood"
     with Peer(tapped(home)) as peer:
         assert peer.process.stdin is not None
         began = time.perf_counter()
         _flow(peer, count)
         took = time.perf_counter() - began
+        resident = peer.resident()
         peer.process.stdin.close()
         peer.process.wait()
     (session,) = (home / "sessions").iterdir()
     recorded = sum(1 for frame in FolderInbox(home).frames(session.name) if not frame.note)
     measured = f"{2 * count / took:,.0f} a second; {recorded:,} of {2 * count:,} recorded"
     yield Figure("the tap: a flood of messages", measured)
+    yield Figure("the tap: memory after the flood", f"{resident:.1f} MB", resident, 100, "MB")
 
 
 def _flow(peer: Peer, count: int) -> None:

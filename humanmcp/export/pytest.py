@@ -89,6 +89,9 @@ _TAIL: Final = '''
 # Members that differ from run to run, wherever they stand: add what your server makes anew.
 IGNORED = {"_meta", "requestState", "ttlMs"}
 
+# Members that mean the same when they are left out.
+DEFAULTS = {"isError": False}
+
 PATIENCE = 30.0
 """Seconds that an answer may take."""
 
@@ -150,7 +153,11 @@ class Server:
 def essence(value: Any) -> Any:
     """Leave out what differs from run to run."""
     if isinstance(value, dict):
-        return {key: essence(part) for key, part in value.items() if key not in IGNORED}
+        return {
+            key: essence(part)
+            for key, part in value.items()
+            if key not in IGNORED and not (key in DEFAULTS and part is DEFAULTS[key])
+        }
     if isinstance(value, list):
         return [essence(part) for part in value]
     return value
