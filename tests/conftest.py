@@ -24,7 +24,7 @@ NODE_STAMP: Final = HERE / "clients" / "node" / "node_modules" / ".installed"
 CHROMIUM_NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 
 # How long an example takes says nothing on a machine that does other work: bench/ has the figures.
-settings.register_profile("patient", deadline=None)
+settings.register_profile("patient", settings(), deadline=None)
 settings.load_profile("patient")
 
 
