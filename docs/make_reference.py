@@ -183,8 +183,8 @@ def _plain(text: str) -> str:
 def _faults() -> Iterator[str]:
     yield "# Faults"
     yield ""
-    yield "The ways to break an answer on purpose: **Break it…** in the page. Each says what a good"
-    yield "host does with it, so that you can judge the one at hand."
+    yield "The ways to break an answer on purpose: **Break it…** in the page, `--break NAME` in the"
+    yield "terminal. Each says what a good host does with it: so you can judge the one at hand."
     yield ""
     yield "An answer stays one line, sent once. What would need a second line, a second sending or"
     yield "an end of the server is not among them: an answer with a line break in it, the same"

@@ -13,7 +13,7 @@ from humanmcp.inbox.contract import InboxError, Life
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.paths import UnsafeFolderError, home_folder
-from humanmcp.protocol import drafts
+from humanmcp.protocol import drafts, faults
 from humanmcp.protocol.exchange import Exchange, State
 from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.verdict import Form
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from humanmcp.settings import Settings
 
 ROOM: Final = "answer"
+
+
+class FaultError(StopError):
+    """An answer to this message cannot be broken in this way."""
+
+    room = ROOM
 
 
 class TemplateError(StopError):
@@ -62,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ways.add_argument("--as-is", action="store_true", help=words("as is"))
     ways.add_argument("--start-over", action="store_true", help=words("start over"))
     parser.add_argument("--template", metavar="NAME", help=words("template"))
+    parser.add_argument("--break", dest="fault", metavar="NAME", help=words("break"))
     parser.add_argument("--send-anyway", action="store_true", help=words("send anyway"))
     parser.add_argument("--json", action="store_true", help=words("json"))
     add_flags(parser, "home", "lang")
@@ -75,6 +82,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.start_over:
             return _start_over(case)
         given = _given(arguments, case)
+        if arguments.fault is not None:
+            given = _broken(case, given or _starting_text(case, arguments), arguments.fault)
         if (why_not := _closed(case)) is not None:
             _keep_given(case, given)
             code = "too late" if given is None else "taken"
@@ -143,6 +152,21 @@ def _starting_text(case: Case, arguments: argparse.Namespace) -> Text:
     if case.item.draft is not None:
         return Text(case.item.draft.text, case.item.draft.form)
     return _first_text(case)
+
+
+def _broken(case: Case, given: Text, name: str) -> Text:
+    """Break an answer on purpose. It is sent with --send-anyway, as every broken one.
+
+    Raises:
+        FaultError: there is no such fault. The sentence lists those that there are.
+    """
+    exchange = case.exchange
+    known = {} if exchange is None else {one.value: one for one in faults.faults(exchange)}
+    if exchange is None or name not in known:
+        raise FaultError("no fault", name=name, choices=", ".join(known) or "-")
+    verdict = drafts.check(exchange, given.text, given.form)
+    whole = pretty(verdict.line or verdict.forced or "")
+    return Text(faults.broken(exchange, whole, known[name]), Form.MESSAGE)
 
 
 def _first_text(case: Case) -> Text:

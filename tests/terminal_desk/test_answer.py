@@ -113,6 +113,30 @@ def test_the_draft_of_initialize_can_be_sent_as_it_is(room: Room, shell: Shell) 
     assert '"protocolVersion":"2025-11-25"' in shell("answer", "1", "--as-is").out
 
 
+def test_an_answer_is_broken_on_purpose(key: Key, room: Room, shell: Shell) -> None:
+    """ux.md 4.9, without the page: refused like any broken one, and sent with --send-anyway."""
+    assert shell("answer", "3", "--text", "sunny", "--break", "wrong-id").status == 1
+    ran = shell(
+        "answer", "3", "--text", "sunny", "--break", "id-as-text", "--send-anyway", "--json"
+    )
+    assert json.loads(ran.json["line"])["id"] == "3"
+    assert "sunny" in ran.json["line"]
+    assert ran.json["deliberate"] is True
+
+
+def test_a_log_line_stands_in_the_place_of_an_answer(key: Key, shell: Shell) -> None:
+    """Nothing need be written for it: the draft is what is broken, and no editor opens."""
+    ran = shell("answer", "3", "--break", "log-line", "--send-anyway")
+    assert ran.out.splitlines()[-1] == "Server started on stdio"
+
+
+def test_a_fault_that_there_is_not_lists_those_that_there_are(key: Key, shell: Shell) -> None:
+    """A call of a tool has no protocol version to be wrong about."""
+    ran = shell("answer", "3", "--break", "wrong-version", "--send-anyway")
+    assert ran.status == 2
+    assert "wrong-id" in ran.err
+
+
 def test_a_template_is_sent_by_its_name(key: Key, shell: Shell) -> None:
     """A wrong name lists the right ones."""
     wrong = shell("answer", "3", "--template", "nonsense", "--as-is")
