@@ -46,7 +46,7 @@ class Desk:
         )
         facts = launch.wait_for_facts(home, 30)
         if facts is None:
-            raise launch.NoDeskError(home / launch.LOG_NAME)
+            raise launch.NoDeskError("no start", log=home / launch.LOG_NAME)
         self.port = int(facts.address.rstrip("/").rpartition(":")[2])
         self.headers = {"Authorization": f"Bearer {facts.token}"}
 

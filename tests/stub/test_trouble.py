@@ -7,6 +7,7 @@ import os
 import pty
 import resource
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from humanmcp.desk import launch
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.lock import is_held
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.messages import Message, read
 from humanmcp.protocol.transcript import from_json
@@ -456,3 +459,6 @@ def test_the_page_is_opened_beside_the_server(home: Path, tmp_path: Path) -> Non
     message = read(line)
     assert isinstance(message, Message)
     assert message.body["result"] == {}
+    facts = until(lambda: launch.find(home), "the desk, which outlives the server")
+    os.kill(facts.pid, signal.SIGTERM)
+    until(lambda: not is_held(home / launch.LOCK_NAME), "its end")
