@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -374,7 +373,11 @@ def test_hostile_content_is_text(desk: Desking, host: Serving, window: Windows) 
 
 
 def test_five_hundred_messages_scroll(desk: Desking, host: Serving, window: Windows) -> None:
-    """U25: 200 rows are drawn and the others counted; one more is there in a moment."""
+    """U25: 200 of 500 rows are drawn and the others counted; one more moves nothing.
+
+    A task of 50 ms or more is what makes scrolling stutter: a browser reports each. The machine may
+    be busy with something else, so it is the best of five that counts.
+    """
     begin(host, desk)
     for number in range(1, 501):
         host.say(call(str(number), city=f"City {number}"))
@@ -382,12 +385,29 @@ def test_five_hundred_messages_scroll(desk: Desking, host: Serving, window: Wind
     rows, others = page.locator("#rows .row"), page.locator("#others")
     expect(rows).to_have_count(200)
     expect(others).to_contain_text("300")
-    began = time.monotonic()
-    host.say(call("501", city="One more"))
-    expect(others).to_contain_text("301")
-    assert time.monotonic() - began < 2
+    page.evaluate(
+        """() => {
+            window.tasks = [];
+            new PerformanceObserver((found) => tasks.push(...found.getEntries()))
+                .observe({ type: "longtask" });
+            setTimeout(() => { for (const at = Date.now(); Date.now() < at + 80;); });
+            const list = document.getElementById("list");
+            list.scrollTop = list.scrollHeight / 2;
+            window.before = [list.scrollTop, ...document.querySelectorAll("#rows .row")];
+        }"""
+    )
+    page.wait_for_function("tasks.length > 0")  # the one above: long tasks are seen
+    long: list[int] = []
+    for number in range(301, 306):
+        page.evaluate("() => { tasks.length = 0; }")
+        host.say(call(str(number + 200), city="One more"))
+        expect(others).to_contain_text(str(number))
+        long.append(page.evaluate("tasks.length"))
+    assert min(long) == 0
+    assert page.evaluate("before[0] > 0 && before[0] === document.getElementById('list').scrollTop")
+    assert page.evaluate("before.slice(1).every((row) => row.isConnected)")
     page.locator("#sentence").fill("sunny")
     page.locator("#send").click()
     assert json.loads(host.hear())["id"] == 1
-    expect(others).to_contain_text("300")
+    expect(others).to_contain_text("304")
     expect(rows.last).to_contain_text("City 201")
