@@ -31,8 +31,10 @@ def break_it(page: Page, fault: str) -> None:
     """Choose a fault with the mouse."""
     page.locator("#more summary").click()
     page.locator("#break").click()
-    page.locator(f"#break-dialog button[value={fault}]").click()
-    expect(page.locator("#broken")).to_be_visible()
+    button = page.locator(f"#break-dialog button[value={fault}]")
+    title = button.inner_text()
+    button.click()
+    expect(page.locator("#broken-what")).to_have_text(title)
 
 
 def opened_by_key(page: Page) -> bool:
