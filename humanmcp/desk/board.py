@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.desk.view import Badge, Row, badge, row
 from humanmcp.inbox.contract import Key, Life, UnknownItemError
@@ -57,6 +57,13 @@ class _Seen:
     rows: dict[int, Row] = field(default_factory=dict)
 
 
+class Writer(NamedTuple):
+    """Who is writing: which page, and the name that its person goes by, "" for none."""
+
+    page: str
+    name: str = ""
+
+
 @dataclass
 class Board:
     """Every session of an inbox, and what changed. Safe to use from several threads."""
@@ -68,7 +75,7 @@ class Board:
     _version: int = field(default_factory=lambda: int(time.time()) << 10)
     # The versions of a desk that starts anew are greater than those of the one before it: a page
     # that was connected to that one is then told to look at everything.
-    _writers: dict[Key, tuple[str, float]] = field(default_factory=dict)
+    _writers: dict[Key, tuple[Writer, float]] = field(default_factory=dict)
     _listening: set[Key] = field(default_factory=set)
     _listeners: list[Callable[[], None]] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -217,24 +224,24 @@ class Board:
 
     # -- who else is writing --------------------------------------------------------------------
 
-    def writes(self, key: Key, who: str) -> None:
+    def writes(self, key: Key, who: Writer) -> None:
         """Note that a page saved a draft."""
         with self._lock:
             now = self.clock()
             self._writers = {
-                one: (name, at)
-                for one, (name, at) in self._writers.items()
+                one: (writer, at)
+                for one, (writer, at) in self._writers.items()
                 if now - at < WRITING_FOR
             }
-            new = self._writers.get(key, ("", 0.0))[0] != who
+            new = key not in self._writers or self._writers[key][0] != who
             self._writers[key] = (who, now)
             before = self._version
             if new:
                 self._note("changed", key.session, key.number)
         self._tell(before)
 
-    def writer(self, key: Key) -> str:
-        """Name the page that is writing an answer right now, "" for none."""
+    def writer(self, key: Key) -> Writer | None:
+        """Return who is writing an answer right now."""
         with self._lock:
-            who, at = self._writers.get(key, ("", 0.0))
-            return who if self.clock() - at < WRITING_FOR else ""
+            who, at = self._writers.get(key, (None, 0.0))
+            return who if self.clock() - at < WRITING_FOR else None

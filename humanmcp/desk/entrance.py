@@ -4,6 +4,7 @@
 
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -11,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.desk.desk import Desk, desk_of
 from humanmcp.desk.login import IDLE
 from humanmcp.desk.page import THEMES, form_values, note_version, page, remember
-from humanmcp.desk.telling import AsciiJson, spoken
+from humanmcp.desk.telling import LONGEST_CALLED, AsciiJson, spoken
 from humanmcp.locales import LANGUAGES, say
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -105,7 +106,7 @@ async def log_out(request: Request) -> Response:
 
 @router.post("/preferences")
 async def prefer(request: Request) -> Response:
-    """Remember the language and the theme in this browser."""
+    """Remember the language, the theme and a name in this browser."""
     values = await form_values(request)
     back = values.get("back", "/")
     response = RedirectResponse(back if _is_ours(back) else "/", 303)
@@ -113,6 +114,8 @@ async def prefer(request: Request) -> Response:
         remember(response, "lang", values["lang"])
     if values.get("theme") in THEMES:
         remember(response, "theme", values["theme"])
+    if "name" in values:  # a cookie holds ASCII only
+        remember(response, "name", quote(values["name"].strip()[:LONGEST_CALLED], safe=""))
     return response
 
 

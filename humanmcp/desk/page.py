@@ -14,7 +14,7 @@ from humanmcp.desk import (
     words,
 )
 from humanmcp.desk.desk import desk_of
-from humanmcp.desk.telling import script_json, spoken
+from humanmcp.desk.telling import called, script_json, spoken
 from humanmcp.desk.templates import render, web_folder
 from humanmcp.locales import LANGUAGES
 
@@ -44,6 +44,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
     theme = request.cookies.get("theme", "auto")
     common = {
         "path": request.scope["path"],
+        "called": called(request),
         "theme": theme if theme in THEMES else "auto",
         "version": getattr(request.state, "version", desk.board.version),
         "count": desk.board.count(),

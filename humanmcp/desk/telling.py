@@ -1,18 +1,24 @@
-"""How every answer of the desk is written: in which language, at which moment, as which JSON."""
+"""How every answer of the desk is written: to whom, in which language, when, as which JSON."""
 
 from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 from starlette.responses import JSONResponse
 
 from humanmcp.desk.desk import desk_of
 from humanmcp.desk.words import language_of
+from humanmcp.protocol.visible import visible
 
 if TYPE_CHECKING:
     from fastapi import Request
+
+
+LONGEST_CALLED: Final = 40
+"""Characters of the name that a person gives themselves."""
 
 
 class AsciiJson(JSONResponse):
@@ -36,6 +42,11 @@ def spoken(request: Request) -> str:
         request.headers.get("accept-language", ""),
         desk_of(request).language,
     )
+
+
+def called(request: Request) -> str:
+    """Return the name that a person gave themselves in this browser, "" for none."""
+    return visible(unquote(request.cookies.get("name", ""))[:LONGEST_CALLED])
 
 
 def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -8,9 +8,10 @@ from typing import Any, Final
 from fastapi import APIRouter, Request
 
 from humanmcp.desk import composing
+from humanmcp.desk.board import Writer
 from humanmcp.desk.composing import BY, Became, Outcome
 from humanmcp.desk.desk import Desk, desk_of
-from humanmcp.desk.telling import AsciiJson, now, spoken
+from humanmcp.desk.telling import AsciiJson, called, now, spoken
 from humanmcp.desk.words import describe
 from humanmcp.inbox.contract import Action, Draft, Key, Reply
 from humanmcp.protocol.faults import Fault
@@ -107,7 +108,7 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> dict[s
     draft = Draft(body.text, body.form, body.touched, body.hold, BY, at)
     desk.inbox.save(key, draft)
     if body.touched:
-        desk.board.writes(key, body.who[:LONGEST_NAME])
+        desk.board.writes(key, Writer(body.who[:LONGEST_NAME], called(request)))
     desk.board.refresh(session)
     return {"at": at}
 

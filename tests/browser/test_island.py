@@ -181,15 +181,21 @@ def _launched(browser: Browser, folder: Path, path: str) -> BrowserContext:
 def test_of_two_people_one_answers_and_the_other_keeps_the_text(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """U10: B sees that somebody writes; one line goes out; the loser keeps the draft."""
+    """U10: B sees that A is writing; one line goes out; the loser keeps the draft."""
     begin(host, desk)
     host.say(call())
     first, second = window().page, window().page
+    first.locator("header .menu summary").click()
+    first.locator("[name=name]").fill("花子 <b>")
+    first.locator("[name=name]").press("Enter")
+    expect(first.locator("[name=name]")).to_have_value("花子 <b>")
     expect(second.locator("#sentence")).to_be_visible()
     first.locator("#sentence").fill("sunny")
-    expect(second.locator(".banner.writer")).to_be_visible()
+    expect(second.locator(".banner.writer")).to_have_text(
+        "花子 <b> is writing an answer to this in another window."
+    )
     second.locator("#sentence").fill("rain")
-    expect(first.locator(".banner.writer")).to_be_visible()
+    expect(first.locator(".banner.writer")).to_contain_text("Somebody is writing")
     for page in (first, second):
         page.evaluate("setTimeout(() => document.getElementById('send').click(), 300)")
     sent = json.loads(host.hear())["result"]["content"][0]["text"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.desk.board import REMEMBERED, WRITING_FOR, Board
+from humanmcp.desk.board import REMEMBERED, WRITING_FOR, Board, Writer
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.exchange import Known, State
@@ -126,11 +126,11 @@ def test_who_writes_is_known_for_a_while(inbox: FolderInbox) -> None:
     board = Board(inbox, clock=lambda: now)
     key = Key("s", 1)
     version = board.version
-    board.writes(key, "a")
-    board.writes(key, "a")
-    assert board.writer(key) == "a"
+    board.writes(key, Writer("a"))
+    board.writes(key, Writer("a"))
+    assert board.writer(key) == Writer("a")
     assert changes(board, version) == [("changed", 1)]
-    board.writes(key, "b")
-    assert board.writer(key) == "b"
+    board.writes(key, Writer("b", "花子"))
+    assert board.writer(key) == Writer("b", "花子")
     now += WRITING_FOR + 1
-    assert board.writer(key) == ""
+    assert board.writer(key) is None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import html
+import re
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from starlette.requests import Request
 
@@ -12,6 +15,8 @@ from humanmcp.desk import page
 
 if TYPE_CHECKING:
     import pytest
+
+    from tests.desk.desking import Desking
 
 
 def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
@@ -29,3 +34,18 @@ def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
     desk.board.version = 8  # a message arrives
     shown = page.page(request, "missing.html").body
     assert b'data-version="7"' in bytes(shown)
+
+
+def test_a_name_is_kept_in_the_browser_and_shown_as_text(desking: Desking) -> None:
+    """B3: forty characters of it; control and direction characters are made visible."""
+    form = {"Content-Type": "application/x-www-form-urlencoded", **desking.bearer}
+    typed = quote("山\x1b\u202e<b>" + "x" * 60)
+    kept = desking.ask("POST", "/preferences", body=f"name={typed}".encode(), headers=form)
+    cookie = kept.headers["set-cookie"].split(";")[0]
+    assert cookie.isascii()
+    page = desking.ask("GET", "/", headers={**desking.bearer, "Cookie": cookie}).text
+    (shown,) = re.findall(r'name="name" value="([^"]*)"', page)
+    assert html.unescape(shown).startswith("山")
+    assert html.unescape(shown).endswith("<b>" + "x" * 34)
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
