@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LOG_NAME: Final = "humanmcp.log"
 OLD_NAME: Final = "humanmcp.old.log"
 LARGEST_LOG: Final = 4 * 1024 * 1024
+FORMAT: Final = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 
 logger = logging.getLogger(__name__)
 
@@ -28,18 +29,22 @@ def log_to(folder: Path) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    file = folder / LOG_NAME
+    file = begun(folder / LOG_NAME, folder / OLD_NAME)
+    logging.basicConfig(filename=file, encoding="utf-8", level=logging.INFO, format=FORMAT)
+
+
+def begun(file: Path, old: Path) -> Path:
+    """Return a log that only its owner may read; a large one is put aside first.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     if file.exists() and file.stat().st_size > LARGEST_LOG:
         with suppress(OSError):  # another process has put it aside at the same moment
-            file.replace(folder / OLD_NAME)
+            file.replace(old)
     logging.raiseExceptions = False  # a log that cannot be written must not flood stderr instead
     os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-    logging.basicConfig(
-        filename=file,
-        encoding="utf-8",
-        level=logging.INFO,
-        format="%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s",
-    )
+    return file
 
 
 def log_what_ends_a_thread() -> None:

@@ -23,6 +23,7 @@ from humanmcp.desk.telling import AsciiJson, spoken
 from humanmcp.desk.templates import ROOM, render
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
+from humanmcp.logfile import FORMAT, begun
 from humanmcp.protocol.visible import one_line
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-LARGEST_LOG: Final = 4 * 1024 * 1024
 OLD_NAME: Final = "desk.old.log"
 QUOTED: Final = 120
 """Characters of an error's own words that the log keeps."""
@@ -42,17 +42,12 @@ QUOTED: Final = 120
 
 def log_to(folder: Path) -> None:
     """Send what the desk has to say to its log, and the first line of it to the terminal."""
-    file = folder / LOG_NAME
-    if file.exists() and file.stat().st_size > LARGEST_LOG:
-        file.replace(folder / OLD_NAME)
-    logging.raiseExceptions = False  # a log that cannot be written must not flood stderr instead
-    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    file = begun(folder / LOG_NAME, folder / OLD_NAME)
     handlers: list[logging.Handler] = [logging.FileHandler(file, encoding="utf-8")]
     if not _is_stderr(file):  # `serve --open` starts a desk with its stderr in the log
         handlers.append(logging.StreamHandler())
         handlers[-1].setFormatter(_FirstLine("%(levelname)s %(asctime)s %(message)s"))
-    form = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
-    logging.basicConfig(handlers=handlers, level=logging.WARNING, format=form)
+    logging.basicConfig(handlers=handlers, level=logging.WARNING, format=FORMAT)
 
 
 def _is_stderr(file: Path) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from humanmcp.desk import launch, trouble
+from humanmcp.logfile import LARGEST_LOG
 from tests.desk.desking import JSON, Desking
 from tests.waiting import until
 
@@ -141,10 +142,10 @@ def test_a_large_log_is_put_aside_when_the_desk_starts(home: Path) -> None:
     """A log does not grow for ever; the one before it stays."""
     home.mkdir(mode=0o700)
     with (home / launch.LOG_NAME).open("wb") as file:
-        file.truncate(trouble.LARGEST_LOG + 1)
+        file.truncate(LARGEST_LOG + 1)
     with Desking(home):
         assert (home / launch.LOG_NAME).stat().st_size == 0
-    assert (home / trouble.OLD_NAME).stat().st_size > trouble.LARGEST_LOG
+    assert (home / trouble.OLD_NAME).stat().st_size > LARGEST_LOG
 
 
 def test_a_desk_whose_stderr_is_its_log_says_everything_once(home: Path) -> None:
