@@ -170,12 +170,12 @@ def test_the_cursor_is_never_under_the_bar_with_send(
         viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True, locale=locale
     )
     page = shown.goto(f"/m/{name}/2")
+    expect(page.locator("#sentence")).to_be_visible()
+    page.wait_for_load_state("networkidle")  # nothing above the box is on its way any more
     page.locator("#sentence").focus()
-    box = page.locator("#sentence").bounding_box()
-    bar = page.locator(".composer > .actions").bounding_box()
-    assert box is not None
-    assert bar is not None
-    assert box["y"] + box["height"] <= bar["y"]
+    free = """() => document.getElementById("sentence").getBoundingClientRect().bottom
+        <= document.querySelector(".composer > .actions").getBoundingClientRect().top"""
+    until(lambda: page.evaluate(free), "the box stands free")
 
 
 @pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
