@@ -23,7 +23,7 @@ CALL: Final = call("1", city="Tokyo")
 
 
 def serve_and_answer(home: Path, desk: Desking) -> None:
-    """Answer in the page and in out.txt, with a mistake before; say something first; cancel."""
+    """Answer in the page, in out.txt with a mistake, and say something first."""
     with Serving(home, "--by-hand", "--title", "served") as host:
         host.say(call("1", city="Tokyo"))
         until(lambda: desk.get("/api/exchanges")["waiting"], "the call waits")
@@ -35,7 +35,7 @@ def serve_and_answer(home: Path, desk: Desking) -> None:
         folder = home / layout.SESSIONS / one["session"]
         until(lambda: len(list((folder / layout.PENDING).iterdir())) == 1, "the next one waits")
         (folder / OUT).write_text("{}", encoding="utf-8")
-        until(lambda: (folder / layout.PROBLEMS_TEXT).read_text("utf-8"), "it is refused")
+        until((folder / layout.PROBLEMS_TEXT).is_file, "it is refused")
         said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
         desk.post(f"/api/sessions/{one['session']}/say", {"text": said, "anyway": True})
         until(lambda: list((folder / layout.OUTBOX).glob("*.result.json")), "it was said")
@@ -49,8 +49,8 @@ def test_everything_that_is_written_is_explained(tmp_path: Path) -> None:
         desk.cookie()
         desk.post("/api/answers", {"name": "sun", "method": "tools/call", "text": "sunny"})
         desk.post("/api/rules", {"method": "tools/call", "text": "sunny", "form": "text"})
-        desk.post("/api/demo", {})
         serve_and_answer(home, desk)
+        desk.post("/api/demo", {})
         with Tapped(home, server("echo"), "--hold", "tools/call") as tap:
             tap.say(CALL.encode() + b"\n")
             until(lambda: list(home.glob(f"**/{layout.HOLDS}")), "the tap holds")
