@@ -21,6 +21,7 @@ from humanmcp.desk import (
     view,
     words,
 )
+from humanmcp.desk.conversation import conversation_of
 from humanmcp.desk.desk import Desk, desk_of
 from humanmcp.desk.forms import form_of
 from humanmcp.desk.newcomer import offered
@@ -152,13 +153,16 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
     if item.state is State.PENDING and draft.touched:
         problems = composing.verdict(desk.inbox, item, draft.text, draft.form).problems
     saved = desk.shelf.fitting(item.method, row.name)[:9]
+    talk = conversation_of(item)
+    told = talk.told if talk is not None else frozenset()
     return {
         "item": item,
         "row": row,
         "draft": draft if draft.touched else composing.plain(item, start),
         "problems": [words.describe(one, language) for one in problems],
         "remarks": [words.describe(one, language) for one in remarks_on(desk.inbox, item)],
-        "fields": view.fields(item),
+        "talk": talk,
+        "fields": [one for one in view.fields(item) if one.name not in told],
         "raw": pretty(item.line),
         "edited": composing.edited(item),
         "faults": [words.fault(one, language) for one in faults_of(desk, item)],
