@@ -8,6 +8,7 @@ by argparse's English and said anew; what is not recognised is shown as argparse
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -20,24 +21,25 @@ if TYPE_CHECKING:
 
 ROOM: Final = "parsing"
 
-_PLACE: Final = re.compile(r"argument (?P<place>[^:]+): (?P<rest>.*)", re.DOTALL)
-_TROUBLES: Final = tuple(
-    (code, re.compile(pattern, re.DOTALL))
-    for code, pattern in (
-        ("missing", r"the following arguments are required: (?P<words>.+)"),
-        ("unknown", r"unrecognized arguments: (?P<words>.+)"),
-        ("one of", r"one of the arguments (?P<words>.+) is required"),
-        ("ambiguous", r"ambiguous option: (?P<word>.+) could match (?P<words>.+)"),
-        ("one value", r"expected one argument"),
-        ("one value or more", r"expected at least one argument"),
-        ("one value at most", r"expected at most one argument"),
-        ("values", r"expected (?P<count>\d+) arguments?"),
-        ("choice", r"invalid choice: (?P<value>.+) \(choose from (?P<words>.+)\)"),
-        ("whole number", r"invalid int value: (?P<value>.+)"),
-        ("number", r"invalid float value: (?P<value>.+)"),
-        ("together", r"not allowed with argument (?P<words>.+)"),
-        ("no value", r"ignored explicit argument (?P<value>.+)"),
-    )
+_COLUMNS: Final = 80
+"""Where there is no terminal."""
+
+# Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
+_PLACE: Final = r"(?s)argument (?P<place>[^:]+): (?P<rest>.*)"
+_TROUBLES: Final = (
+    ("missing", r"the following arguments are required: (?P<words>.+)"),
+    ("unknown", r"unrecognized arguments: (?P<words>.+)"),
+    ("one of", r"one of the arguments (?P<words>.+) is required"),
+    ("ambiguous", r"ambiguous option: (?P<word>.+) could match (?P<words>.+)"),
+    ("one value", r"expected one argument"),
+    ("one value or more", r"expected at least one argument"),
+    ("one value at most", r"expected at most one argument"),
+    ("values", r"expected (?P<count>\d+) arguments?"),
+    ("choice", r"invalid choice: (?P<value>.+) \(choose from (?P<words>.+)\)"),
+    ("whole number", r"invalid int value: (?P<value>.+)"),
+    ("number", r"invalid float value: (?P<value>.+)"),
+    ("together", r"not allowed with argument (?P<words>.+)"),
+    ("no value", r"ignored explicit argument (?P<value>.+)"),
 )
 """What argparse finds wrong with a command line, each with the code of our sentence."""
 
@@ -59,10 +61,10 @@ class Parser(argparse.ArgumentParser):
 
 def sentence(message: str, prog: str) -> str:
     """Say anew what argparse complains of."""
-    found = _PLACE.fullmatch(message)
+    found = re.fullmatch(_PLACE, message)
     place, rest = (found["place"], found["rest"]) if found else ("", message)
     for code, pattern in _TROUBLES:
-        trouble = pattern.fullmatch(rest)
+        trouble = re.fullmatch(pattern, rest, re.DOTALL)
         if trouble is not None:
             fillings = {name: _bare(text) for name, text in trouble.groupdict().items()}
             return say(ROOM, code, place=place, prog=prog, **fillings)
@@ -77,6 +79,10 @@ def _bare(text: str) -> str:
 class Formatter(argparse.RawDescriptionHelpFormatter):
     """Writes the help of a command, with our words for its parts."""
 
+    def __init__(self, prog: str) -> None:
+        """Write as wide as the terminal is. argparse makes one of us for every flag it learns."""
+        super().__init__(prog, width=_columns() - 2)
+
     def add_usage(
         self,
         usage: str | None,
@@ -90,6 +96,17 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
     def start_section(self, heading: str | None) -> None:
         """Begin a list of arguments under its heading."""
         super().start_section(_heading(heading) if heading else heading)
+
+
+def _columns() -> int:
+    """Return the width of the terminal; argparse imports `shutil` for it, 2 ms of every start."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size().columns or _COLUMNS
+    except OSError:
+        return _COLUMNS
 
 
 def _heading(heading: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -150,3 +151,40 @@ def test_an_inbox_that_cannot_be_used_stops_every_command_with_a_sentence(
         complaint = capsys.readouterr().err
         assert "を保存できませんでした: パスの途中がフォルダーではありません" in complaint, words
         assert complaint.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "terminal", "widest"),
+    [("70", 120, 70), ("", 60, 60), ("wide", 60, 60), ("0", 60, 60), ("", 0, 80)],
+)
+def test_help_is_as_wide_as_the_terminal(
+    told: str,
+    terminal: int,
+    widest: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`COLUMNS` counts, then the terminal; 80 columns where neither says anything."""
+    monkeypatch.setenv("COLUMNS", told)
+    monkeypatch.setattr(os, "get_terminal_size", lambda: os.terminal_size((terminal, 24)))
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    usage, _blank, _rest = capsys.readouterr().out.partition("\n\n")
+    longest = max(len(line) for line in usage.splitlines())
+    assert widest - 20 < longest <= widest
+
+
+def test_help_without_a_terminal_has_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a pipe, as CI has it."""
+
+    def no_terminal() -> os.terminal_size:
+        raise OSError
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(os, "get_terminal_size", no_terminal)
+    with pytest.raises(SystemExit):
+        main(["serve", "--help"])
+    usage, _blank, _rest = capsys.readouterr().out.partition("\n\n")
+    assert 60 < max(len(line) for line in usage.splitlines()) <= 80

@@ -21,21 +21,20 @@ class Trouble(NamedTuple):
     mended: Json = None
 
 
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]*+={0,2}")
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]+")
-_MIME: Final = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?")
-_MOMENT: Final = re.compile(
-    r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:?\d\d)?)?"
-)
-_DATA_URL: Final = re.compile(r"data:[^,]*,")
-_TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
+# Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
+_BASE64: Final = r"[A-Za-z0-9+/]*+={0,2}"
+_URI: Final = r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]+"
+_MIME: Final = r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?"
+_MOMENT: Final = r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:?\d\d)?)?"
+_DATA_URL: Final = r"data:[^,]*,"
+_TOOL_NAME: Final = r"[A-Za-z0-9_.\-]{1,128}"
 
 
 def _base64(text: str) -> Trouble | None:
     """RFC 4648, section 4: the standard alphabet, padded to a multiple of four."""
-    if len(text) % 4 == 0 and _BASE64.fullmatch(text):
+    if len(text) % 4 == 0 and re.fullmatch(_BASE64, text):
         return None
-    prefix = _DATA_URL.match(text)
+    prefix = re.match(_DATA_URL, text)
     if prefix:
         return Trouble("M30", text[prefix.end() :])
     return Trouble("M29")
@@ -43,7 +42,7 @@ def _base64(text: str) -> Trouble | None:
 
 def _uri(text: str) -> Trouble | None:
     """RFC 3986: a scheme, a colon, and something after it."""
-    return None if _URI.fullmatch(text) else Trouble("M31")
+    return None if re.fullmatch(_URI, text) else Trouble("M31")
 
 
 def _icon(text: str) -> Trouble | None:
@@ -53,17 +52,17 @@ def _icon(text: str) -> Trouble | None:
 
 def _mime(text: str) -> Trouble | None:
     """RFC 6838: a type, a slash, a subtype, perhaps parameters."""
-    return None if _MIME.fullmatch(text) else Trouble("M32")
+    return None if re.fullmatch(_MIME, text) else Trouble("M32")
 
 
 def _moment(text: str) -> Trouble | None:
     """ISO 8601, as `2026-11-20T10:30:00Z`."""
-    return None if _MOMENT.fullmatch(text) else Trouble("M33")
+    return None if re.fullmatch(_MOMENT, text) else Trouble("M33")
 
 
 def _tool_name(text: str) -> Trouble | None:
     """MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (said in 2025-11-25, wanted by models before)."""
-    return None if _TOOL_NAME.fullmatch(text) else Trouble("M39")
+    return None if re.fullmatch(_TOOL_NAME, text) else Trouble("M39")
 
 
 FORMS: Final[Mapping[str, Callable[[str], Trouble | None]]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 from typing import TYPE_CHECKING, Final
 
@@ -111,7 +110,7 @@ def _pictures(content: Json, path: Path) -> list[Found]:
         if not begins or not isinstance(encoded, str) or not encoded:
             continue
         try:
-            first = base64.b64decode(encoded[:24], validate=True)
+            first = binascii.a2b_base64(encoded[:24], strict_mode=True)
         except (binascii.Error, ValueError):
             continue  # the shape says so
         if any(first.startswith(magic) for magic in begins):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 import json
-import math
 import re
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -185,7 +184,7 @@ def _id_of(text: str, value: Json) -> RequestId | None:
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
-    if isinstance(value, float) and not (math.isfinite(value) and value.is_integer()):
+    if isinstance(value, float) and not value.is_integer():  # an infinity is none
         return None
     return RequestId(member(text, "id") or json.dumps(value, ensure_ascii=False), value)
 

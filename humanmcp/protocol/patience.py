@@ -28,7 +28,7 @@ _OPENING: Final = frozenset({"initialize", "server/discover"})
 _TEACHES: Final = "tools/call"
 """The one method whose limit is learned: several clients give lists far less time than calls."""
 
-_GAVE_UP: Final = re.compile(r"time[sd]?[ -]?out|deadline", re.IGNORECASE)
+_GAVE_UP: Final = r"(?i)time[sd]?[ -]?out|deadline"
 
 
 class Patience(NamedTuple):
@@ -55,7 +55,7 @@ def gave_up_after(exchange: Exchange, reason: str, waited: float, patience: Pati
     limit, or whose end came later than it.
     """
     kept_waiting = exchange.legs > 0 or (patience.means == "progress" and patience.limit is None)
-    if exchange.method != _TEACHES or kept_waiting or _GAVE_UP.search(reason) is None:
+    if exchange.method != _TEACHES or kept_waiting or re.search(_GAVE_UP, reason) is None:
         return 0.0
     return waited if waited >= 1 else 0.0
 

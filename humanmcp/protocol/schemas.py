@@ -138,8 +138,9 @@ def _patterns(schema: Json) -> Iterator[Json]:
             yield from _patterns(item)
 
 
-_UNBOUNDED: Final = re.compile(r"(?<!\\)(?:[*+]|\{\d+,(?:\d{2,})?\})")
-_GROUP_REPEATED: Final = re.compile(r"\)(?:[*+]|\{\d*,?\d*\})")
+# Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
+_UNBOUNDED: Final = r"(?<!\\)(?:[*+]|\{\d+,(?:\d{2,})?\})"
+_GROUP_REPEATED: Final = r"\)(?:[*+]|\{\d*,?\d*\})"
 
 
 def tame(pattern: Json) -> bool:
@@ -150,9 +151,9 @@ def tame(pattern: Json) -> bool:
     if not isinstance(pattern, str) or len(pattern) > LONGEST_MATCHED:
         return False
     bare = re.sub(r"\\.|\[\^?\]?[^\]]*\]", "x", pattern)
-    if _GROUP_REPEATED.search(bare) or re.search(r"\\[1-9]|\(\?P=", pattern):
+    if re.search(_GROUP_REPEATED, bare) or re.search(r"\\[1-9]|\(\?P=", pattern):
         return False
-    return len(_UNBOUNDED.findall(bare)) <= 3
+    return len(re.findall(_UNBOUNDED, bare)) <= 3
 
 
 def is_large(value: Json) -> bool:

@@ -8,7 +8,7 @@ to an exchange, `"note"` where something is to be said of it. Bytes that are no 
 
 from __future__ import annotations
 
-import base64
+import binascii  # what `base64` calls, without the weight of `base64` at every start
 import enum
 import json
 from typing import Any, Final, NamedTuple
@@ -70,7 +70,7 @@ def to_json(frame: Frame) -> str:
         record["raw"] = frame.raw.decode("utf-8")
     except UnicodeDecodeError:
         record["raw"] = frame.text
-        record["base64"] = base64.b64encode(frame.raw).decode("ascii")
+        record["base64"] = binascii.b2a_base64(frame.raw, newline=False).decode("ascii")
     if frame.number:
         record["number"] = frame.number
     if frame.by:
@@ -89,7 +89,7 @@ def from_json(line: str) -> Frame:
     record = json.loads(line)
     try:
         raw = (
-            base64.b64decode(record["base64"])
+            binascii.a2b_base64(record["base64"])
             if "base64" in record
             else record["raw"].encode("utf-8", "surrogatepass")
         )

@@ -12,22 +12,23 @@ from typing import Final
 # C0 and C1 controls, soft hyphen, zero-width and direction marks, line and paragraph separators,
 # direction overrides and isolates, invisible operators, byte-order mark, interlinear marks, tags,
 # variation selectors beyond the emoji ones, lone surrogates.
-_INVISIBLE: Final = re.compile(
+# A text: `re` compiles it when it is first used, which the start of a server need not pay for.
+_INVISIBLE: Final = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
-_LINE_BREAKS: Final = re.compile(r"[\n\t]")
+_LINE_BREAKS: Final = r"[\n\t]"
 
 
 def visible(text: str) -> str:
     """Return `text` with every character that could act on a screen shown as ⟦U+202E⟧."""
-    return _INVISIBLE.sub(_code_point, text)
+    return re.sub(_INVISIBLE, _code_point, text)
 
 
 def one_line(text: str, longest: int = 0) -> str:
     """Return `text` on one line, safe to show, cut to `longest` characters (0: not cut)."""
-    shown = visible(_LINE_BREAKS.sub(lambda found: "\\n" if found[0] == "\n" else "\\t", text))
+    shown = visible(re.sub(_LINE_BREAKS, lambda found: "\\n" if found[0] == "\n" else "\\t", text))
     if longest and len(shown) > longest:
         return shown[: longest - 1] + "…"
     return shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 
 
 class Clock:
@@ -15,4 +14,6 @@ class Clock:
 
     def stamp(self) -> str:
         """Return the wall clock in UTC, ISO 8601 with milliseconds: for people to read."""
-        return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        # `datetime` would write this as well, and costs every start a millisecond.
+        seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+        return time.strftime(f"%Y-%m-%dT%H:%M:%S.{milliseconds:03d}Z", time.gmtime(seconds))
