@@ -80,7 +80,7 @@ LEVELS: Final[Mapping[str, Level]] = {
     **_all(_E, "N01 N02 N03 N04 N05 N06 N07 N08 N09"),
     **_all(_W, "N10"),
     # a message that passes a tap
-    **_all(_W, "N30 N31"),
+    **_all(_W, "N30 N31 N36 N37"),
     **_all(_E, "N32 N33 N34 N35"),
 }
 """Every code and its level."""

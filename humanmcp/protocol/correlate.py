@@ -16,10 +16,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from humanmcp.protocol import learning, revisions
 from humanmcp.protocol.exchange import Exchange, Known
 from humanmcp.protocol.messages import JsonObject, Kind, Message, RequestId
+from humanmcp.protocol.progress import METHOD as PROGRESS
+from humanmcp.protocol.progress import Progress
 from humanmcp.protocol.transcript import Way
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from humanmcp.protocol.findings import Found
 
 _Key: TypeAlias = tuple[Way, tuple[str, str | int | float]]
 _Question: TypeAlias = tuple[str, str, frozenset[str]]
@@ -65,13 +69,15 @@ class Heard:
     """What a message is about.
 
     `asked` is the request itself, the one that is answered, or the one that is cancelled; None
-    where there is none. `ambiguous` says that several open requests had the answer's id.
+    where there is none. `ambiguous` says that several open requests had the answer's id. `found` is
+    what only who has heard the rest can find wrong with it.
     """
 
     way: Way
     message: Message
     asked: Asked | None
     ambiguous: bool = False
+    found: tuple[Found, ...] = ()
 
     @property
     def method(self) -> str:
@@ -106,6 +112,7 @@ class Correlation:
         self._by_id: dict[_Key, list[int]] = {}
         self._states: OrderedDict[str, int] = OrderedDict()
         self._questions: OrderedDict[int, _Question] = OrderedDict()
+        self._progress = {Way.IN: Progress(), Way.OUT: Progress()}  # of whose requests
 
     @property
     def revision(self) -> str:
@@ -123,7 +130,8 @@ class Correlation:
             case Kind.REQUEST:
                 return Heard(way, message, self._hear_request(way, message))
             case Kind.NOTIFICATION:
-                return Heard(way, message, self._hear_notice(way, message))
+                asked = self._hear_notice(way, message)
+                return Heard(way, message, asked, found=self._misled(way, message))
             case Kind.RESULT | Kind.ERROR:
                 return self._hear_answer(way, message)
 
@@ -135,6 +143,7 @@ class Correlation:
         other._open = self._open.copy()
         other._by_id = {key: list(numbers) for key, numbers in self._by_id.items()}
         other._states, other._questions = self._states.copy(), self._questions.copy()
+        other._progress = {way: progress.copy() for way, progress in self._progress.items()}
         return other
 
     def forget(self, asked: Asked) -> None:
@@ -155,6 +164,7 @@ class Correlation:
         self._open[asked.number] = asked
         if message.id is not None:
             self._by_id.setdefault((way, message.id.key), []).append(asked.number)
+        self._progress[way].asked(message)
         if len(self._open) > MOST_OPEN:
             self._forget(next(iter(self._open.values())))
         return asked
@@ -205,6 +215,14 @@ class Correlation:
         self._forget(asked)
         return asked
 
+    def _misled(self, way: Way, message: Message) -> tuple[Found, ...]:
+        if message.method != PROGRESS:
+            return ()
+        progress = self._progress[_BACK[way]]
+        found = tuple(progress.judge(message.params))
+        progress.said(message.params)
+        return found
+
     def _hear_answer(self, way: Way, message: Message) -> Heard:
         if message.id is None:
             return Heard(way, message, None)
@@ -214,6 +232,8 @@ class Correlation:
         asked = self._open[numbers[0]]
         heard = Heard(way, message, asked, ambiguous=len(numbers) > 1)
         self._forget(asked)
+        # Not when it is cancelled: what was on its way by then is nobody's mistake.
+        self._progress[asked.way].over(asked.request)
         result = message.body.get("result")
         if message.kind is Kind.RESULT and way is Way.OUT and isinstance(result, dict):
             self._learn(asked, result)

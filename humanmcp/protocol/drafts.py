@@ -21,7 +21,7 @@ from humanmcp.protocol.messages import Kind, compact, member, members
 from humanmcp.protocol.oneline import one_line
 from humanmcp.protocol.places import Placer, Source
 from humanmcp.protocol.problems import Edit, Fix
-from humanmcp.protocol.remarks import remarks, review, same_id
+from humanmcp.protocol.remarks import from_server, remarks, review, same_id
 from humanmcp.protocol.results import (
     PLAIN_TEXT,
     judge_result,
@@ -47,6 +47,7 @@ __all__ = [
     "check",
     "check_saying",
     "divide",
+    "from_server",
     "id_of",
     "remarks",
     "review",

@@ -29,6 +29,7 @@ class Exchanges:
         self.last = 0
         """The number that was given last. They count from 1."""
         self._waiting: dict[int, Exchange] = {}
+        self._by_id: dict[tuple[str, str | int | float], set[int]] = {}
         self._over: dict[int, Exchange] = {}
         self._size = 0
 
@@ -58,17 +59,33 @@ class Exchanges:
         every = self._over | self._waiting
         return tuple(every[number] for number in sorted(every))
 
+    def twins(self, exchange: Exchange) -> tuple[Exchange, ...]:
+        """Those that wait under the same id as this one, oldest first."""
+        numbers = self._by_id.get(exchange.id.key, ())
+        return tuple(self._waiting[each] for each in sorted(numbers) if each != exchange.number)
+
     def put(self, exchange: Exchange) -> Exchange:
         """Add an exchange, or the next state of one. Returns it."""
         number = exchange.number
         self.last = max(self.last, number)
+        before = self._waiting.get(number)
+        if before is not None:
+            self._leave(before)
         if exchange.state is State.PENDING:
             self._waiting[number] = exchange
-        elif self._waiting.pop(number, None) is not None:
+            self._by_id.setdefault(exchange.id.key, set()).add(number)
+        elif before is not None:
+            del self._waiting[number]
             self._over[number] = exchange
             self._size += len(exchange.request.raw)
             self._forget()
         return exchange
+
+    def _leave(self, exchange: Exchange) -> None:
+        alike = self._by_id[exchange.id.key]
+        alike.discard(exchange.number)
+        if not alike:
+            del self._by_id[exchange.id.key]
 
     def _forget(self) -> None:
         while len(self._over) > 1 and (

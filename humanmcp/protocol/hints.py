@@ -36,15 +36,12 @@ def _found(heard: Heard, known: Known, revision: str) -> tuple[Problem, ...]:
         return drafts.review(heard.asked.exchange, message, known)
     if heard.way is Way.IN:
         asked = heard.asked if message.kind is Kind.REQUEST else None
-        return drafts.remarks(message, asked.revision if asked else revision, known)
-    return _from_server(message.method, message.kind, revision)
-
-
-def _from_server(method: str, kind: Kind, revision: str) -> tuple[Problem, ...]:
-    """Say whether a server may send this at all."""
-    way = revisions.Way.TO_CLIENT
-    has = revisions.has_request if kind is Kind.REQUEST else revisions.has_notification
-    if has(method, revision, way):
-        return ()
-    detail = (("method", method), ("revision", revision))
-    return (Problem("N31", Level.WARNING, detail, "/method"),)
+        stated = asked.revision if asked else revision
+        return drafts.remarks(message, stated, known, heard.found)
+    way, method = revisions.Way.TO_CLIENT, message.method
+    has = revisions.has_request if message.kind is Kind.REQUEST else revisions.has_notification
+    if not has(method, revision, way):
+        return (
+            Problem("N31", Level.WARNING, (("method", method), ("revision", revision)), "/method"),
+        )
+    return drafts.from_server(message, revision, heard.found)

@@ -32,16 +32,32 @@ _EARLY: Final = frozenset({"initialize", "ping", "server/discover", "logging/set
 """What may come before `notifications/initialized`."""
 
 
-def remarks(message: Message, revision: str, known: Known = _NOBODY) -> tuple[Problem, ...]:
-    """Return what there is to say of an incoming request or notification."""
-    found = _envelope(message)
+def remarks(
+    message: Message, revision: str, known: Known = _NOBODY, also: tuple[Found, ...] = ()
+) -> tuple[Problem, ...]:
+    """Return what there is to say of an incoming request or notification.
+
+    `also` is what was found by who knows the messages before it.
+    """
+    found = [*_envelope(message), *also]
     found += _method(message, revision)
     if message.kind is Kind.REQUEST:
         found += _order(message, revision, known)
         if message.method == "tools/call":
             found += _call(message, known)
+    return _with_params(message, revision, found)
+
+
+def from_server(
+    message: Message, revision: str, also: tuple[Found, ...] = ()
+) -> tuple[Problem, ...]:
+    """Return what there is to say of what a server may send, and sent."""
+    return _with_params(message, revision, [*_envelope(message), *also])
+
+
+def _with_params(message: Message, revision: str, found: list[Found]) -> tuple[Problem, ...]:
     said = {each.path for each in found}
-    found += [each for each in _params(message, revision) if each.path not in said]
+    found = found + [each for each in _params(message, revision) if each.path not in said]
     return _placed(message, found, revisions.page(message.method, revision))
 
 

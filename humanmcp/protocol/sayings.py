@@ -16,6 +16,7 @@ from humanmcp.protocol.lints_asking import lacking
 from humanmcp.protocol.messages import Kind, RequestId, compact, json_type
 from humanmcp.protocol.oneline import one_line
 from humanmcp.protocol.places import Placer, Source
+from humanmcp.protocol.progress import METHOD as PROGRESS
 from humanmcp.protocol.results import one_each
 from humanmcp.protocol.revisions import Way
 from humanmcp.protocol.shapes import NOTICES, PARAMS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.exchange import Known
     from humanmcp.protocol.findings import Path
     from humanmcp.protocol.messages import Json, JsonObject
+    from humanmcp.protocol.progress import Progress
 
 _MEMBERS = ("jsonrpc", "id", "method", "params")
 _BEFORE_INITIALIZED = frozenset({"ping", "notifications/message"})
@@ -40,12 +42,14 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
     unreadable: bool = False,
     invalid: frozenset[tuple[str, str | int | float]] = frozenset(),
     initialized: bool = True,
+    progress: Progress | None = None,
 ) -> Verdict:
     """Judge something of the person's own: what nobody asked for.
 
     `unreadable` says that a line came that could not be read: only then may an error go out that
     names no request. `invalid` are the ids of lines that were JSON and no message: each may be told
-    so in an error. `initialized` says that the client has said so.
+    so in an error. `initialized` says that the client has said so. `progress` is what was said of
+    the client's open requests, None where nobody knows.
     """
     reading = read(text)
     if not reading.readable:
@@ -55,6 +59,8 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
         found = _no_method(value, revision, unreadable=unreadable, invalid=invalid)
     else:
         found = _judge(value, revision, known, initialized=initialized)
+        if progress is not None and isinstance(value, dict) and value["method"] == PROGRESS:
+            found += progress.judge(value.get("params"))
     method = value.get("method") if isinstance(value, dict) else ""
     page = revisions.page(method if isinstance(method, str) else "", revision)
     typed = reading.typed if reading.edits else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import json
+import math
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from humanmcp.protocol import drafts, learning, messages, revisions
@@ -30,6 +31,8 @@ from humanmcp.protocol.events import (
 from humanmcp.protocol.exchange import Exchange, Happened, Known, State
 from humanmcp.protocol.exchanges import REMEMBERED, Exchanges
 from humanmcp.protocol.messages import Batch, Kind, Malformed, Message, RequestId
+from humanmcp.protocol.progress import METHOD as PROGRESS
+from humanmcp.protocol.progress import Progress
 from humanmcp.protocol.revisions import Way
 from humanmcp.protocol.verdict import Form, Verdict
 
@@ -76,6 +79,8 @@ class Session:
         self.exchanges = Exchanges()
         self.unreadable = 0
         """Lines that could not be read: each may be answered with one deliberate -32700."""
+        self._theirs = Progress()
+        self._ours = Progress()
         self._invalid: set[tuple[str, str | int | float]] = set()
         self._batches: dict[int, _OpenBatch] = {}
         self._asked: dict[tuple[str, str | int | float], Message] = {}
@@ -97,11 +102,7 @@ class Session:
 
     def twins(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """The other requests that are open under the same id: MCP forbids it, clients do it."""
-        return tuple(
-            one
-            for one in self.pending
-            if one.id.key == exchange.id.key and one.number != exchange.number
-        )
+        return self.exchanges.twins(exchange)
 
     def may_report(self, typed: RequestId | None) -> bool:
         """Say whether a person may answer a line that was no message with an error of this id.
@@ -170,9 +171,12 @@ class Session:
         self._learn_from_request(message, revision)
         repeated = self._repeated(message)
         if repeated is not None:
+            self._theirs.over(repeated.request)
+            self._theirs.asked(message)
             return RequestRepeated(
                 self.exchanges.put(repeated._replace(request=message, parked=""))
             )
+        self._theirs.asked(message)
         remarks = drafts.remarks(message, revision, self.known)
         exchange = Exchange(
             number=self.exchanges.last + 1,
@@ -209,8 +213,11 @@ class Session:
         self.known = learning.after_request(self.known, message, revision)
 
     def _receive_notice(self, message: Message) -> tuple[Event, ...]:
-        remarks = drafts.remarks(message, self.revision, self.known)
+        also = tuple(self._ours.judge(message.params)) if message.method == PROGRESS else ()
+        remarks = drafts.remarks(message, self.revision, self.known, also)
         notice = NoticeArrived(message, remarks)
+        if message.method == PROGRESS:
+            self._ours.said(message.params)
         if message.method == "notifications/initialized":
             self.known = self.known._replace(initialized=True)
         if message.method != "notifications/cancelled":
@@ -237,6 +244,7 @@ class Session:
         asked = self._asked.pop(message.id.key, None) if message.id is not None else None
         if asked is None or asked.id is None:
             return ResponseArrived(message, None)
+        self._ours.over(asked)
         exchange = Exchange(0, asked, self._revision_of(asked))
         problems = drafts.review(exchange, message, self.known)
         if self.role is Role.CLIENT and message.kind is Kind.RESULT:
@@ -283,6 +291,7 @@ class Session:
         return twins, tuple(line for line in lines if line)
 
     def _finish(self, exchange: Exchange, happened: Happened) -> Exchange:
+        self._theirs.over(exchange.request)
         return self.exchanges.put(exchange.after(happened))
 
     def _leave_batch(self, exchange: Exchange, line: str | None) -> str | None:
@@ -323,7 +332,8 @@ class Session:
         """Return a progress notification for a pending request; None where none is allowed.
 
         MCP, progress: the token is echoed with its type, the value must increase with each
-        notification, and nothing follows the answer. `step` counts up from 1.
+        notification, and nothing follows the answer. `step` counts up from 1; where a person said
+        more than that of their own, it goes on from there.
         """
         exchange = self.exchanges.get(number)
         if exchange is None or exchange.state is not State.PENDING or exchange.parked:
@@ -332,10 +342,13 @@ class Session:
         if token is None:
             return None
         said = "" if exchange.revision == revisions.R2024_11 else f',"message":{_text(message)}'
-        return (
+        step = max(step, math.floor(self._theirs.last(exchange.request)) + 1)
+        line = (
             '{"jsonrpc":"2.0","method":"notifications/progress","params":'
             f'{{"progressToken":{token},"progress":{step}{said}}}}}'
         )
+        self._remember(line)
+        return line
 
     def hold(self, number: int, token: str) -> str | None:
         """Ask the client to repeat a request soon, so that a person gets more time (2026-07-28).
@@ -405,6 +418,7 @@ class Session:
             unreadable=self.unreadable > 0,
             invalid=frozenset(self._invalid),
             initialized=self.known.initialized,
+            progress=self._theirs,
         )
         return self._said_by_client(verdict) if self.role is Role.CLIENT else verdict
 
@@ -453,8 +467,11 @@ class Session:
         message = messages.read(line.encode())
         if not isinstance(message, Message):
             return
+        if message.method == PROGRESS:
+            self._theirs.said(message.params)
         if message.kind is Kind.REQUEST and message.id is not None:
             self._asked[message.id.key] = message
+            self._ours.asked(message)
             if self.role is Role.CLIENT:  # what we say of ourselves: a server may ask for it
                 self._learn_from_request(message, self._revision_of(message))
         if message.kind is Kind.ERROR:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from playwright.sync_api import Error
 
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
@@ -32,7 +32,7 @@ class Window:
         self.troubles: list[str] = []
         self.foreign: list[str] = []
         self.context = browser.new_context(**{**OPTIONS, **options})
-        self.context.set_default_timeout(10_000)
+        self.context.set_default_timeout(PATIENCE * 1000)
         self.page = self.new_page()
         if options.get("java_script_enabled") is not False:
             self.page.goto(f"{desk.facts.address}login#k={desk.key()}")

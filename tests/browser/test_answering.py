@@ -34,7 +34,7 @@ def test_a_request_appears_without_a_reload(desk: Desking, host: Serving, window
     page.evaluate("window.untouched = true")
     host.say(INITIALIZE)
     began = time.monotonic()
-    expect(page.locator("#rows .row")).to_have_count(1, timeout=5000)
+    expect(page.locator("#rows .row")).to_have_count(1)
     assert time.monotonic() - began < 1
     expect(page.locator("article.message h1")).to_be_visible()
     assert page.evaluate("window.untouched") is True

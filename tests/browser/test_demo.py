@@ -85,7 +85,7 @@ def test_a_real_client_reads_what_was_typed(desk: Desking, window: Windows, home
     running.start()
     page = window().page
     for sentence in ("Sunny, 23 °C 😀", 'line one\nline "two"'):
-        expect(page.locator("#sentence")).to_have_value("", timeout=15_000)
+        expect(page.locator("#sentence")).to_have_value("")
         page.locator("#sentence").fill(sentence)
         page.locator("#send").click()
         expect(page.locator(".sent")).to_be_visible()
@@ -112,7 +112,6 @@ def test_an_npm_client_reads_what_was_typed(window: Windows, home: Path, host: H
             "known => !known.includes(document.querySelector('.scripted article')?.dataset.key)"
             " && document.querySelector('.scripted article')",
             arg=list(answered),
-            timeout=20_000,
         )
         answered.add(page.locator("article.message").get_attribute("data-key") or "")
         if page.locator(".ids .mono").text_content() == "tools/call":

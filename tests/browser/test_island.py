@@ -130,7 +130,7 @@ def test_a_draft_survives_a_reload_and_a_restart_of_the_desk(
     expect(page.locator("#live")).not_to_have_attribute("data-how", "live")
     page.locator("#sentence").fill("a careful draft, longer")
     with Desking(desk.home, port=desk.port):
-        expect(page.locator("#live")).to_have_attribute("data-how", "live", timeout=8000)
+        expect(page.locator("#live")).to_have_attribute("data-how", "live")
         expect(page.locator("#rows .row")).to_have_count(2)
         expect(page.locator("#sentence")).to_have_value("a careful draft, longer")
         page.locator("#send").click()

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from tests.browser.seats import close
 from tests.serving import bare_environment
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ class Table:
         self.pages: dict[str, Page] = {}
         for seat in people.split(","):
             context = browser.new_context(locale="en-US")
-            context.set_default_timeout(20_000)
+            context.set_default_timeout(PATIENCE * 1000)
             self.contexts.append(context)
             page = self.pages[seat] = context.new_page()
             page.goto(links[seat])
@@ -59,7 +59,7 @@ class Table:
 
     def end(self) -> str:
         """Wait for the end of the play; return what the terminal showed."""
-        out, _ = self.process.communicate(timeout=30)
+        out, _ = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0
         return out
 
@@ -136,7 +136,7 @@ def test_two_pages_finish_the_weather_conversation(lay: Callable[[str], Table]) 
     server.locator("#send").click()
 
     turns = model.locator("article.message .turn")
-    expect(turns).to_have_count(3, timeout=20_000)
+    expect(turns).to_have_count(3)
     expect(turns.nth(1)).to_contain_text('call weather__get-japan-forecast(location: "東京")')
     expect(turns.nth(2)).to_contain_text(re.compile(r"Tool result\s+weather\S+ answered\s+sunny"))
     model.get_by_role("button", name="Say something").click()
@@ -158,11 +158,11 @@ def test_the_host_s_person_is_asked_in_forms(lay: Callable[[str], Table]) -> Non
     page.locator("#send").click()
 
     for place, choice in (("東京", "call"), ("大阪", "refuse")):
-        expect(page.locator("article.message")).to_contain_text(place, timeout=20_000)
+        expect(page.locator("article.message")).to_contain_text(place)
         page.locator("#form-fields select").nth(1).select_option(label=choice)
         page.locator("#send").click()
 
-    expect(page.locator("article.message")).to_contain_text("調べ終わりました", timeout=20_000)
+    expect(page.locator("article.message")).to_contain_text("調べ終わりました")
     page.locator("#form-fields select").first.select_option(label="decline")
     page.locator("#send").click()
     out = table.end()

@@ -93,7 +93,7 @@ def test_a_refused_edit_is_put_back_with_one_button(
         tapped.say(call)
         page = window().page
         box = page.locator("details.edit textarea")
-        page.locator("details.edit summary").click(timeout=20_000)
+        page.locator("details.edit summary").click()
         box.fill(call.decode().replace('"id":0', '"id":5'))
         page.get_by_role("button", name="Let the changed one go").click()
         expect(box).to_have_value(re.compile('"id":5'))
@@ -111,7 +111,7 @@ def test_a_held_answer_is_changed_in_the_page(home: Path, desk: Desking, window:
     with Tapped(home, server("scripted", str(script)), "--hold", "out:tools/call") as tapped:
         tapped.say(request)
         page = window().page
-        expect(page.locator("#held")).to_contain_text("The server sent it", timeout=20_000)
+        expect(page.locator("#held")).to_contain_text("The server sent it")
         expect(page.locator("#sentence")).to_have_value("1")
         page.locator("#sentence").fill("6")
         page.locator("#send").click()

@@ -216,7 +216,7 @@ def test_a_saved_rule_answers_the_next_call(home: Path) -> None:
 
         def answered_by_the_rule() -> bool:
             host.say(call("7", city="東京"))
-            content = json.loads(host.hear(within=5))["result"]["content"]
+            content = json.loads(host.hear())["result"]["content"]
             return bool(content[0]["text"] == rule["text"])
 
         until(lambda: answered_by_the_rule() or None, "the rule answers")

@@ -21,7 +21,7 @@ from humanmcp.host.typing_in import Typist
 from tests.host.hosting import configuration, entry, says, use
 from tests.host.seats import SCRIPTED
 from tests.serving import bare_environment
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,7 +168,7 @@ class Hosting:
 
     def end(self) -> int:
         """Wait for the end."""
-        status = self.process.wait(timeout=10)
+        status = self.process.wait(timeout=PATIENCE)
         for pipe in (self.process.stdin, self.process.stdout):
             assert pipe is not None
             pipe.close()

@@ -389,7 +389,7 @@ def test_a_reply_that_stays_torn_is_put_out_of_the_way(
         stub.take(key.session)
         return not (pending(stub, key) / "reply.json").exists()
 
-    until(sent, "the torn reply is put aside", within=5)
+    until(sent, "the torn reply is put aside")
     desk.send(key, Reply("whole"))
     assert stub.take(key.session) == [(key, Reply("whole"))]
     aside = list(pending(stub, key).glob("torn-*.json"))

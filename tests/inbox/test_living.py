@@ -122,7 +122,7 @@ def test_a_session_is_gone_as_soon_as_its_process_is_killed(tmp_path: Path) -> N
         assert desk.facts(session).life is Life.OPEN
         stub.kill()
         stub.wait()
-        until(lambda: desk.facts(session).life is Life.GONE, "the session is gone", within=1)
+        until(lambda: desk.facts(session).life is Life.GONE, "the session is gone")
 
 
 CHILDREN: Final = """
@@ -151,4 +151,4 @@ def test_a_child_that_lives_on_does_not_keep_the_session_open(tmp_path: Path) ->
         session = next_line(process)
         process.wait()
         desk = FolderInbox(home)
-        until(lambda: desk.facts(session).life is Life.GONE, "the session is gone", within=5)
+        until(lambda: desk.facts(session).life is Life.GONE, "the session is gone")

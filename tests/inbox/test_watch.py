@@ -57,7 +57,7 @@ class Scene:
         """Do something and wait until the session was named."""
         self.woken.clear()
         deed()
-        until(lambda: self.session in self.woken, f"woken by {what}", within=5)
+        until(lambda: self.session in self.woken, f"woken by {what}")
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_reading_wakes_nobody(scene: Scene) -> None:
         desk.items(scene.session)
         list(desk.frames(scene.session))
         other = scene.stub.begin(SessionFacts("", AT))
-        until(lambda: other in scene.woken, "the next change is told", within=5)
+        until(lambda: other in scene.woken, "the next change is told")
         after = scene.woken[scene.woken.index(other) :]
         assert scene.session not in after
 
@@ -157,7 +157,7 @@ def test_an_error_of_who_is_woken_does_not_end_the_watch(scene: Scene) -> None:
         for what in ("save", "deliver", "record"):
             calls.clear()
             scene.deeds()[what]()
-            until(lambda: calls, f"woken by {what}", within=5)
+            until(lambda: calls, f"woken by {what}")
 
 
 def test_nobody_is_woken_after_the_end(scene: Scene) -> None:
@@ -179,5 +179,5 @@ def test_names_that_are_no_sessions_wake_nobody(scene: Scene) -> None:
             (sessions / name).write_text("")
         os.utime(sessions)
         other = scene.stub.begin(SessionFacts("", AT))
-        until(lambda: other in scene.woken, "woken by the other one", within=5)
+        until(lambda: other in scene.woken, "woken by the other one")
         assert set(scene.woken) == {other}

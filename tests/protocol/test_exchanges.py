@@ -77,3 +77,15 @@ def test_the_numbers_go_on_when_requests_are_forgotten(monkeypatch: pytest.Monke
     monkeypatch.setattr(exchanges, "REMEMBERED", 1)
     session = Session()
     assert [answered(session, token).number for token in (5, 6, 7)] == [1, 2, 3]
+
+
+def test_those_of_one_id_are_found_without_looking_at_the_others() -> None:
+    """A client that opens thousands of requests finds the last as fast as the first."""
+    session = Session()
+    first, other, second = (arrive(session, token) for token in (7, 8, 7))
+    assert session.twins(first) == (second,)
+    assert session.twins(second) == (first,)
+    assert session.twins(other) == ()
+    session.reply(first.number, "{}")
+    assert session.twins(second) == ()
+    assert session.pending == (other,)  # the first answer ended both

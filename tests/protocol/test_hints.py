@@ -74,7 +74,25 @@ def test_what_a_server_may_not_send_is_said(method: str, revision: str, wrong: b
     body: dict[str, Any] = {"method": method}
     if not method.startswith("notifications/"):
         body["id"] = 1
+    if method == "notifications/message":
+        body["params"] = {"level": "info", "data": "ready"}
     assert said((Way.OUT, body), revision=revision) == (["N31"] if wrong else [])
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ({"method": "notifications/message", "params": {"level": "loud", "data": 1}}, ["M21"]),
+        ({"method": "notifications/message", "params": {"level": "info"}}, ["M09"]),
+        ({"id": 1, "method": "roots/list", "params": []}, ["R38"]),
+        ({"id": 1, "method": "sampling/createMessage", "params": {"messages": []}}, ["M09"]),
+    ],
+)
+def test_what_a_server_says_by_itself_is_held_against_its_shape(
+    body: dict[str, Any], codes: list[str]
+) -> None:
+    """A log line without a level, a question to the model without a limit."""
+    assert said((Way.OUT, body)) == codes
 
 
 def test_a_line_that_is_no_message_is_an_error() -> None:

@@ -20,7 +20,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.verdict import Form
 from tests.serving import COMMAND, Serving, bare_environment
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,7 +115,7 @@ def test_a_signal_ends_it_in_order_whatever_is_pending(
     key = pending(home, 20)[0]
     began = time.monotonic()
     serving.process.send_signal(number)
-    assert serving.process.wait(timeout=5) == 0
+    assert serving.process.wait(timeout=PATIENCE) == 0
     assert time.monotonic() - began < 2  # the bound of the fastest killer; bench/ has the figure
     inbox = FolderInbox(home)
     assert inbox.facts(key.session).life is Life.CLOSED
@@ -154,7 +154,7 @@ def test_a_vanished_parent_ends_it_within_three_seconds(home: Path, tmp_path: Pa
         assert host.stdout is not None
         child = int(host.stdout.readline())
     try:
-        until(lambda: not _alive(child), "the orphan to end", within=8)
+        until(lambda: not _alive(child), "the orphan to end")
     finally:
         os.close(reading)
         os.close(writing)

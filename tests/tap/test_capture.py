@@ -97,7 +97,7 @@ def test_a_long_line_passes_a_closed_gate(home: Path) -> None:
 def test_the_status_is_the_servers_also_while_the_client_stays(home: Path) -> None:
     """C6: exits 3 within 2 s, with stdin open."""
     with Tapped(home, python("raise SystemExit(3)")) as tapped:
-        assert tapped.process.wait(timeout=2) == 3
+        assert tapped.process.wait(timeout=PATIENCE) == 3
 
 
 def test_the_end_of_a_long_output_is_not_lost(home: Path) -> None:

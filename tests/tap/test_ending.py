@@ -69,7 +69,7 @@ def test_a_signal_is_passed_on_and_the_server_may_answer_it(
         assert tapped.hear() == b"ready\n"
         tapped.process.send_signal(number)
         assert tapped.hear() == b"told %d\n" % number
-        assert tapped.process.wait(timeout=2) == 40 + number
+        assert tapped.process.wait(timeout=PATIENCE) == 40 + number
         assert tapped.recorded(Way.OUT)[-1] == b"told %d" % number
 
 
@@ -106,7 +106,7 @@ def test_a_server_that_ignores_the_signal_is_ended_within_two_seconds(home: Path
     with Tapped(home, python(STUBBORN)) as tapped:
         pid = int(tapped.hear())
         tapped.process.terminate()
-        assert tapped.process.wait(timeout=2.5) == 128 + signal.SIGKILL
+        assert tapped.process.wait(timeout=PATIENCE) == 128 + signal.SIGKILL
     until(lambda: not lives(pid), "the end of the server")
 
 
@@ -130,7 +130,7 @@ def test_a_pipe_that_a_grandchild_holds_open_holds_nothing_up(home: Path) -> Non
     )
     with Tapped(home, python(code)) as tapped:
         pid = int(tapped.hear())
-        assert tapped.process.wait(timeout=3) == 6
+        assert tapped.process.wait(timeout=PATIENCE) == 6
     os.kill(pid, signal.SIGKILL)
 
 
@@ -157,7 +157,7 @@ def test_a_client_that_reads_nothing_keeps_nobody_from_the_end(home: Path) -> No
         assert process.stdout is not None
         until_full(process.stdout.fileno())
         process.terminate()
-        assert process.wait(timeout=3) in (137, 143)
+        assert process.wait(timeout=PATIENCE) in (137, 143)
         process.stdout.close()
 
 
@@ -172,7 +172,7 @@ def test_what_is_let_go_to_nobody_keeps_nobody_from_the_end(home: Path) -> None:
         assert process.stdout is not None
         until_full(process.stdout.fileno())
         process.terminate()
-        assert process.wait(timeout=3) == 143
+        assert process.wait(timeout=PATIENCE) == 143
         process.stdout.close()
 
 
@@ -201,4 +201,4 @@ def test_the_clients_end_is_the_servers_end(home: Path) -> None:
         tapped.hear()
         assert tapped.process.stdin is not None
         tapped.process.stdin.close()
-        assert tapped.process.wait(timeout=2) == 0
+        assert tapped.process.wait(timeout=PATIENCE) == 0

@@ -8,6 +8,7 @@ import { say } from "./words.js";
 const POLL_EVERY = 3000;
 const TRY_AGAIN_AFTER = 15_000;
 const SILENT_FOR = 45_000; // the desk pings every 15 s: this long without a word is a dead line
+const GREETED_WITHIN = 20_000; // the desk greets at once: something on the way keeps the stream back
 
 let version = Number(document.body.dataset.version);
 let act = () => {};
@@ -15,6 +16,8 @@ let source = null;
 let polling = 0;
 let next = 0;
 let lastWord = 0;
+let greeted = false;
+let broken = false;
 let leading = false;
 
 const channel = "BroadcastChannel" in window ? new BroadcastChannel("humanmcp-live") : null;
@@ -40,7 +43,9 @@ function lead() {
   leading = true;
   listen();
   setInterval(() => {
-    if (source && Date.now() - lastWord > SILENT_FOR) listen();
+    const silent = Date.now() - lastWord;
+    if (!greeted && silent > GREETED_WITHIN) startPolling();
+    if (silent > SILENT_FOR) listen();
   }, 5000);
   return new Promise(() => {}); // hold the lock for the life of the page
 }
@@ -49,9 +54,12 @@ function listen() {
   source?.close();
   clearTimeout(next);
   lastWord = Date.now();
+  greeted = broken = false;
   source = new EventSource(`/api/events?after=${version}`);
   source.addEventListener("hello", () => {
     lastWord = Date.now();
+    greeted = true;
+    broken = false;
     clearInterval(polling);
     polling = 0;
     how("live");
@@ -64,6 +72,7 @@ function listen() {
   });
   source.addEventListener("bye", () => again(1000));
   source.onerror = () => {
+    broken = true;
     if (source.readyState === EventSource.CLOSED) again(TRY_AGAIN_AFTER);
     else startPolling();
   };
@@ -91,7 +100,7 @@ async function poll() {
       channel?.postMessage({ version: record.version, changes: record.changes });
       heard(record.version, record.changes);
     }
-    if (source.readyState === EventSource.CLOSED) listen();
+    if (broken) listen(); // sooner than the browser would: the desk has just answered
   } catch {
     how("off");
   }

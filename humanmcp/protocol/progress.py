@@ -1,0 +1,99 @@
+"""Whether what is said of a request's progress can be said: MCP's three rules of progress.
+
+The token is one that an open request gave, the value rises with each notification, and nothing
+follows the answer. Each direction has its own `Progress`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final, TypeGuard
+
+from humanmcp.protocol.findings import Found, json_text, quoted
+from humanmcp.protocol.messages import RequestId
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.messages import Json, Message
+
+METHOD: Final = "notifications/progress"
+MOST_OPEN: Final = 4096
+"""Tokens that are remembered; of more than that the oldest is forgotten."""
+
+
+class Progress:
+    """The tokens that one side's open requests gave, and what the other side said of each."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._last: OrderedDict[tuple[str, str | int | float], float | None] = OrderedDict()
+
+    def copy(self) -> Progress:
+        """Return another one that knows the same, and goes its own way from here."""
+        other = Progress()
+        other._last = self._last.copy()
+        return other
+
+    def asked(self, request: Message) -> None:
+        """Count a request as open."""
+        key = _key(request.meta.get("progressToken"))
+        if key is None:
+            return
+        self._last[key] = None
+        if len(self._last) > MOST_OPEN:
+            self._last.popitem(last=False)
+
+    def over(self, request: Message) -> None:
+        """Count a request as over: nothing may be said of it any more."""
+        key = _key(request.meta.get("progressToken"))
+        if key is not None:
+            self._last.pop(key, None)
+
+    def last(self, request: Message) -> float:
+        """Return what was said last of a request; 0 if nothing was."""
+        key = _key(request.meta.get("progressToken"))
+        return (self._last.get(key) if key is not None else None) or 0
+
+    def judge(self, params: Json) -> list[Found]:
+        """Return what is wrong with the parameters of a progress notification, but for their shape.
+
+        MCP, progress: "Progress notifications MUST only reference tokens that were provided in an
+        active request"; "The `progress` value MUST increase with each notification".
+        """
+        if not isinstance(params, dict):
+            return []
+        token, value = params.get("progressToken"), params.get("progress")
+        key = _key(token)
+        if key is None:
+            return []
+        if key not in self._last:
+            return [Found("N37", ("params", "progressToken"), (("token", quoted(token)),))]
+        before = self._last[key]
+        if not _is_number(value) or before is None or value > before:
+            return []
+        detail = (("before", json_text(before)), ("now", json_text(value)))
+        return [Found("N36", ("params", "progress"), detail)]
+
+    def said(self, params: Json) -> None:
+        """Remember what was said."""
+        if not isinstance(params, dict):
+            return
+        key, value = _key(params.get("progressToken")), params.get("progress")
+        if key is None or key not in self._last or not _is_number(value):
+            return
+        before = self._last[key]
+        self._last[key] = value if before is None else max(before, value)
+
+
+def _key(token: Json) -> tuple[str, str | int | float] | None:
+    """Return what tells tokens apart; None for what is no token. `7` and `"7"` are two."""
+    if isinstance(token, bool) or not isinstance(token, (str, int)):
+        return None
+    return RequestId("", token).key
+
+
+def _is_number(value: Json) -> TypeGuard[int | float]:
+    """Say whether a value counts: `true` does not, nor does 1e999, which is no number any more."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return isinstance(value, int) or math.isfinite(value)
