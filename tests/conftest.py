@@ -1,7 +1,8 @@
 """What every test may ask for, and how tests that cannot run here say so.
 
 A test that needs Node.js or a browser carries the mark `node` or `browser`. Where that is missing
-the test is skipped, and the end of the run names what was not proved and how to get it.
+the test is skipped, and the end of the run names what was not proved and how to get it. It also
+names each test that passed only when it was run again.
 """
 
 from __future__ import annotations
@@ -81,7 +82,24 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name at the very end what was not proved: a skipped test must not look like a passed one."""
+    """Name at the very end what was not proved: it must not look like a test that passed."""
+    _name_the_unsteady(terminalreporter)
+    _name_the_skipped(terminalreporter)
+
+
+def _name_the_unsteady(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name what failed and was run again, whatever became of it then."""
+    again = terminalreporter.stats.get("rerun", [])
+    if not again:
+        return
+    terminalreporter.section("UNSTEADY: these tests failed and were run again", red=True, bold=True)
+    for report in again:
+        lines = report.longreprtext.splitlines()
+        why = next((one.removeprefix("E").strip() for one in lines if one.startswith("E ")), "")
+        terminalreporter.line(f"{report.nodeid}: {why}")
+
+
+def _name_the_skipped(terminalreporter: pytest.TerminalReporter) -> None:
     reasons: dict[str, int] = {}
     for report in terminalreporter.stats.get("skipped", []):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)

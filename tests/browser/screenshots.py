@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser.seats import INITIALIZE, Window, begin, call, request
+from tests.browser.seats import INITIALIZE, Window, begin, call, open_menu, request
 from tests.browser.test_answering import write_json
 from tests.conftest import CHROMIUM_NAMES
 from tests.desk.desking import Desking
@@ -145,7 +145,7 @@ def _views(  # noqa: PLR0917 - one place that knows them all
 
 def _restore(page: Page) -> None:
     """Leave the exchange as it was for the next pictures."""
-    page.locator("#more summary").click()
+    open_menu(page)
     page.locator("#template").click()
     page.keyboard.press("Control+S")
 

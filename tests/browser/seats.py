@@ -113,3 +113,15 @@ def answer_all(desk: Desking) -> None:
         path = f"/api/exchanges/{one['session']}/{one['number']}"
         text = desk.get(path)["document"]
         assert desk.post(f"{path}/reply", {"text": text}).status == 200
+
+
+def open_menu(page: Page) -> None:
+    """Open the menu beside Send. It may move under a pointer as quick as a test's: then again."""
+    menu = page.locator("#more")
+
+    def opened() -> bool:
+        if menu.get_attribute("open") is None:
+            menu.locator("summary").click()
+        return menu.get_attribute("open") is not None
+
+    until(opened, "the menu is open")

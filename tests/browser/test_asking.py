@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import Window, answer_all, call, request
+from tests.browser.seats import Window, answer_all, call, open_menu, request
 from tests.browser.test_answering import META, read_json
 from tests.browser.test_page import AXE, violations
 from tests.waiting import until
@@ -42,7 +42,7 @@ def test_the_user_is_asked_while_the_call_waits_and_the_answer_appears(
     host.say(call("7", city="Tokyo"))
     page = window().page
     page.locator("#sentence").fill("Sunny in the part of Tokyo called ")
-    page.locator("#more summary").click()
+    open_menu(page)
     page.locator("#ask").click()
     expect(page.locator("[name=words]")).to_be_focused()
     page.keyboard.type("Which part of Tokyo?")
@@ -120,7 +120,7 @@ def test_in_the_modern_era_the_question_is_the_answer(
     host.say(request("tools/call", {"name": "weather", "arguments": {}, **stated}))
     page = window().page
     expect(page.locator("#sentence")).to_be_visible()
-    page.locator("#more summary").click()
+    open_menu(page)
     page.locator("#ask").click()
     page.locator("[name=words]").fill("Which part?")
     page.locator("button[value=send]").click()
@@ -138,7 +138,7 @@ def test_a_client_that_cannot_be_asked_is_not(
     begin(host, desk)
     host.say(call())
     page = window().page
-    page.locator("#more summary").click()
+    open_menu(page)
     expect(page.locator("#ask")).to_be_disabled()
     expect(page.locator("#ask-why")).to_contain_text("did not declare the capability elicitation")
 

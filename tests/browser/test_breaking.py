@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from humanmcp.protocol.faults import HUGE
-from tests.browser.seats import Window, begin, call
+from tests.browser.seats import Window, begin, call, open_menu
 from tests.browser.test_answering import read_json
 from tests.browser.test_page import AXE, violations
 from tests.waiting import until
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.browser
 
 def break_it(page: Page, fault: str) -> None:
     """Choose a fault with the mouse."""
-    page.locator("#more summary").click()
+    open_menu(page)
     page.locator("#break").click()
     button = page.locator(f"#break-dialog button[value={fault}]")
     title = button.inner_text()
@@ -99,7 +99,7 @@ def test_a_fault_of_an_answer_that_was_not_written_yet_is_the_only_one(
     page = window().page
     break_it(page, "unknown-field")
     expect(page.locator("#problems .problem.error")).to_have_count(1)
-    page.locator("#more summary").click()
+    open_menu(page)
     page.locator("#template").click()
     expect(page.locator("#broken")).to_be_hidden()
     expect(page.locator("#sentence")).to_have_value("")
@@ -165,7 +165,7 @@ def test_axe_finds_nothing_where_it_is_broken(
     begin(host, desk)
     host.say(call())
     page = window(color_scheme=scheme, locale=locale).page
-    page.locator("#more summary").click()
+    open_menu(page)
     found = violations(page)
     page.locator("#break").click()
     found += violations(page)
@@ -185,7 +185,7 @@ def test_the_menus_fit_on_a_small_screen(
     page = window(viewport={"width": width, "height": height}, has_touch=True).page
     name = until(host.find_session, "a session").name
     page.goto(f"{desk.facts.address}m/{name}/2")
-    page.locator("#more summary").click()
+    open_menu(page)
     panel = page.locator("#more .panel").bounding_box()
     assert panel is not None
     bar = page.locator("header.bar").bounding_box()

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Error, expect
 
 from humanmcp.desk.templates import web_folder
-from tests.browser.seats import Window, begin, call, request
+from tests.browser.seats import Window, begin, call, open_menu, request
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -362,7 +362,7 @@ def test_hostile_content_is_text(desk: Desking, host: Serving, window: Windows) 
     expect(page.locator(".asked")).to_contain_text("{{7*7}}")
     assert page.evaluate("({}).polluted") is None
     assert page.locator(".asked a, .asked img, .asked svg").count() == 0
-    page.locator("#more summary").click()
+    open_menu(page)
     page.locator("#make-rule").click()
     expect(page.locator("dialog[open]")).to_contain_text("⟦U+202E⟧")
     page.keyboard.press("Escape")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seats import begin, call, request
+from tests.browser.seats import begin, call, open_menu, request
 from tests.browser.test_answering import read_json
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def test_a_saved_answer_is_one_key(desk: Desking, host: Serving, window: Windows
     host.say(call("1", city="Tokyo"))
     page = window().page
     page.locator("#sentence").fill("sunny all day")
-    page.locator("#more summary").click()
+    open_menu(page)
     page.locator("#keep-answer").click()
     page.keyboard.type("sun")
     page.keyboard.press("Enter")
