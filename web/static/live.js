@@ -8,7 +8,7 @@ import { say } from "./words.js";
 const POLL_EVERY = 3000;
 const TRY_AGAIN_AFTER = 15_000;
 const SILENT_FOR = 45_000; // the desk pings every 15 s: this long without a word is a dead line
-const GREETED_WITHIN = 20_000; // the desk greets at once: something on the way keeps the stream back
+const GREETED_WITHIN = 10_000; // the desk greets at once: something on the way keeps the stream back
 
 let version = Number(document.body.dataset.version);
 let act = () => {};
@@ -43,9 +43,8 @@ function lead() {
   leading = true;
   listen();
   setInterval(() => {
-    const silent = Date.now() - lastWord;
-    if (!greeted && silent > GREETED_WITHIN) startPolling();
-    if (silent > SILENT_FOR) listen();
+    if (keptBack()) startPolling();
+    if (Date.now() - lastWord > SILENT_FOR) listen();
   }, 5000);
   return new Promise(() => {}); // hold the lock for the life of the page
 }
@@ -78,6 +77,10 @@ function listen() {
   };
 }
 
+function keptBack() {
+  return !greeted && Date.now() - lastWord > GREETED_WITHIN;
+}
+
 function again(after) {
   source.close();
   startPolling();
@@ -100,7 +103,7 @@ async function poll() {
       channel?.postMessage({ version: record.version, changes: record.changes });
       heard(record.version, record.changes);
     }
-    if (broken) listen(); // sooner than the browser would: the desk has just answered
+    if (broken || keptBack()) listen(); // sooner than the browser would: the desk has just answered
   } catch {
     how("off");
   }
