@@ -64,6 +64,7 @@ def sessions(request: Request) -> dict[str, Any]:
                 "title": one.facts.title,
                 "seat": one.facts.seat.value,
                 "life": one.facts.life.value,
+                "stuck": one.facts.stuck,
                 "started": one.facts.started,
                 "waiting": one.waiting,
             }

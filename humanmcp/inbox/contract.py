@@ -84,6 +84,8 @@ class SessionFacts(NamedTuple):
     """What the person calls it (`--title`)."""
     probe: bool = False
     """Nothing but `server/discover` was asked so far: `sessions` leaves it out."""
+    stuck: bool = False
+    """The client takes nothing of what is written to it: answers wait in the pipe."""
 
 
 class Purpose(enum.Enum):

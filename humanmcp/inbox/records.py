@@ -136,6 +136,7 @@ def facts_record(facts: SessionFacts) -> Record:
         "files": facts.files,
         "title": facts.title,
         "probe": facts.probe,
+        "stuck": facts.stuck,
     }
 
 
@@ -155,6 +156,7 @@ def read_facts(name: str, record: Record) -> SessionFacts:
         files=_text(record, "files"),
         title=_text(record, "title"),
         probe=_flag(record, "probe"),
+        stuck=_flag(record, "stuck"),
     )
 
 

@@ -57,6 +57,9 @@ LONG_NAP: Final = 0.2
 PARENT_EVERY: Final = 1.0
 FLUSH_WITHIN: Final = 0.1
 
+STUCK_AFTER: Final = 30.0
+"""Seconds for which a client may take nothing before people are told that it does not read."""
+
 BY_US: Final = "humanmcp"
 """Who wrote a line that neither a person nor the book decided: progress, a hold."""
 
@@ -138,7 +141,8 @@ class Stub:
     def _end(self) -> None:
         """Leave quickly: what matters is on disk already, whatever is pending."""
         self.session.end()
-        self.wire.flush(FLUSH_WITHIN)
+        if not self.wire.flush(FLUSH_WITHIN) and not self.wire.broken:
+            logger.warning("the client did not take the last %s bytes", self.wire.unsent)
         if self.files is not None:
             self.files.release()
         self.ledger.end()
@@ -299,7 +303,15 @@ class Stub:
         if now >= self._next_parent_look:
             self._next_parent_look = now + PARENT_EVERY
             self.ledger.catch_up()
+            self._see_whether_it_reads(now)
             self._over = self._over or self.wire.orphaned() or self.wire.broken
+
+    def _see_whether_it_reads(self, now: float) -> None:
+        stuck = self.wire.stuck_for(now) >= STUCK_AFTER
+        if stuck != self.ledger.facts.stuck:
+            logger.warning("the client %s", "reads nothing" if stuck else "reads again")
+            self.ledger.facts = self.ledger.facts._replace(stuck=stuck)
+            self.ledger.describe(self.session)
 
     def _look_at_desks(self) -> None:
         name = self.ledger.name

@@ -126,7 +126,7 @@ def _print(sheet: Sheet, language: str) -> None:
         Painted(f"{sheet.name}  {request_in_short(item)}", "bold"),
         Painted(f"  · id {item.id} · {revision}", "dim"),
     )
-    show(*_sender(sheet, language))
+    _show_sender(sheet, language)
     for one in waits.outlook(item, waits.now(), language):
         show(Painted(one.sentence, "yellow" if one.soon else "dim"))
     if item.state is State.PENDING and waits.kept_waiting(item, language):
@@ -164,10 +164,12 @@ def _what_next(sheet: Sheet, language: str) -> str:
     return say(ROOM, "next held", language, name=sheet.name, held=held)
 
 
-def _sender(sheet: Sheet, language: str) -> tuple[str | Painted, ...]:
+def _show_sender(sheet: Sheet, language: str) -> None:
     who = client_of(sheet.seated.facts) or say("inbox", "no client yet", language)
     passed = waits.clock(waits.waited(sheet.item, waits.now()))
-    return (Painted(say(ROOM, "from", language, who=who, time=passed), "dim"),)
+    show(Painted(say(ROOM, "from", language, who=who, time=passed), "dim"))
+    if sheet.seated.facts.stuck:
+        show(Painted(say(ROOM, "stuck", language), "yellow"))
 
 
 def _section(title: str, text: str) -> None:

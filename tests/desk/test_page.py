@@ -6,12 +6,16 @@ import asyncio
 import html
 import re
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.requests import Request
 
 from humanmcp.desk import page
+from humanmcp.inbox.contract import Item, Key, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.exchange import Known
+from tests.waiting import until
 
 if TYPE_CHECKING:
     import pytest
@@ -49,3 +53,25 @@ def test_a_name_is_kept_in_the_browser_and_shown_as_text(desking: Desking) -> No
     assert html.unescape(shown).endswith("<b>" + "x" * 34)
     assert "\x1b" not in shown
     assert "\u202e" not in shown
+
+
+def test_a_page_says_that_the_client_reads_nothing(desking: Desking) -> None:
+    """Failure 27: whoever answers learns that the answer will wait, in the page and by a script."""
+    at = "2026-11-20T18:49:07.123Z"
+    line = '{"jsonrpc":"2.0","id":7,"method":"ping"}'
+    inbox = FolderInbox(desking.home)
+    name = inbox.begin(SessionFacts("", at))
+    inbox.deliver(Item(Key(name, 1), line, "ping", "7", "2025-11-25", at))
+    shown = []
+    for stuck in (False, True):
+        inbox.describe(SessionFacts(name, at, stuck=stuck), Known())
+        until(lambda: session_of(desking, name)["stuck"] is stuck, "the desk knows")  # noqa: B023 - asked at once
+        shown.append("has read nothing for half a minute" in desking.page(f"/m/{name}/1/status"))
+    inbox.end(name)
+    assert shown == [False, True]
+
+
+def session_of(desk: Desking, name: str) -> dict[str, Any]:
+    """Return what the desk says of a session."""
+    (found,) = (one for one in desk.get("/api/sessions")["sessions"] if one["name"] == name)
+    return dict(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import resource
 import select
 import signal
@@ -462,3 +463,66 @@ def test_the_page_is_opened_beside_the_server(home: Path, tmp_path: Path) -> Non
     facts = until(lambda: launch.find(home), "the desk, which outlives the server")
     os.kill(facts.pid, signal.SIGTERM)
     until(lambda: not is_held(home / launch.LOCK_NAME), "its end")
+
+
+# -- a client that does not read ------------------------------------------------------
+
+
+READS_NOTHING: Final = """
+import sys
+from humanmcp.cli import main
+from humanmcp.stub import loop
+loop.STUCK_AFTER = loop.PARENT_EVERY = 0.02
+sys.exit(main(sys.argv[1:]))
+"""
+"""A stub that loses its patience with such a client sooner than others do."""
+
+
+def test_people_are_told_that_the_client_reads_nothing(home: Path) -> None:
+    """Failure 27: the answer stands in the pipe; it is no longer said once the client reads."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", READS_NOTHING, "serve", "--by-hand", "--home", str(home)]
+    environment = bare_environment(home.parent)
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment) as stub:
+        assert stub.stdin is not None
+        assert stub.stdout is not None
+        stub.stdin.write(call(1).encode() + b"\n")
+        stub.stdin.flush()
+        (key,) = pending(home, 1)
+        inbox = FolderInbox(home)
+        assert not inbox.facts(key.session).stuck
+        text = answer(1, "x" * (1 << 20))
+        inbox.send(key, Reply(text, by="test"))
+        until(lambda: inbox.facts(key.session).stuck, "it is said that the client does not read")
+        shown = subprocess.run(
+            [*COMMAND[:-1], "show", "--home", str(home), "1"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        )
+        assert "Answers wait in the pipe" in shown.stdout
+        assert stub.stdout.readline() == text.encode() + b"\n"
+        until(lambda: not inbox.facts(key.session).stuck, "it is no longer said")
+        stub.stdin.close()
+        assert stub.wait(PATIENCE) == 0
+
+
+def test_what_a_client_did_not_take_before_the_end_is_in_the_log(home: Path) -> None:
+    """Failure 27: dropped with a record; the transcript has the line."""
+    pipe = subprocess.PIPE
+    command = [*COMMAND, "--home", str(home), "--by-hand"]
+    environment = bare_environment(home.parent)
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment) as stub:
+        assert stub.stdin is not None
+        stub.stdin.write(call(1).encode() + b"\n")
+        stub.stdin.flush()
+        (key,) = pending(home, 1)
+        inbox = FolderInbox(home)
+        inbox.send(key, Reply(answer(1, "x" * (1 << 20)), by="test"))
+        until(lambda: inbox.item(key).state is State.ANSWERED, "the answer is written")
+        stub.stdin.close()
+        assert stub.wait(PATIENCE) == 0
+    log = home.joinpath("humanmcp.log").read_text(encoding="utf-8")
+    assert re.search(r"the client did not take the last \d{6} bytes", log)
+    assert inbox.item(key).answer is not None
