@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 
 class Role(enum.Enum):
@@ -142,13 +142,3 @@ def _block(part: Any, own_id: str) -> Block:  # noqa: ANN401 - any JSON value
             raise TurnError("no such block", kind=kind)
         case _:
             raise TurnError("no block")
-
-
-def roles(history: Sequence[Turn]) -> list[str]:
-    """List who spoke, in order; a user's turn that holds results is called tool_result."""
-    return [
-        "tool_result"
-        if any(isinstance(block, ToolResult) for block in turn.blocks)
-        else turn.role.value
-        for turn in history
-    ]

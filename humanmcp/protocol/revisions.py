@@ -40,26 +40,12 @@ META_RELATED_TASK: Final = META_PREFIX + "related-task"
 TASKS_EXTENSION: Final = META_PREFIX + "tasks"
 
 
-class Era(enum.Enum):
-    """How a conversation states its revision."""
-
-    HANDSHAKE = "handshake"
-    """`initialize` settles it for the whole session (2024-11-05 to 2025-11-25)."""
-    MODERN = "modern"
-    """Each request carries it in `params._meta` (2026-07-28)."""
-
-
 class Way(enum.Enum):
     """Which side may send a method."""
 
     TO_SERVER = "to server"
     TO_CLIENT = "to client"
     BOTH = "both"
-
-
-def era_of(revision: str) -> Era:
-    """Return the era of a revision; an unknown one counts as handshake."""
-    return Era.MODERN if revision in MODERN else Era.HANDSHAKE
 
 
 def stated_in(message: Message) -> str | None:

@@ -33,7 +33,6 @@ from humanmcp.protocol.exchanges import REMEMBERED, Exchanges
 from humanmcp.protocol.messages import Batch, Kind, Malformed, Message, RequestId
 from humanmcp.protocol.progress import METHOD as PROGRESS
 from humanmcp.protocol.progress import Progress
-from humanmcp.protocol.revisions import Way
 from humanmcp.protocol.verdict import Form, Verdict
 
 if TYPE_CHECKING:
@@ -45,11 +44,6 @@ class Role(enum.Enum):
 
     SERVER = "server"
     CLIENT = "client"
-
-    @property
-    def receives(self) -> Way:
-        """Which way the requests go that arrive in this seat."""
-        return Way.TO_SERVER if self is Role.SERVER else Way.TO_CLIENT
 
 
 class _OpenBatch:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from humanmcp.host.conversation import (
@@ -10,7 +12,6 @@ from humanmcp.host.conversation import (
     Text,
     ToolResult,
     Turn,
-    roles,
     tool_written,
 )
 from humanmcp.host.models import ModelError
@@ -19,12 +20,25 @@ from humanmcp.host.retry import pauses
 from humanmcp.host.runner import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError
 from tests.host.hosting import DICE, OVERLOADED, SCRIPT, WEATHER, Watching, says, table, use
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 ROLL = use("dice__dice", sides=6)
 
 
 def results(turn: Turn) -> list[ToolResult]:
     """Return the results in a turn."""
     return [block for block in turn.blocks if isinstance(block, ToolResult)]
+
+
+def roles(history: Sequence[Turn]) -> list[str]:
+    """List who spoke, in order; a user's turn that holds results is called tool_result."""
+    return [
+        "tool_result"
+        if any(isinstance(block, ToolResult) for block in turn.blocks)
+        else turn.role.value
+        for turn in history
+    ]
 
 
 def test_tools_are_offered_by_server_and_name_with_their_schema() -> None:

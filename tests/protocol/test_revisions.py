@@ -6,7 +6,7 @@ import pytest
 
 from humanmcp.protocol import revisions
 from humanmcp.protocol.messages import Message, read
-from humanmcp.protocol.revisions import Era, Way
+from humanmcp.protocol.revisions import Way
 
 TO_SERVER = {
     "initialize": "xxxx-",
@@ -87,11 +87,8 @@ def test_a_modern_request_states_its_revision_itself() -> None:
     assert revisions.stated_in(plain) is None
 
 
-def test_eras_and_since() -> None:
-    """An unknown revision counts as handshake: that is how such a client opens."""
-    assert revisions.era_of("2026-07-28") is Era.MODERN
-    assert revisions.era_of("2025-11-25") is Era.HANDSHAKE
-    assert revisions.era_of("1900-01-01") is Era.HANDSHAKE
+def test_since() -> None:
+    """A revision and all later ones, in order."""
     assert revisions.since("2025-11-25") == ("2025-11-25", "2026-07-28")
 
 
