@@ -72,7 +72,8 @@ def _fill(desk: Desking, host: Serving) -> str:
     """Have something of everything in the inbox. Returns the session's name."""
     begin(host, desk)
     host.say(request("tools/list", None, "1"))
-    session: str = desk.get("/api/exchanges")["waiting"][0]["session"]
+    first = until(lambda: desk.get("/api/exchanges")["waiting"], "the desk has seen the request")
+    session: str = first[0]["session"]
     tools = '{"tools":[{"name":"get_forecast","inputSchema":{"type":"object"}}]}'
     desk.post(f"/api/exchanges/{session}/2/reply", {"text": tools, "form": "result"})
     host.hear()
