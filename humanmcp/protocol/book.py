@@ -146,6 +146,7 @@ class Decision(NamedTuple):
 _BY_PERSON: Final = Decision()
 
 UNSUPPORTED_REVISION: Final = -32022
+_METHOD_NOT_FOUND: Final[Mapping[str, Any]] = {"code": -32601, "message": "Method not found"}
 
 _AT_ONCE: Final = frozenset({"ping", "logging/setLevel", "server/discover"})
 _OPENING: Final = frozenset(
@@ -220,7 +221,8 @@ def _own_answer(exchange: Exchange, book: Book) -> tuple[Form, Mapping[str, Any]
     """Return what the book answers a method by itself; None for what needs a rule or a person."""
     method, revision = exchange.method, exchange.revision
     if not revisions.has_request(method, revision):
-        return None
+        # FastMCP 4 pings in 2026-07-28, too, where there is no ping, and waits without limit.
+        return Form.ERROR, _METHOD_NOT_FOUND
     if method in revisions.EMPTY_RESULTS:
         return Form.RESULT, {}
     if method == "initialize":
@@ -269,7 +271,7 @@ def _is_modern(book: Book) -> bool:
 def _discover(book: Book) -> tuple[Form, Mapping[str, Any]]:
     if not _is_modern(book):
         # The answer that every client takes for "handshake only": it then sends `initialize`.
-        return Form.ERROR, {"code": -32601, "message": "Method not found"}
+        return Form.ERROR, _METHOD_NOT_FOUND
     return Form.RESULT, {
         "supportedVersions": list(book.revisions),
         "capabilities": book.offered(),

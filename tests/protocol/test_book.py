@@ -286,9 +286,23 @@ def test_a_handshake_only_book_does_not_argue_about_revisions() -> None:
     assert answer(told)["code"] == -32601
 
 
-def test_a_method_that_the_revision_does_not_have_is_left_to_the_person() -> None:
-    """2026-07-28 has no ping."""
-    assert decide(exchange("ping", "2026-07-28"), Book(), Known(), mode=Mode.AUTO).after is None
+@pytest.mark.parametrize("mode", [Mode.NORMAL, Mode.AUTO])
+@pytest.mark.parametrize("method", ["ping", "logging/setLevel"])
+def test_what_is_answered_at_once_is_so_where_the_revision_does_not_have_it(
+    method: str, mode: Mode
+) -> None:
+    """MCP 2026-07-28 has no ping, and the ping of FastMCP 4 waits without limit all the same."""
+    told = decide(exchange(method, "2026-07-28"), Book(), Known(), mode=mode)
+    assert (told.after, told.form, answer(told)["code"]) == (0, Form.ERROR, -32601)
+
+
+def test_a_method_that_the_revision_does_not_have_is_left_to_the_person_unless_nobody_is() -> None:
+    """A person may want to see what the client does with an answer. `--auto` has no person."""
+    asked = exchange("resources/subscribe", "2026-07-28", uri="file:///a")
+    assert decide(asked, Book(), Known()).after is None
+    told = decide(asked, Book(), Known(), mode=Mode.AUTO)
+    assert (told.after, told.form, answer(told)["code"]) == (0, Form.ERROR, -32601)
+    assert decide(asked, Book(), Known(), mode=Mode.BY_HAND).after is None
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,7 @@ function startPolling() {
 async function poll() {
   try {
     const record = await call(`/api/state?since=${version}`);
+    if (!polling) return; // the stream came meanwhile, and tells more
     how("polling");
     if (record.changes.length) {
       channel?.postMessage({ version: record.version, changes: record.changes });
@@ -105,7 +106,7 @@ async function poll() {
     }
     if (broken || keptBack()) listen(); // sooner than the browser would: the desk has just answered
   } catch {
-    how("off");
+    if (polling) how("off");
   }
 }
 
