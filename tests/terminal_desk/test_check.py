@@ -283,4 +283,4 @@ def test_lines_of_a_file_and_the_speed_on_stderr(tmp_path: Path) -> None:
         [*COMMAND, "--lines", str(file)], capture_output=True, check=True, env=environment
     )
     assert ran.stdout.count(b"\n") == 2002
-    assert b"2002 lines in" in ran.stderr
+    assert b"2002 checked in" in ran.stderr
