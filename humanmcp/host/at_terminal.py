@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from humanmcp.protocol.exchange import Exchange, Known
 
 ROOM: Final = "client"
+_URI: Final = r"[A-Za-z][A-Za-z0-9+.\-]*:\S+"
+_EXPECTED: Final = {
+    "roots/list": rf"{_URI}(\s+{_URI})*",
+    "elicitation/create": r"[adcADC]|accept|decline|cancel",
+}
+"""What a line of the script looks like that answers; where nothing stands, any line does."""
 _REFUSAL: Final = {"code": REFUSED, "message": "User rejected sampling request"}
 
 
@@ -39,7 +45,12 @@ class AtTerminal:
         if not self.typist.can_answer:
             self.otherwise.answer(exchange, known, judge)
             return
-        with self.typist.turn(self._say("press enter", method=exchange.method)):
+        notice = self._say("press enter", method=exchange.method)
+        expected = _EXPECTED.get(exchange.method, ".*")
+        with self.typist.turn(notice), self.typist.expecting(expected) as is_answered:
+            if not is_answered:
+                self.otherwise.answer(exchange, known, judge)
+                return
             card = explain(exchange.method, exchange.revision, self.language, seat="client")
             show(Painted(self._say("server asks", method=exchange.method), "bold"))
             show("  ", card.title)

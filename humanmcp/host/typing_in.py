@@ -7,6 +7,7 @@ server may ask something while the prompt stands there.
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ class Typist:
     def __init__(self, script: Sequence[str] = ()) -> None:
         """Read the lines of the script first. In it `#` begins a comment."""
         self._script = [line for line in script if line.strip() and not line.startswith("#")]
+        self._waits = False
         self._turn = threading.RLock()
         self._asking = 0
         self._changed = threading.Condition()
@@ -41,7 +43,29 @@ class Typist:
     @property
     def can_answer(self) -> bool:
         """Say whether a question would be answered: by a person, or by what the script holds."""
-        return self.is_there or bool(self._script)
+        return self.is_there or self._next is not None
+
+    @property
+    def _next(self) -> str | None:
+        """The line that the script types next; None where it has none, or waits."""
+        return self._script[0] if self._script and not self._waits else None
+
+    @contextlib.contextmanager
+    def expecting(self, pattern: str) -> Iterator[bool]:
+        """Let the script wait inside this when its next line is nothing that is expected.
+
+        Yields whether a question would then be answered.
+        A server asks when it likes, many for the roots as soon as the session is open, and the
+        script's next line may be meant for the prompt.
+        """
+        with self._turn:
+            before = self._waits
+            line = self._next
+            self._waits = before or (line is not None and not re.fullmatch(pattern, line.strip()))
+            try:
+                yield self.can_answer
+            finally:
+                self._waits = before
 
     @contextlib.contextmanager
     def turn(self, notice: str = "") -> Iterator[None]:
@@ -91,7 +115,7 @@ class Typist:
         Ctrl-C at a terminal drops the line, as in a shell; a second one in a row is the caller's.
         """
         with self._turn:
-            if self._script:
+            if self._next is not None:
                 line = self._script.pop(0)
                 say(prompt + line)
                 return line

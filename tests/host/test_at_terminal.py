@@ -148,6 +148,33 @@ def test_where_nobody_sits_the_roots_are_shown_and_the_rest_is_declined(
     assert Question(method, params).put_to(at_terminal()) == answer
 
 
+@pytest.mark.parametrize(
+    ("method", "params", "answer"),
+    [
+        ("roots/list", None, {"roots": [{"uri": "file:///example/root1", "name": "Root 1"}]}),
+        ("elicitation/create", ELICIT, {"action": "cancel"}),
+    ],
+)
+def test_a_line_of_the_script_that_is_no_answer_is_left_for_the_prompt(
+    method: str, params: dict[str, Any] | None, answer: dict[str, Any]
+) -> None:
+    """The server "everything" asks for the roots between two calls, whatever the script says."""
+    person = at_terminal("call echo message=hi")
+    assert Question(method, params).put_to(person) == answer
+    assert person.typist.ask("> ") == "call echo message=hi"
+
+
+def test_a_person_is_asked_where_the_script_says_something_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Somebody sits at the terminal while the script types: the question is theirs."""
+    person = at_terminal("call echo message=hi")
+    monkeypatch.setattr(Typist, "is_there", True)
+    monkeypatch.setattr("builtins.input", lambda _prompt: "d")
+    assert Question("elicitation/create", ELICIT).put_to(person) == {"action": "decline"}
+    assert person.typist.ask("> ") == "call echo message=hi"
+
+
 def test_an_unknown_question_is_answered_as_unknown() -> None:
     """-32601 is what a client says that does not know a method."""
     assert Question("tasks/list").put_to(Nobody())["code"] == -32601
