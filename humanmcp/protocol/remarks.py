@@ -91,7 +91,14 @@ def _placed(message: Message, found: list[Found], page: str) -> tuple[Problem, .
 
 
 def _softened(found: Found) -> Level:
-    """Return how bad a finding is in what somebody else sent: at most a warning."""
+    """Return how bad a finding is in what somebody else sent: at most a warning.
+
+    Another revision than the one asked for is what a server must choose that does not have that
+    one; of a person's own draft it is more often a slip.
+    """
+    if found.code == "M04":
+        # "Otherwise, the server MUST respond with another protocol version it supports."
+        return Level.HINT
     level = found.level or LEVELS[found.code]
     return Level.WARNING if level is Level.ERROR else level
 

@@ -520,6 +520,11 @@ SHAPES: Final[Mapping[str, Shape]] = {
             "properties": must(Each("FormField"), example={}),
             "required": may(Many(TEXT)),
             "$schema": may(TEXT, since=R2025_11),
+            # A form that a program makes of a class has these, and they harm nobody: JSON Schema
+            # knows them, and no shape of MCP forbids them.
+            "title": may(TEXT),
+            "description": may(TEXT),
+            "additionalProperties": may(ANYTHING),
         }
     ),
     "FormField": shape(

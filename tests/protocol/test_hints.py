@@ -27,6 +27,24 @@ def said(*messages: tuple[Way, dict[str, Any]], revision: str = "2025-06-18") ->
     return codes
 
 
+def line_of(line: str) -> Message:
+    """Read a line as it was recorded."""
+    found = read(line.encode())
+    assert isinstance(found, Message)
+    return found
+
+
+def levels(*passed: tuple[Way, Message]) -> list[tuple[str, Level]]:
+    """Let recorded lines pass; return what is said of the last one, and how loudly."""
+    correlation = Correlation()
+    told: list[tuple[str, Level]] = []
+    for way, message in passed:
+        heard = correlation.hear(way, message)
+        found = hints(heard, correlation.known, "2025-11-25")
+        told = [(problem.code, problem.level) for problem in found]
+    return told
+
+
 CALL = {"id": 1, "method": "tools/call", "params": {"name": "t"}}
 
 
@@ -39,6 +57,34 @@ def test_a_good_answer_needs_no_words() -> None:
 def test_a_broken_answer_of_a_real_server_is_explained() -> None:
     """E05 of the seeds: content that is no list."""
     assert said((Way.IN, CALL), (Way.OUT, {"id": 1, "result": {"content": 4}})) == ["M01"]
+
+
+def test_a_server_that_chooses_another_revision_makes_no_mistake() -> None:
+    """MCP: else "the server MUST respond with another protocol version it supports".
+
+    The line is from the server of Python's `mcp` 1.9.4.
+    """
+    asked = line_of(
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
+        '"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}'
+    )
+    answer = line_of(
+        '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26","capabilities":'
+        '{"experimental":{},"prompts":{"listChanged":false},"resources":{"subscribe":false,'
+        '"listChanged":false},"tools":{"listChanged":false}},"serverInfo":{"name":"fm",'
+        '"version":"1.9.4"}}}'
+    )
+    assert levels((Way.IN, asked), (Way.OUT, answer)) == [("M04", Level.HINT)]
+
+
+def test_a_form_that_a_program_made_of_a_class_is_a_form() -> None:
+    """The question is one of Python's `mcp` 1.30: the title is JSON Schema's, and harms nobody."""
+    question = line_of(
+        '{"method":"elicitation/create","params":{"mode":"form","message":"Who?",'
+        '"requestedSchema":{"properties":{"name":{"title":"Name","type":"string"}},'
+        '"required":["name"],"title":"N","type":"object"}},"jsonrpc":"2.0","id":0}'
+    )
+    assert levels((Way.OUT, question)) == []
 
 
 def test_an_answer_to_nothing_is_said_to_be_one() -> None:
