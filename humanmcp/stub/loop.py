@@ -8,6 +8,7 @@ each exchange is answered once. The threads of the wire only move bytes.
 from __future__ import annotations
 
 import logging
+import math
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Draft, InboxError, Item
@@ -48,14 +49,15 @@ logger = logging.getLogger(__name__)
 NAP: Final = 0.01
 """Seconds between two looks at the inbox while something waits for a person."""
 
-NAP_EACH: Final = 0.00003
-"""Seconds more for each exchange that waits: with a thousand, looking costs a tenth of a core."""
+LOOKING: Final = 0.1
+"""The part of its time that the loop may look at most: with thousands waiting it looks rarely."""
 
 LONG_NAP: Final = 0.2
 """Seconds between two looks while nothing does."""
 
 PARENT_EVERY: Final = 1.0
 FLUSH_WITHIN: Final = 0.1
+KEEP_WITHIN: Final = 0.05
 
 STUCK_AFTER: Final = 30.0
 """Seconds for which a client may take nothing before people are told that it does not read."""
@@ -92,6 +94,8 @@ class Stub:
         self.answers = Answers(session, ledger, shelf, manner)
         self.out_txt: OutTxt | None = None
         self._over = False
+        self._last_look = -math.inf
+        self._look_took = 0.0
         self._next_parent_look = 0.0
         self._when_quiet: Callable[[], None] | None = None
         self._claim_files()
@@ -121,31 +125,50 @@ class Stub:
         A fault of ours must not end a session that people are in the middle of: it goes to the
         log, and what it happened to stays pending, to be answered in another way.
         """
-        got = self.wire.get(self._nap())
+        quiet_is_awaited = self._when_quiet is not None
+        got = self.wire.get(0 if quiet_is_awaited else self._until_the_next_look())
         if got is None and self._when_quiet is not None:
             self._when_quiet()
             self._when_quiet = None
         try:
             self._take_in(got)
-            self._look(self.clock.now())
+            # Not after each line: of a client that says much at once thousands may wait.
+            if not self._until_the_next_look():
+                start = self._last_look = self.clock.now()
+                self._look(start)
+                self._look_took = self.clock.now() - start
         except Exception:
             logger.exception("this should not happen; please report it")
 
-    def _nap(self) -> float:
+    def _until_the_next_look(self) -> float:
         """Seconds to wait for a line before looking around."""
-        if self._when_quiet is not None:
-            return 0
-        waiting = len(self.answers.vigils)
-        return NAP + NAP_EACH * waiting if waiting else LONG_NAP
+        nap = max(NAP, self._look_took / LOOKING) if self.answers.vigils else LONG_NAP
+        return max(0.0, self._last_look + nap - self.clock.now())
 
     def _end(self) -> None:
         """Leave quickly: what matters is on disk already, whatever is pending."""
         self.session.end()
+        self._keep_the_rest()
         if not self.wire.flush(FLUSH_WITHIN) and not self.wire.broken:
             logger.warning("the client did not take the last %s bytes", self.wire.unsent)
         if self.files is not None:
             self.files.release()
         self.ledger.end()
+
+    def _keep_the_rest(self) -> None:
+        """Write down what came and was not looked at any more, as far as the time allows."""
+        until = self.clock.now() + KEEP_WITHIN
+        missed = 0
+        for line in self.wire.rest():
+            if self.clock.now() >= until:
+                missed += 1
+                continue
+            try:
+                self.ledger.record(Way.IN, line, note="not looked at any more")
+            except InboxError:
+                missed += 1
+        if missed:
+            logger.warning("the transcript misses the last %s lines of the client", missed)
 
     # -- what comes in ---------------------------------------------------------------------------
 
@@ -168,7 +191,9 @@ class Stub:
         events = self.session.receive(line)
         arrived = [one.exchange for one in events if isinstance(one, RequestArrived)]
         number = arrived[0].number if arrived else 0
-        waits = any(not self.answers.decision(exchange).due(0) for exchange in arrived)
+        waits = not self.wire.ended and any(
+            not self.answers.decision(exchange).due(0) for exchange in arrived
+        )
         try:
             self.ledger.record(Way.IN, line, number, durable=waits)
         except InboxError as error:
@@ -230,6 +255,8 @@ class Stub:
                 self.ledger.write(acknowledged, exchange.number, by=BY_US)
         if decision.due(0) and self.answers.by_book(exchange, decision):
             return  # nobody needs to see it wait: it stands in the transcript
+        if self.wire.ended:
+            return  # nobody can answer it: the session is over when all that came is looked at
         vigil = Vigil(now, decision, self._patience(exchange))
         try:
             self.inbox.deliver(self._item(exchange, vigil))

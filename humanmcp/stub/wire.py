@@ -20,6 +20,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -129,7 +130,7 @@ class Wire:
         self._source = source
         self._sink = sink
         self._lines = Lines(longest)
-        self._arrived: SimpleQueue[Incoming] = SimpleQueue()
+        self._arrived: SimpleQueue[Incoming | None] = SimpleQueue()
         self._leaving: SimpleQueue[bytes | threading.Event] = SimpleQueue()
         self._read_bytes = 0  # written by the reading thread alone
         self._taken_bytes = 0  # written by the loop alone
@@ -138,6 +139,8 @@ class Wire:
         self._written_bytes = 0  # written by the writing thread alone
         self._writing_since: float | None = None
         self._broken = False
+        self._ended = False
+        self._told: Told | None = None
         self._parent = os.getppid()
         for run, name in ((self._read, "wire-reads"), (self._write, "wire-writes")):
             threading.Thread(target=run, name=name, daemon=True).start()
@@ -156,12 +159,15 @@ class Wire:
     def get(self, timeout: float | None = None) -> Incoming | None:
         """Wait for the next line; None when `timeout` seconds, 0 or more, brought none.
 
-        A line keeps its carriage return and its byte-order mark; blank lines never come.
+        A line keeps its carriage return and its byte-order mark; blank lines never come. To be told
+        to stop overtakes whatever waits to be taken.
         """
-        try:
-            item = self._arrived.get(timeout=timeout)
-        except Empty:
-            return None
+        item: Incoming | None = None
+        if self._told is None:
+            with suppress(Empty):
+                item = self._arrived.get(timeout=timeout)
+        if self._told is not None and item is None:
+            item, self._told = self._told, None
         if isinstance(item, bytes):
             self._taken_bytes += len(item)
             self._room.set()
@@ -191,13 +197,27 @@ class Wire:
         return done.wait(timeout) and not self._broken
 
     def wake(self, told: Told) -> None:
-        """Make `get` return this. May be called from any thread."""
-        self._arrived.put(told)
+        """Make `get` return this next. May be called from any thread."""
+        self._told = told
+        self._arrived.put(None)  # for whoever waits there already
+
+    def rest(self) -> Iterator[bytes]:
+        """Yield the lines that came and were not taken: `get` has said that it is time to stop."""
+        with suppress(Empty):
+            while True:
+                item = self._arrived.get_nowait()
+                if isinstance(item, bytes):
+                    yield item
 
     @property
     def broken(self) -> bool:
         """Say whether the client closed its end of stdout. `get` has said end of input then."""
         return self._broken
+
+    @property
+    def ended(self) -> bool:
+        """Say whether the client closed its end of stdin: `get` has the last lines already."""
+        return self._ended
 
     @property
     def unsent(self) -> int:
@@ -231,6 +251,7 @@ class Wire:
             del chunk  # 256 KiB less while we wait for the next one
         for line in self._lines.end():
             self._arrive(line)
+        self._ended = True
         self._arrived.put(EndOfInput())
 
     def _arrive(self, line: bytes | TooLong) -> None:

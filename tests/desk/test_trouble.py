@@ -71,8 +71,10 @@ def test_a_page_that_fails_says_so_in_a_sentence(
     failing: Desking, language: str, sentence: str
 ) -> None:
     """In the reader's language, with the log's place; the traceback is for the log."""
+    before = log_of(failing)
     cookie = failing.cookie()["Cookie"]
     answer = failing.ask("GET", "/fails?q=tokyo", headers={"Cookie": f"{cookie}; lang={language}"})
+    said_after(failing, before, ", in fail\n")  # the next test must not find it
     assert answer.status == 500
     assert sentence in answer.text
     assert str(failing.home / launch.LOG_NAME) in answer.text
@@ -83,7 +85,9 @@ def test_a_page_that_fails_says_so_in_a_sentence(
 
 def test_a_call_that_fails_answers_with_an_object(failing: Desking) -> None:
     """Its `detail` is a sentence, its `log` the place."""
+    before = log_of(failing)
     answer = failing.post("/api/fails?lang=ja", {"text": "tokyo"})
+    said_after(failing, before, ", in fail\n")
     assert answer.status == 500
     record = answer.json()
     assert record["log"] == str(failing.home / launch.LOG_NAME)
@@ -103,7 +107,9 @@ def test_the_log_has_the_way_to_the_error(failing: Desking) -> None:
 
 def test_the_terminal_has_the_first_line_of_it(failing: Desking) -> None:
     """No bare traceback reaches a person."""
+    before = log_of(failing)
     assert failing.post("/api/fails", {"text": "tokyo"}).status == 500
+    said_after(failing, before, ", in fail\n")
     first = "POST /api/fails: RuntimeError: no answer\n"  # written after the log: wait for itself
     until(lambda: first in failing.err.read_text(encoding="utf-8"), "the terminal says it")
     assert "File " not in failing.err.read_text(encoding="utf-8")

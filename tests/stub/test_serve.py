@@ -11,11 +11,11 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from humanmcp.inbox.contract import Draft, Key, Life, Reply
+from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.verdict import Form
@@ -120,6 +120,46 @@ def test_a_signal_ends_it_in_order_whatever_is_pending(
     inbox = FolderInbox(home)
     assert inbox.facts(key.session).life is Life.CLOSED
     assert len(inbox.items(key.session, State.ABANDONED)) == 20
+
+
+MANY: Final = 3000
+"""More calls than can be put before a person within seconds."""
+
+
+def flood(stub: Serving, home: Path) -> str:
+    """Write them all at once, and wait until the first one waits. Returns the session's name."""
+    assert stub.process.stdin is not None
+    stub.process.stdin.write("".join(call(count) + "\n" for count in range(MANY)).encode())
+    stub.process.stdin.flush()
+    inbox = FolderInbox(home)
+
+    def begun() -> str:
+        return next((one.name for one in inbox.sessions() if inbox.items(one.name)), "")
+
+    return until(begun, "the first call waits")
+
+
+def test_a_signal_overtakes_what_was_not_looked_at_yet(serving: Serving, home: Path) -> None:
+    """hosts.md 3: hosts kill soon after SIGTERM. What came is written down while time allows."""
+    session = flood(serving, home)
+    serving.process.terminate()
+    assert serving.process.wait(timeout=PATIENCE) == 0
+    inbox = FolderInbox(home)
+    assert 0 < len(inbox.items(session, State.ABANDONED)) < MANY
+    frames = list(inbox.frames(session))
+    assert [frame.raw.decode() for frame in frames] == [call(n) for n in range(len(frames))]
+    assert frames[-1].note == "not looked at any more"
+
+
+def test_after_the_end_of_input_nothing_more_is_put_before_people(
+    serving: Serving, home: Path
+) -> None:
+    """Nobody could answer it: it is written down, and the session ends."""
+    session = flood(serving, home)
+    assert serving.close() == (0, [])
+    inbox = FolderInbox(home)
+    assert 0 < len(inbox.items(session, State.ABANDONED)) < MANY
+    assert [one.raw.decode() for one in inbox.frames(session)] == [call(n) for n in range(MANY)]
 
 
 def test_the_end_of_input_ends_it_whatever_is_pending(serving: Serving, home: Path) -> None:
@@ -366,7 +406,8 @@ def test_of_a_file_and_a_desk_one_answers(serving: Serving, home: Path) -> None:
         serving.say(call(count))
         (key,) = pending(home)
         serving.type(text_answer(count, "file"))
-        FolderInbox(home).send(key, Reply("desk", Form.TEXT, by="desk"))
+        with contextlib.suppress(InboxError):  # the file was first
+            FolderInbox(home).send(key, Reply("desk", Form.TEXT, by="desk"))
         said = json.loads(serving.hear())
         assert said["id"] == count
         pending(home, 0)

@@ -499,6 +499,17 @@ wire.flush(0.05)
 """
 
 
+def test_to_be_told_overtakes_the_lines_that_wait(pipes: Pipes) -> None:
+    """A client that says much at once is told to stop by one that does not wait for it."""
+    pipes.say(b"one\ntwo\nthree\n")
+    assert pipes.next() == b"one"
+    until(lambda: pipes.wire._arrived.qsize() == 2, "the other lines")
+    pipes.wire.wake(Told(15))
+    assert pipes.next() == Told(15)
+    assert list(pipes.wire.rest()) == [b"two", b"three"]
+    assert pipes.wire.get(0) is None
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_wakes_the_loop_at_once(number: signal.Signals) -> None:
     """It waits in `get`, a minute long, and is told in a moment."""
