@@ -12,7 +12,7 @@ from humanmcp.export.source import comment, identifier, literal, sendable
 from humanmcp.export.story import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.export.manner import Manner
     from humanmcp.export.reading import Recording
@@ -37,14 +37,17 @@ def write(recording: Recording, manner: Manner) -> str:  # noqa: ARG001 - every 
 
 
 def _module(story: Story) -> Iterator[str]:
-    tools: list[dict[str, Any]] = sendable(_tools(story))
+    listed_tools = _tools(story)
+    called = _called(story, listed_tools)
+    tools: list[dict[str, Any]] = sendable([*listed_tools, *called])
+    shown = sendable(listed_tools) or tools
     yield _HEAD.format(session=comment(story.name))
     yield f"NAME = {sendable(story.server or story.name)!r}"
     yield f"VERSION = {sendable(story.server_version)!r}"
     yield f"INSTRUCTIONS = {sendable(_instructions(story))!r}"
     yield f"OFFERED: dict[str, Any] = {literal(sendable(dict(story.known.offered or {})))}"
     for method, member in _LISTS.items():
-        listed = tools if method == "tools/list" else _listed(story, method, member)
+        listed = shown if method == "tools/list" else _listed(story, method, member)
         yield ""
         yield f"{_constant(method)}: list[dict[str, Any]] = {literal(sendable(listed))}"
     yield ""
@@ -102,18 +105,28 @@ def _listed(story: Story, method: str, member: str) -> list[dict[str, Any]]:
 
 
 def _tools(story: Story) -> list[dict[str, Any]]:
-    """Return the tools that were listed, and those that were called all the same."""
-    tools = [
+    """Return the tools that were listed."""
+    return [
         tool if "inputSchema" in tool else {**tool, "inputSchema": {"type": "object"}}
         for tool in _listed(story, "tools/list", "tools")
         if isinstance(tool.get("name"), str)
     ]
+
+
+def _called(story: Story, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what is a tool although it was not listed: what worked; without a list, all calls."""
     names = {tool["name"] for tool in tools}
-    for talk in story.asked_by_client("tools/call"):
-        if talk.asked.name and talk.asked.name not in names:
-            names.add(talk.asked.name)
-            tools.append({"name": talk.asked.name, "inputSchema": {"type": "object"}})
-    return tools
+    found = {
+        talk.asked.name: {"name": talk.asked.name, "inputSchema": {"type": "object"}}
+        for talk in story.asked_by_client("tools/call")
+        if talk.asked.name and (not tools or _worked(talk))
+    }
+    return [tool for name, tool in found.items() if name not in names]
+
+
+def _worked(talk: Talk) -> bool:
+    """Say whether a call was one of a tool that is there: some servers refuse in a result."""
+    return isinstance(talk.result, dict) and not talk.result.get("isError")
 
 
 def _recorded(story: Story) -> dict[str, list[tuple[Any, Any, Any]]]:
@@ -192,9 +205,11 @@ async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
 
 async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
     call = CALLS.get(params.name)
-    if call is None:
-        raise MCPError(-32602, f"there is no tool {params.name}")
-    return await call(params.arguments or {})
+    if call is not None:
+        return await call(params.arguments or {})
+    if f"tools/call {params.name}" in RECORDED:
+        return recorded(params.name, params.arguments or {})
+    raise MCPError(-32602, f"there is no tool {params.name}")
 
 
 async def list_resources(_context: Any, _params: Any) -> types.ListResourcesResult:

@@ -191,7 +191,7 @@ def exported_test(folder: Path, recorded: Recording) -> Path:
     return path
 
 
-CALLS = recording(
+SDK_OPENING = (
     *OPENING[:1],
     answer(
         0,
@@ -202,6 +202,9 @@ CALLS = recording(
         },
     ),
     *OPENING[2:],
+)
+CALLS = recording(
+    *SDK_OPENING,
     call(2, "東京"),
     answer(2, result=text("sunny")),  # the SDK's servers also say "isError": false
     call(3, "Nowhere"),
@@ -285,6 +288,36 @@ def test_what_was_asked_without_being_offered_is_served_all_the_same(tmp_path: P
             return (await client.get_prompt("greet")).messages[0].content
 
     assert anyio.run(told).text == "hi"
+
+
+@pytest.mark.parametrize(
+    ("said", "is_tool"),
+    [
+        # mcp-server-time 2026.10.19, server-memory 0.6.3
+        ({"error": {"code": -32602, "message": "Unknown tool: nosuch"}}, False),
+        ({"result": {**text("MCP error -32602: Tool nosuch not found"), "isError": True}}, False),
+        ({"result": text("I am not on any list")}, True),
+    ],
+)
+def test_what_was_called_is_answered_and_only_what_was_listed_is_listed(
+    tmp_path: Path,
+    said: dict[str, Any],
+    is_tool: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """What worked all the same becomes a function, but what the server did not know does not."""
+    recorded = recording(
+        *SDK_OPENING,
+        ask(1, "tools/list"),
+        answer(1, result={"tools": [TOOL]}),
+        ask(2, "tools/call", name="nosuch", arguments={}),
+        answer(2, **said),
+    )
+    path = tmp_path / "server.py"
+    path.write_text(server_export.write(recorded, Manner()), encoding="utf-8")
+    assert ("async def nosuch" in path.read_text(encoding="utf-8")) is is_tool
+    status, told = run_exported(exported_test(tmp_path, recorded), path)
+    assert "3 passed" in told
+    assert status == 0
 
 
 def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
