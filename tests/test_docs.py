@@ -258,6 +258,103 @@ def test_both_readmes_have_the_same_code() -> None:
     assert FENCE.findall(read(ROOT / "README.md")) == FENCE.findall(read(ROOT / "README.ja.md"))
 
 
+# -- every page for people at work stands in both languages -----------------------------------
+
+JAPANESE: Final = ".ja.md"
+GUIDES: Final = tuple(
+    page
+    for folder in ("tutorial", "how-to")
+    for page in sorted((ROOT / "docs" / folder).glob("*.md"))
+    if not page.name.endswith(JAPANESE)
+)
+"""The English pages that a person follows with a hand on the keyboard."""
+
+BLOCK: Final = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COPIED: Final = frozenset({"sh", "json", "toml"})
+"""What stands in such a block is copied by the reader; `text` is what a program printed."""
+
+TYPED: Final = re.compile(r"^\$ .*$", re.MULTILINE)
+COMMENT: Final = re.compile(r"\s+# .*$", re.MULTILINE)
+OWN_WORDS: Final = re.compile(r"""(--text |"message": )"[^"]*\"""")
+ABOUT_JAPANESE: Final = frozenset({"export HUMANMCP_LANG=ja", "LANG"})
+SPEAK_JAPANESE: Final = re.compile(r"^export HUMANMCP_LANG=ja\n| --lang ja$", re.MULTILINE)
+NAMED: Final = re.compile(r"`([^`]+)`")
+
+
+def twin(page: Path) -> Path:
+    """Return the Japanese page of an English one."""
+    return page.with_name(page.stem + JAPANESE)
+
+
+def typed(page: Path) -> list[tuple[str, str]]:
+    """Return each block of code as (kind, what its reader types).
+
+    What one language has to itself is left out: comments, what a program printed, the words that
+    the reader says to the model, and the request for Japanese output.
+    """
+    found = []
+    for kind, code in BLOCK.findall(read(page)):
+        if kind == "console":
+            code = "\n".join(TYPED.findall(code)) + "\n"  # noqa: PLW2901 - the prompt, no output
+        same = SPEAK_JAPANESE.sub("", OWN_WORDS.sub(r"\1…", COMMENT.sub("", code)))
+        if same:
+            found.append((kind, same if kind in COPIED or kind == "console" else ""))
+    return found
+
+
+def named(page: Path) -> set[str]:
+    """Return the names in the sentences of a page: commands, flags, files, members of a message."""
+    return {" ".join(words.split()) for words in NAMED.findall(FENCE.sub("", read(page)))}
+
+
+def test_every_guide_has_a_twin_in_japanese() -> None:
+    """No page is English only, and no Japanese page is left behind when its English one goes."""
+    folders = {page.parent for page in GUIDES}
+    japanese = {page for folder in folders for page in folder.glob(f"*{JAPANESE}")}
+    assert {twin(page) for page in GUIDES} == japanese
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=rel)
+def test_both_languages_of_a_guide_link_to_each_other(page: Path) -> None:
+    """A reader who came to the wrong one finds the other at its top."""
+    assert f"([日本語]({twin(page).name}))" in read(page).split("\n## ")[0]
+    assert f"([English]({page.name}))" in read(twin(page)).split("\n## ")[0]
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=rel)
+def test_both_languages_of_a_guide_have_the_same_structure(page: Path) -> None:
+    """The same headings, level by level."""
+    assert headings(page) == headings(twin(page))
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=rel)
+def test_both_languages_of_a_guide_have_the_same_commands(page: Path) -> None:
+    """Who changes what is typed in one language changes it in the other."""
+    assert typed(page) == typed(twin(page))
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=rel)
+def test_both_languages_of_a_guide_name_the_same_things(page: Path) -> None:
+    """Each command, flag, file and member that one names in a sentence, the other names too."""
+    assert named(page) - ABOUT_JAPANESE == named(twin(page)) - ABOUT_JAPANESE
+
+
+@pytest.mark.parametrize("page", [*GUIDES, *map(twin, GUIDES)], ids=rel)
+def test_every_block_of_a_guide_says_what_it_is(page: Path) -> None:
+    """So that what is copied can be told from what was printed, here and by the reader."""
+    assert {kind for kind, _code in BLOCK.findall(read(page))} <= COPIED | {"console", "text"}
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.ja.md", *map(twin, GUIDES)], ids=rel)
+def test_a_japanese_page_links_to_japanese_pages(page: Path) -> None:
+    """Where there is one; its own English twin is the exception."""
+    links = (link.partition("#")[0] for link in LINK.findall(read(page)))
+    targets = {(page.parent / link).resolve() for link in links}
+    assert {target for target in targets if target in GUIDES} <= {
+        english for english in GUIDES if twin(english) == page
+    }
+
+
 # -- the pages hold together ------------------------------------------------------------------
 
 
