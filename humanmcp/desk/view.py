@@ -110,9 +110,31 @@ def _words(method: str, params: dict[str, Any]) -> tuple[str, str]:
             return "", one_line(_text(params.get("uri")), GIST)
         case "completion/complete":
             return "", gist(params.get("argument", {}))
+        case "sampling/createMessage" | "elicitation/create" if words := _last_words(params):
+            return "", one_line(words, GIST)
         case _:
             rest = {key: value for key, value in params.items() if key != "_meta"}
             return "", gist(rest)
+
+
+def _last_words(params: dict[str, Any]) -> str:
+    """Return what is asked of a user, or was said last to a model; "" where that is no text."""
+    said = params.get("messages")
+    return _words_in(said[-1] if isinstance(said, list) and said else params.get("message"))
+
+
+def _words_in(said: Any) -> str:  # noqa: ANN401 - any JSON value
+    match said:
+        case str():
+            return said
+        case {"text": str(words)}:
+            return words
+        case {"content": inner}:
+            return _words_in(inner)
+        case [*parts]:
+            return next(filter(None, map(_words_in, parts)), "")
+        case _:
+            return ""
 
 
 def _client(params: dict[str, Any]) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from humanmcp.bookshelf import BookFileError
 from humanmcp.desk import forms, history, picture, rules, view, words
+from humanmcp.desk.templates import breaks
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
 from humanmcp.protocol.book_toml import parse
 from humanmcp.protocol.exchange import Known
@@ -46,6 +48,37 @@ def test_a_row_says_which_tool_and_with_what() -> None:
     assert row.gist.startswith('city: "東京", big: 9007199254740993')
     assert row.anchor == "s/1"
     assert row.arrived == pytest.approx(1795200547.123)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "gist"),
+    [
+        ("elicitation/create", {"message": "Which\npart?", "requestedSchema": {}}, "Which\\npart?"),
+        ("sampling/createMessage", [{"type": "text", "text": "sunny"}], "sunny"),
+        ("sampling/createMessage", {"type": "text", "text": "sunny"}, "sunny"),
+        (
+            "sampling/createMessage",
+            [{"type": "tool_result", "content": [{"type": "text", "text": "cold"}]}],
+            "cold",
+        ),
+        ("sampling/createMessage", [{"type": "image", "data": ""}], "messages: [2]"),
+        ("sampling/createMessage", {"text": 7}, "messages: [2]"),
+    ],
+)
+def test_a_row_says_what_is_asked_of_a_user_or_a_model(method: str, params: Any, gist: str) -> None:
+    """The question itself, or what was said last."""
+    said: dict[str, Any] = (
+        params
+        if method == "elicitation/create"
+        else {"messages": [{"role": "user", "content": "first"}, {"content": params}]}
+    )
+    line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": said})
+    assert view.row(item(line, method), view.badge(0)).gist == gist
+
+
+def test_a_method_goes_on_in_the_next_line_after_a_slash() -> None:
+    """What came is text all the same."""
+    assert breaks("tools/<b>") == "tools/<wbr>&lt;b&gt;"
 
 
 def test_a_row_is_one_line_whatever_came() -> None:
