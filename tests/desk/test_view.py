@@ -65,7 +65,9 @@ def test_a_row_says_which_tool_and_with_what() -> None:
         ("sampling/createMessage", {"text": 7}, "messages: [2]"),
     ],
 )
-def test_a_row_says_what_is_asked_of_a_user_or_a_model(method: str, params: Any, gist: str) -> None:
+def test_a_row_says_what_is_asked_of_a_user_or_a_model(
+    method: str, params: object, gist: str
+) -> None:
     """The question itself, or what was said last."""
     said: dict[str, Any] = (
         params
