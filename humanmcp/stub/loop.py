@@ -109,7 +109,8 @@ class Stub:
     def run(self, when_quiet: Callable[[], None] | None = None) -> int:
         """Work until the client closes its end or somebody says stop. Returns the exit status.
 
-        `when_quiet` is called once, as soon as no line waits to be read.
+        `when_quiet` is called once, as soon as no line waits to be read and the session is more
+        than a probe.
         """
         self._when_quiet = when_quiet
         try:
@@ -125,9 +126,10 @@ class Stub:
         A fault of ours must not end a session that people are in the middle of: it goes to the
         log, and what it happened to stays pending, to be answered in another way.
         """
-        quiet_is_awaited = self._when_quiet is not None
+        # Not of a probe's process: it has given the text files back, and nothing is to be said yet.
+        quiet_is_awaited = self._when_quiet is not None and self.files is not None
         got = self.wire.get(0 if quiet_is_awaited else self._until_the_next_look())
-        if got is None and self._when_quiet is not None:
+        if got is None and quiet_is_awaited and self._when_quiet is not None:
             self._when_quiet()
             self._when_quiet = None
         try:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.serving import bare_environment
+from tests.asking import stating
+from tests.serving import COMMAND, bare_environment
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,3 +93,31 @@ def test_the_first_answer_waits_for_nothing_that_it_does_not_need(
     """design.md 9: 0.15 of the time that a server of the official SDK takes."""
     _answer, loaded = first_answer
     assert module not in loaded, NOT_FOR_THE_FIRST_ANSWER[module]
+
+
+@pytest.mark.parametrize("more", [False, True], ids=["a probe alone", "a session"])
+def test_where_to_answer_is_said_once_it_is_known(tmp_path: Path, more: bool) -> None:  # noqa: FBT001 - a column of the table
+    """FastMCP 4 begins with `server/discover`, and until then nobody has the text files."""
+    heard, files = tmp_path / "stderr", tmp_path / "files"
+    methods = ["server/discover", "tools/list"] if more else ["server/discover"]
+    with heard.open("wb") as stderr:
+        process = subprocess.Popen(
+            [*COMMAND, "--home", tmp_path / "home", "--auto", "--files", files, "--lang", "en"],
+            env=bare_environment(tmp_path),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+        )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number, method in enumerate(methods):
+            asked = {"id": number, "method": method, "params": {"_meta": stating()}}
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **asked}).encode() + b"\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["id"] == number
+        if more:
+            until(lambda: f"{files}/in.txt" in heard.read_text(encoding="utf-8"), "the folder")
+        process.stdin.close()
+        assert process.wait(timeout=PATIENCE) == 0
+    assert heard.read_text(encoding="utf-8").count("in.txt") == (1 if more else 0)
