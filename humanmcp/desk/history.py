@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.desk.view import Step, params_of, step
+from humanmcp.desk.view import Step, paired, params_of, step
 from humanmcp.inbox.contract import InboxError, Key
 from humanmcp.protocol import messages
 from humanmcp.protocol.messages import Message
@@ -87,10 +87,15 @@ def look(
             steps.append(step(view.facts.name, view.badge, frame))
         place = (view.facts.name, frame.seq)
         if len(steps) == most:
-            return Found(tuple(steps), place, complete=True)
+            return Found(_newest_first(steps), place, complete=True)
         if not query.empty and time.monotonic() > until:
-            return Found(tuple(steps), place, complete=False)
-    return Found(tuple(steps), None, complete=True)
+            return Found(_newest_first(steps), place, complete=False)
+    return Found(_newest_first(steps), None, complete=True)
+
+
+def _newest_first(steps: list[Step]) -> tuple[Step, ...]:
+    """Pair what was collected in this order."""
+    return tuple(reversed(paired(reversed(steps))))
 
 
 def _backwards(
@@ -150,7 +155,7 @@ def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]
     """Return the last lines of one session, oldest first: what the picture shows."""
     view = board.session(session)
     frames: Sequence[Frame] = board.inbox.before(session, 0, most)
-    return tuple(step(session, view.badge, frame) for frame in frames)
+    return tuple(paired(step(session, view.badge, frame) for frame in frames))
 
 
 def last_answer(board: Board, item: Item) -> str | None:
@@ -192,6 +197,6 @@ def recent(board: Board, most: int) -> tuple[Step, ...]:
     steps: list[Step] = []
     for view in board.sessions()[:_RECENT_SESSIONS]:
         frames = board.inbox.before(view.facts.name, 0, most)
-        steps += (step(view.facts.name, view.badge, frame) for frame in frames)
+        steps += paired(step(view.facts.name, view.badge, frame) for frame in frames)
     wire = [one for one in steps if one.kind not in ("note", "err")]
     return tuple(sorted(wire, key=lambda one: (one.at, one.seq), reverse=True)[:most])

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from humanmcp.desk.view import duration
 from humanmcp.locales import say
@@ -38,13 +37,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.filters |= {"visible": visible, "one_line": one_line, "clock": duration}
-    environment.filters["breaks"] = breaks
     return environment
-
-
-def breaks(method: str) -> Markup:
-    """Let the name of a method go on in the next line after a slash, rather than anywhere."""
-    return escape(method).replace("/", Markup("/<wbr>"))
 
 
 @cache

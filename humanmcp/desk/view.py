@@ -7,17 +7,19 @@ visible here (`protocol/visible.py`) and escaped by the templates.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol import messages, revisions
 from humanmcp.protocol.exchange import State
-from humanmcp.protocol.messages import Kind, Message
+from humanmcp.protocol.messages import Batch, Kind, Malformed, Message
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.visible import one_line, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from humanmcp.inbox.contract import Item, Key, Waiting
     from humanmcp.protocol.transcript import Frame
 
@@ -208,7 +210,8 @@ def _field(name: str, raw: str) -> Field:
 class Step:
     """One line of a conversation: a row of the history and an arrow of the picture.
 
-    `kind` is request, notification, result, error, note, err, or broken.
+    `kind` is request, notification, result, error, note, err, or broken. `answers` is what an
+    answer was asked for, where the request stands among the lines that are shown (`paired`).
     """
 
     session: str
@@ -223,11 +226,29 @@ class Step:
     gist: str
     by: str
     size: int
+    id: str = ""
+    answers: str = ""
+
+
+def paired(steps: Iterable[Step]) -> list[Step]:
+    """Say of each answer which tool or method it answers. A session's lines come oldest first."""
+    asked: dict[tuple[str, str, bool], str] = {}
+    found: list[Step] = []
+    for one in steps:
+        what = ""
+        if one.kind == "request":
+            asked[one.session, one.id, one.inwards] = one.name or one.word
+        elif one.kind in ("result", "error"):
+            what = asked.pop((one.session, one.id, not one.inwards), "")
+        found.append(replace(one, answers=what) if what else one)
+    return found
 
 
 def step(session: str, mark: Badge, frame: Frame) -> Step:
     """Make the row of a recorded line."""
-    kind, word, name, words = _step_words(frame)
+    found = messages.read(frame.raw) if frame.way in (Way.IN, Way.OUT) else None
+    kind, word, name, words = _step_words(frame, found)
+    token = found.id if isinstance(found, Message) else None
     return Step(
         session=session,
         badge=mark,
@@ -241,13 +262,15 @@ def step(session: str, mark: Badge, frame: Frame) -> Step:
         gist=words,
         by=one_line(frame.by, 40),
         size=len(frame.raw),
+        id="" if token is None else repr(token.key),
     )
 
 
-def _step_words(frame: Frame) -> tuple[str, str, str, str]:
-    if frame.way in (Way.NOTE, Way.ERR):
+def _step_words(
+    frame: Frame, found: Message | Batch | Malformed | None
+) -> tuple[str, str, str, str]:
+    if found is None:
         return frame.way.value, "", "", one_line(frame.note or frame.text, GIST)
-    found = messages.read(frame.raw)
     if not isinstance(found, Message):
         return "broken", "", "", one_line(frame.text[: GIST * 2], GIST)
     match found.kind:

@@ -75,3 +75,16 @@ def session_of(desk: Desking, name: str) -> dict[str, Any]:
     """Return what the desk says of a session; nothing before it knows of it."""
     listed = desk.get("/api/sessions")["sessions"]
     return next((dict(one) for one in listed if one["name"] == name), {})
+
+
+def test_a_method_goes_on_in_the_next_line_after_a_slash(desking: Desking) -> None:
+    """Not in the middle of a word; and what came is text all the same."""
+    at = "2026-11-20T18:49:07.123Z"
+    line = '{"jsonrpc":"2.0","id":7,"method":"sampling/<b>"}'
+    inbox = FolderInbox(desking.home)
+    name = inbox.begin(SessionFacts("", at))
+    inbox.deliver(Item(Key(name, 1), line, "sampling/<b>", "7", "2025-11-25", at))
+    until(lambda: session_of(desking, name).get("waiting") == 1, "the desk knows")
+    shown = desking.page(f"/list?session={name}")
+    inbox.end(name)
+    assert "sampling/<wbr>&lt;b&gt;" in shown

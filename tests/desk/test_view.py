@@ -10,7 +10,6 @@ import pytest
 
 from humanmcp.bookshelf import BookFileError
 from humanmcp.desk import forms, history, picture, rules, view, words
-from humanmcp.desk.templates import breaks
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
 from humanmcp.protocol.book_toml import parse
 from humanmcp.protocol.exchange import Known
@@ -69,18 +68,10 @@ def test_a_row_says_what_is_asked_of_a_user_or_a_model(
     method: str, params: object, gist: str
 ) -> None:
     """The question itself, or what was said last."""
-    said: dict[str, Any] = (
-        params
-        if method == "elicitation/create"
-        else {"messages": [{"role": "user", "content": "first"}, {"content": params}]}
-    )
+    last = {"messages": [{"role": "user", "content": "first"}, {"content": params}]}
+    said = params if method == "elicitation/create" else last
     line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": said})
     assert view.row(item(line, method), view.badge(0)).gist == gist
-
-
-def test_a_method_goes_on_in_the_next_line_after_a_slash() -> None:
-    """What came is text all the same."""
-    assert breaks("tools/<b>") == "tools/<wbr>&lt;b&gt;"
 
 
 def test_a_row_is_one_line_whatever_came() -> None:
@@ -164,6 +155,27 @@ def test_times_are_written_as_clocks() -> None:
     ]
     assert view.seconds("nonsense") == 0
     assert view.seconds("1970-01-01T00:01:00") == 60
+
+
+def test_an_answer_says_what_it_answers() -> None:
+    """By its id, its direction and its session: ids come again, and both sides count their own."""
+    lines = [
+        ("s", Way.IN, '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dice"}}'),
+        ("t", Way.IN, '{"jsonrpc":"2.0","id":1,"method":"ping"}'),
+        ("s", Way.OUT, '{"jsonrpc":"2.0","id":1,"method":"roots/list"}'),
+        ("s", Way.IN, '{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}'),
+        ("s", Way.OUT, '{"jsonrpc":"2.0","id":"1","result":{}}'),
+        ("s", Way.OUT, '{"jsonrpc":"2.0","id":1,"result":{}}'),
+        ("s", Way.OUT, '{"jsonrpc":"2.0","id":1,"result":{}}'),
+        ("t", Way.OUT, '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'),
+    ]
+    steps = [
+        view.step(session, view.badge(0), Frame(seq, "", way, line.encode()))
+        for seq, (session, way, line) in enumerate(lines, 1)
+    ]
+    assert [one.answers for one in view.paired(steps)] == [
+        *("", "", "", "roots/list", "", "dice", "", "ping")
+    ]
 
 
 def test_a_search_has_words_and_names() -> None:
