@@ -55,6 +55,9 @@ LOOKING: Final = 0.1
 LONG_NAP: Final = 0.2
 """Seconds between two looks while nothing does."""
 
+MOST_WAITING: Final = 10_000
+"""Requests of a session that may wait for people: a client that floods us fills no disk."""
+
 PARENT_EVERY: Final = 1.0
 FLUSH_WITHIN: Final = 0.1
 KEEP_WITHIN: Final = 0.05
@@ -259,6 +262,9 @@ class Stub:
             return  # nobody needs to see it wait: it stands in the transcript
         if self.wire.ended:
             return  # nobody can answer it: the session is over when all that came is looked at
+        if len(self.answers.vigils) >= MOST_WAITING:
+            self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
+            return
         vigil = Vigil(now, decision, self._patience(exchange))
         try:
             self.inbox.deliver(self._item(exchange, vigil))
@@ -307,14 +313,17 @@ class Stub:
         Anything else has happened all the same: who cancels a request waits for it no longer.
         """
         logger.error("the inbox cannot keep a message: %s", error)
-        text = '{"code":-32603,"message":"humanmcp could not store this message in its inbox"}'
         for event in events:
             if not isinstance(event, RequestArrived):
                 self._react(event, now)
             else:
-                outcome = self.session.reply(event.exchange.number, text, Form.ERROR)
-                if isinstance(outcome, Sent):
-                    self.answers.sent(outcome, BY_US)
+                self._turn_away(event.exchange, "could not store this message in its inbox")
+
+    def _turn_away(self, exchange: Exchange, why: str) -> None:
+        text = f'{{"code":-32603,"message":"humanmcp {why}"}}'
+        outcome = self.session.reply(exchange.number, text, Form.ERROR)
+        if isinstance(outcome, Sent):
+            self.answers.sent(outcome, BY_US)
 
     # -- what people and the book want -----------------------------------------------------------
 

@@ -465,6 +465,36 @@ def test_the_page_is_opened_beside_the_server(home: Path, tmp_path: Path) -> Non
     until(lambda: not is_held(home / launch.LOCK_NAME), "its end")
 
 
+# -- a client that asks too much ------------------------------------------------------
+
+
+ASKED_TOO_MUCH: Final = """
+import sys
+from humanmcp.cli import main
+from humanmcp.stub import loop
+loop.MOST_WAITING = 3
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_of_a_flood_only_so_many_wait_and_the_others_are_told(home: Path) -> None:
+    """F3: -32603 for what is too much; whoever waits goes on waiting, and then there is room."""
+    command = (sys.executable, "-c", ASKED_TOO_MUCH, "serve")
+    with Serving(home, "--by-hand", command=command) as stub:
+        for number in range(1, 6):
+            stub.say(call(number))
+        refused = [json.loads(stub.hear()) for _ in "45"]
+        assert [one["id"] for one in refused] == [4, 5]
+        assert {one["error"]["code"] for one in refused} == {-32603}
+        assert "3 requests waiting" in refused[0]["error"]["message"]
+        pending(home, 3)
+        stub.type(answer(2))
+        assert json.loads(stub.hear())["id"] == 2
+        stub.say(call(6))
+        assert [key.number for key in pending(home, 3)] == [1, 3, 6]
+        assert stub.close() == (0, [])
+
+
 # -- a client that does not read ------------------------------------------------------
 
 
