@@ -255,11 +255,10 @@ def test_everything_by_keyboard_alone(desk: Desking, host: Serving, window: Wind
     page.keyboard.type("sunny")
     page.keyboard.press("Control+Enter")
     assert json.loads(host.hear())["id"] == 1
+    expect(page.locator("#rows .row.opened > a")).to_contain_text("Osaka")  # the next page
     box = page.locator("#sentence")
     expect(box).to_be_focused()
-    expect(page.locator("#rows .row.opened > a")).to_contain_text("Osaka")
-    outline = box.evaluate("one => getComputedStyle(one).outlineStyle")
-    assert outline != "none"
+    expect(box).not_to_have_css("outline-style", "none")
     page.keyboard.type("rain")
     page.keyboard.press("Escape")
     expect(page.locator("#sentence")).not_to_be_focused()
