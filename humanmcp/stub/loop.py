@@ -58,6 +58,9 @@ LONG_NAP: Final = 0.2
 MOST_WAITING: Final = 10_000
 """Requests of a session that may wait for people: a client that floods us fills no disk."""
 
+QUIET_AFTER: Final = 0.05
+"""Seconds without a line after which there is time for more than answering."""
+
 PARENT_EVERY: Final = 1.0
 FLUSH_WITHIN: Final = 0.1
 KEEP_WITHIN: Final = 0.05
@@ -112,7 +115,7 @@ class Stub:
     def run(self, when_quiet: Callable[[], None] | None = None) -> int:
         """Work until the client closes its end or somebody says stop. Returns the exit status.
 
-        `when_quiet` is called once, as soon as no line waits to be read and the session is more
+        `when_quiet` is called once, as soon as no line comes for a moment and the session is more
         than a probe.
         """
         self._when_quiet = when_quiet
@@ -131,7 +134,7 @@ class Stub:
         """
         # Not of a probe's process: it has given the text files back, and nothing is to be said yet.
         quiet_is_awaited = self._when_quiet is not None and self.files is not None
-        got = self.wire.get(0 if quiet_is_awaited else self._until_the_next_look())
+        got = self.wire.get(QUIET_AFTER if quiet_is_awaited else self._until_the_next_look())
         if got is None and quiet_is_awaited and self._when_quiet is not None:
             self._when_quiet()
             self._when_quiet = None

@@ -30,7 +30,9 @@ def put(_wire, line):
     os.write(2, b"\\n".join([line, *(name.encode() for name in sorted(set(sys.modules) - needed))]))
     os._exit(0)
 
+from humanmcp.stub import loop
 from humanmcp.stub.wire import Wire
+loop.QUIET_AFTER = 60
 Wire.put = put
 from humanmcp.cli import main
 main()
