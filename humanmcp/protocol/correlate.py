@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from humanmcp.protocol import learning, revisions
 from humanmcp.protocol.exchange import Exchange, Known
 from humanmcp.protocol.messages import JsonObject, Kind, Message, RequestId
-from humanmcp.protocol.progress import METHOD as PROGRESS
 from humanmcp.protocol.progress import Progress
 from humanmcp.protocol.transcript import Way
 
@@ -131,7 +130,7 @@ class Correlation:
                 return Heard(way, message, self._hear_request(way, message))
             case Kind.NOTIFICATION:
                 asked = self._hear_notice(way, message)
-                return Heard(way, message, asked, found=self._misled(way, message))
+                return Heard(way, message, asked, found=self._progress[_BACK[way]].hear(message))
             case Kind.RESULT | Kind.ERROR:
                 return self._hear_answer(way, message)
 
@@ -214,14 +213,6 @@ class Correlation:
             return None
         self._forget(asked)
         return asked
-
-    def _misled(self, way: Way, message: Message) -> tuple[Found, ...]:
-        if message.method != PROGRESS:
-            return ()
-        progress = self._progress[_BACK[way]]
-        found = tuple(progress.judge(message.params))
-        progress.said(message.params)
-        return found
 
     def _hear_answer(self, way: Way, message: Message) -> Heard:
         if message.id is None:

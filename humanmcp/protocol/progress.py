@@ -74,15 +74,16 @@ class Progress:
         detail = (("before", json_text(before)), ("now", json_text(value)))
         return [Found("N36", ("params", "progress"), detail)]
 
-    def said(self, params: Json) -> None:
-        """Remember what was said."""
-        if not isinstance(params, dict):
-            return
-        key, value = _key(params.get("progressToken")), params.get("progress")
-        if key is None or key not in self._last or not _is_number(value):
-            return
-        before = self._last[key]
-        self._last[key] = value if before is None else max(before, value)
+    def hear(self, notice: Message) -> tuple[Found, ...]:
+        """Judge and remember a notification; one that is not about progress says nothing here."""
+        if notice.method != METHOD:
+            return ()
+        found = tuple(self.judge(notice.params))
+        key, value = _key(notice.params.get("progressToken")), notice.params.get("progress")
+        if key is not None and key in self._last and _is_number(value):
+            before = self._last[key]
+            self._last[key] = value if before is None else max(before, value)
+        return found
 
 
 def _key(token: Json) -> tuple[str, str | int | float] | None:

@@ -31,7 +31,6 @@ from humanmcp.protocol.events import (
 from humanmcp.protocol.exchange import Exchange, Happened, Known, State
 from humanmcp.protocol.exchanges import REMEMBERED, Exchanges
 from humanmcp.protocol.messages import Batch, Kind, Malformed, Message, RequestId
-from humanmcp.protocol.progress import METHOD as PROGRESS
 from humanmcp.protocol.progress import Progress
 from humanmcp.protocol.verdict import Form, Verdict
 
@@ -207,11 +206,9 @@ class Session:
         self.known = learning.after_request(self.known, message, revision)
 
     def _receive_notice(self, message: Message) -> tuple[Event, ...]:
-        also = tuple(self._ours.judge(message.params)) if message.method == PROGRESS else ()
+        also = self._ours.hear(message)
         remarks = drafts.remarks(message, self.revision, self.known, also)
         notice = NoticeArrived(message, remarks)
-        if message.method == PROGRESS:
-            self._ours.said(message.params)
         if message.method == "notifications/initialized":
             self.known = self.known._replace(initialized=True)
         if message.method != "notifications/cancelled":
@@ -461,8 +458,7 @@ class Session:
         message = messages.read(line.encode())
         if not isinstance(message, Message):
             return
-        if message.method == PROGRESS:
-            self._theirs.said(message.params)
+        self._theirs.hear(message)
         if message.kind is Kind.REQUEST and message.id is not None:
             self._asked[message.id.key] = message
             self._ours.asked(message)
