@@ -82,20 +82,19 @@ def look(
     """Find the newest lines that are wanted, before `start` if given."""
     until = time.monotonic() + _SEARCH_FOR
     steps: list[Step] = []
+    further: tuple[str, int] | None = None
+    complete = True
     for view, frame in _backwards(board, query, start):
         if _wanted(board, view.facts.name, frame, query):
             steps.append(step(view.facts.name, view.badge, frame))
         place = (view.facts.name, frame.seq)
         if len(steps) == most:
-            return Found(_newest_first(steps), place, complete=True)
+            further = place
+            break
         if not query.empty and time.monotonic() > until:
-            return Found(_newest_first(steps), place, complete=False)
-    return Found(_newest_first(steps), None, complete=True)
-
-
-def _newest_first(steps: list[Step]) -> tuple[Step, ...]:
-    """Pair what was collected in this order."""
-    return tuple(reversed(paired(reversed(steps))))
+            further, complete = place, False
+            break
+    return Found(tuple(reversed(paired(reversed(steps)))), further, complete)
 
 
 def _backwards(

@@ -40,7 +40,7 @@ def _module(story: Story) -> Iterator[str]:
     listed_tools = _tools(story)
     called = _called(story, listed_tools)
     tools: list[dict[str, Any]] = sendable([*listed_tools, *called])
-    shown = sendable(listed_tools) or tools
+    shown = tools[: len(listed_tools)] or tools
     yield _HEAD.format(session=comment(story.name))
     yield f"NAME = {sendable(story.server or story.name)!r}"
     yield f"VERSION = {sendable(story.server_version)!r}"

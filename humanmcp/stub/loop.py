@@ -133,10 +133,10 @@ class Stub:
         log, and what it happened to stays pending, to be answered in another way.
         """
         # Not of a probe's process: it has given the text files back, and nothing is to be said yet.
-        quiet_is_awaited = self._when_quiet is not None and self.files is not None
-        got = self.wire.get(QUIET_AFTER if quiet_is_awaited else self._until_the_next_look())
-        if got is None and quiet_is_awaited and self._when_quiet is not None:
-            self._when_quiet()
+        when_quiet = self._when_quiet if self.files is not None else None
+        got = self.wire.get(QUIET_AFTER if when_quiet else self._until_the_next_look())
+        if got is None and when_quiet:
+            when_quiet()
             self._when_quiet = None
         try:
             self._take_in(got)
