@@ -16,8 +16,7 @@ let source = null;
 let polling = 0;
 let next = 0;
 let lastWord = 0;
-let greeted = false;
-let broken = false;
+let line = "opening"; // then "open", or "broken"
 let leading = false;
 
 const channel = "BroadcastChannel" in window ? new BroadcastChannel("humanmcp-live") : null;
@@ -53,12 +52,11 @@ function listen() {
   source?.close();
   clearTimeout(next);
   lastWord = Date.now();
-  greeted = broken = false;
+  line = "opening";
   source = new EventSource(`/api/events?after=${version}`);
   source.addEventListener("hello", () => {
     lastWord = Date.now();
-    greeted = true;
-    broken = false;
+    line = "open";
     clearInterval(polling);
     polling = 0;
     how("live");
@@ -71,14 +69,14 @@ function listen() {
   });
   source.addEventListener("bye", () => again(1000));
   source.onerror = () => {
-    broken = true;
+    line = "broken";
     if (source.readyState === EventSource.CLOSED) again(TRY_AGAIN_AFTER);
     else startPolling();
   };
 }
 
 function keptBack() {
-  return !greeted && Date.now() - lastWord > GREETED_WITHIN;
+  return line === "opening" && Date.now() - lastWord > GREETED_WITHIN;
 }
 
 function again(after) {
@@ -104,7 +102,7 @@ async function poll() {
       channel?.postMessage({ version: record.version, changes: record.changes });
       heard(record.version, record.changes);
     }
-    if (broken || keptBack()) listen(); // sooner than the browser would: the desk has just answered
+    if (line === "broken" || keptBack()) listen(); // sooner than the browser would: the desk has just answered
   } catch {
     if (polling) how("off");
   }
