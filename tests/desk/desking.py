@@ -126,6 +126,11 @@ class Desking:
         assert answer.status == 200, (path, answer.status, answer.text)
         return answer.json()
 
+    def session(self, name: str) -> dict[str, Any]:
+        """Return what it says of a session; nothing before it knows of it."""
+        listed = self.get("/api/sessions")["sessions"]
+        return next((dict(one) for one in listed if one["name"] == name), {})
+
     def post(self, path: str, record: Any) -> Answer:  # noqa: ANN401 - any JSON value
         """Act through the interface, as a script."""
         return self.ask(

@@ -99,8 +99,7 @@ def test_only_a_server_asks_back(desking: Desking, seat: Seat) -> None:
     path = f"{there.path}/ask"
 
     def seated() -> bool:
-        listed = {one["name"]: one for one in desking.get("/api/sessions")["sessions"]}
-        return bool(listed.get(there.key.session, {}).get("seat") == seat.value)
+        return bool(desking.session(there.key.session).get("seat") == seat.value)
 
     until(seated, "the desk knows the seat")
     assert desking.ask("GET", path, headers=desking.bearer).status == 404

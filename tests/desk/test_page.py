@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import html
+import json
 import re
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -18,6 +20,8 @@ from humanmcp.protocol.exchange import Known
 from tests.waiting import until
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pytest
 
     from tests.desk.desking import Desking
@@ -55,36 +59,35 @@ def test_a_name_is_kept_in_the_browser_and_shown_as_text(desking: Desking) -> No
     assert "\u202e" not in shown
 
 
+AT = "2026-11-20T18:49:07.123Z"
+
+
+@contextlib.contextmanager
+def waiting(inbox: FolderInbox, method: str) -> Iterator[str]:
+    """Let a request of this method wait. Yields the session's name."""
+    line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method})
+    name = inbox.begin(SessionFacts("", AT))
+    inbox.deliver(Item(Key(name, 1), line, method, "7", "2025-11-25", AT))
+    yield name
+    inbox.end(name)
+
+
 def test_a_page_says_that_the_client_reads_nothing(desking: Desking) -> None:
     """Failure 27: whoever answers learns that the answer will wait, in the page and by a script."""
-    at = "2026-11-20T18:49:07.123Z"
-    line = '{"jsonrpc":"2.0","id":7,"method":"ping"}'
     inbox = FolderInbox(desking.home)
-    name = inbox.begin(SessionFacts("", at))
-    inbox.deliver(Item(Key(name, 1), line, "ping", "7", "2025-11-25", at))
     shown = []
-    for stuck in (False, True):
-        inbox.describe(SessionFacts(name, at, stuck=stuck), Known())
-        until(lambda: session_of(desking, name).get("stuck") is stuck, "the desk knows")  # noqa: B023 - asked at once
-        shown.append("has read nothing for half a minute" in desking.page(f"/m/{name}/1/status"))
-    inbox.end(name)
+    with waiting(inbox, "ping") as name:
+        for stuck in (False, True):
+            inbox.describe(SessionFacts(name, AT, stuck=stuck), Known())
+            until(lambda: desking.session(name).get("stuck") is stuck, "the desk knows")  # noqa: B023 - asked at once
+            page_ = desking.page(f"/m/{name}/1/status")
+            shown.append("has read nothing for half a minute" in page_)
     assert shown == [False, True]
-
-
-def session_of(desk: Desking, name: str) -> dict[str, Any]:
-    """Return what the desk says of a session; nothing before it knows of it."""
-    listed = desk.get("/api/sessions")["sessions"]
-    return next((dict(one) for one in listed if one["name"] == name), {})
 
 
 def test_a_method_goes_on_in_the_next_line_after_a_slash(desking: Desking) -> None:
     """Not in the middle of a word; and what came is text all the same."""
-    at = "2026-11-20T18:49:07.123Z"
-    line = '{"jsonrpc":"2.0","id":7,"method":"sampling/<b>"}'
-    inbox = FolderInbox(desking.home)
-    name = inbox.begin(SessionFacts("", at))
-    inbox.deliver(Item(Key(name, 1), line, "sampling/<b>", "7", "2025-11-25", at))
-    until(lambda: session_of(desking, name).get("waiting") == 1, "the desk knows")
-    shown = desking.page(f"/list?session={name}")
-    inbox.end(name)
+    with waiting(FolderInbox(desking.home), "sampling/<b>") as name:
+        until(lambda: desking.session(name).get("waiting") == 1, "the desk knows")
+        shown = desking.page(f"/list?session={name}")
     assert "sampling/<wbr>&lt;b&gt;" in shown
