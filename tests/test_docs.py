@@ -59,7 +59,8 @@ def committed() -> tuple[Path, ...]:
     """List every text file of the project; what is made or fetched is none of them."""
     made = {"node_modules", "__pycache__", "build", "dist", "vendor"}
     folders = ("humanmcp", "web", "samples", "tests", "bench", "docs", ".ci", ".github")
-    found = [path for path in ROOT.iterdir() if path.is_file()]
+    # In a second worktree of git, `.git` is a file that holds a path of the machine.
+    found = [path for path in ROOT.iterdir() if path.is_file() and path.name != ".git"]
     for folder in folders:
         found += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
     return tuple(
@@ -394,7 +395,7 @@ def test_every_conversation_is_quoted_in_the_manual() -> None:
 
 
 FORBIDDEN: Final = re.compile(
-    r"(?<![\w.])/(?:work/(?:main|shared)|root)\b|registry\.npmjs|pypi\.org|pythonhosted"
+    r"(?<![\w.])/(?:work/(?:main|shared|wt|tools)|root)\b|registry\.npmjs|pypi\.org|pythonhosted"
 )
 
 
