@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -10,7 +12,7 @@ from humanmcp.host.conversation import OfferedTool, Role, Text, ToolResult, Tool
 from humanmcp.host.keys import Key, KeyFileError, find_key
 from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.host.models.anthropic import AnthropicModel
-from humanmcp.host.models.choose import Choice, ModelChoiceError, seat_model
+from humanmcp.host.models.choose import Choice, ModelChoiceError, key_kept_back, seat_model
 from humanmcp.host.models.openai import OpenAIModel
 from humanmcp.host.models.script import Recorder, ScriptError, ScriptModel
 from tests.host.hosting import table
@@ -351,3 +353,100 @@ def test_a_record_that_cannot_be_written_is_said_before_anything_begins(tmp_path
     recorder = Recorder(ScriptModel([{"text": "hello"}]), tmp_path / "x.jsonl")
     recorder.path = tmp_path
     assert turn(recorder).text == "hello"
+
+
+# -- a key goes where it belongs ------------------------------------------------------------------
+
+SECRET = "sk-somebody-elses-business"
+WORDS = ("openai:gpt", "ollama:mistral", "anthropic:claude")
+
+
+def headers_of(choice: Choice) -> dict[str, str]:
+    """Take one turn of this model, and return the headers that its service was sent."""
+    answer = message if choice.word.startswith("anthropic") else _completion
+    with service(Say(answer({"type": "text", "text": "hello"}))) as there:
+        model = seat_model(replace(choice, base_url=there.address))
+        assert turn(model).text == "hello"
+    (headers,) = there.headers
+    return headers
+
+
+def _completion(block: dict[str, str]) -> list[tuple[str, object]]:
+    return [chunk(content=block["text"]), DONE]
+
+
+def no_desk() -> NoReturn:
+    """Open no session: the model is a service."""
+    pytest.fail("no desk")
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_s2_no_key_of_the_environment_goes_to_another_address(
+    word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S2: neither the usual key, nor any other of the variables that the library would read."""
+    for name in ("OPENAI", "ANTHROPIC", "OLLAMA"):
+        monkeypatch.setenv(f"{name}_API_KEY", SECRET)
+        for also in ("ADMIN_KEY", "AUTH_TOKEN", "ORG_ID", "PROJECT_ID"):
+            monkeypatch.setenv(f"{name}_{also}", SECRET)
+        monkeypatch.setenv(f"{name}_CUSTOM_HEADERS", f"Authorization: {SECRET}")
+    assert SECRET not in str(headers_of(Choice(word, no_desk)))
+    assert os.environ["OPENAI_API_KEY"] == SECRET
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_s2_another_address_gets_the_key_that_was_named_for_it(
+    word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S2: from a file of its own, or from a variable of its own."""
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("GATEWAY_KEY", "sk-gateway")
+    sent = headers_of(Choice(word, no_desk, key_variable="GATEWAY_KEY"))
+    assert "sk-gateway" in str(sent)
+    file = tmp_path / "key"
+    file.write_text("sk-file", encoding="utf-8")
+    file.chmod(0o600)
+    sent = headers_of(Choice(word, no_desk, key_file=str(file)))
+    assert "sk-file" in str(sent)
+    assert SECRET not in str(sent)
+    with pytest.raises(ModelChoiceError, match="--key-variable NOWHERE"):
+        seat_model(Choice(word, no_desk, key_variable="NOWHERE"))
+
+
+def test_s2_the_key_goes_to_the_address_that_the_environment_names_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """S2: whoever sets OPENAI_BASE_URL beside OPENAI_API_KEY says that the two belong together."""
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    with service(Say([chunk(content="hello"), DONE])) as there:
+        monkeypatch.setenv("OPENAI_BASE_URL", there.address)
+        turn(seat_model(Choice("openai:gpt", no_desk)))
+    assert there.headers[0]["authorization"] == f"Bearer {SECRET}"
+
+
+@pytest.mark.parametrize(
+    ("word", "base_url", "home"),
+    [
+        ("openai:gpt", "", True),
+        ("openai:gpt", "https://api.openai.com/v1/", True),
+        ("openai:gpt", "http://api.openai.com/v1", False),
+        ("openai:gpt", "https://api.openai.com.example.net/v1", False),
+        ("openai:gpt", "https://api.openai.com@example.net/v1", False),
+        ("openai:gpt", "http://[bad", False),
+        ("ollama:mistral", "", False),
+        ("ollama:mistral", "https://ollama.com/v1", True),
+        ("anthropic:claude", "", True),
+        ("anthropic:claude", "https://example.net", False),
+        ("human", "", True),
+    ],
+)
+def test_s2_a_key_that_is_kept_back_is_named(
+    word: str, base_url: str, *, home: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S2: with the address that it belongs to; whoever names another key hears nothing."""
+    for name in ("OPENAI", "ANTHROPIC", "OLLAMA"):
+        monkeypatch.setenv(f"{name}_API_KEY", SECRET)
+    said = key_kept_back(Choice(word, no_desk, base_url=base_url))
+    assert (said is None) is home
+    assert said is None or "--key-variable" in said.sentence("en")
+    assert key_kept_back(Choice(word, no_desk, base_url=base_url, key_variable="X")) is None

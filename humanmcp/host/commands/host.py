@@ -15,7 +15,7 @@ from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.commands.numbers import seconds, whole_number
 from humanmcp.host.company import Onlooker
 from humanmcp.host.config import DEFAULT_NAME, read_config
-from humanmcp.host.models.choose import Choice, seat_model
+from humanmcp.host.models.choose import Choice, key_kept_back, seat_model
 from humanmcp.host.opening import Identity
 from humanmcp.host.runner import Limits, Runner
 from humanmcp.host.servers import Servers
@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag("model", metavar="MODEL", default="human")
     flag("base-url", metavar="URL", default="")
     flag("key-file", metavar="FILE", default="")
+    flag("key-variable", metavar="NAME", default="")
     flag("system", metavar="TEXT", default="")
     flag("record", metavar="FILE", default="")
     flag("turns", metavar="N", type=whole_number, default=Limits().turns)
@@ -94,7 +95,11 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         arguments.base_url,
         arguments.key_file,
         arguments.record,
+        arguments.key_variable,
     )
+    kept_back = key_kept_back(wanted)
+    if kept_back is not None:
+        complain(kept_back.sentence(language))
     model = seat_model(wanted)
     stack.callback(model.close)
     respondent: Respondent = AtTerminal(typist, language)

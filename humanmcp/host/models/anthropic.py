@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.host.conversation import Role, Text, ToolUse, Turn, tool_written, written
-from humanmcp.host.models.service import ServiceModel
+from humanmcp.host.models.service import NO_KEY, ServiceModel, hidden_from_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from humanmcp.host.conversation import Block, OfferedTool
     from humanmcp.host.keys import Key
 
-KEY_NAME = "ANTHROPIC_API_KEY"
 OVERLOADED = "overloaded_error"
 MAX_TOKENS = 4096
 _BUSY = 529
@@ -22,14 +21,18 @@ _BUSY = 529
 class AnthropicModel(ServiceModel):
     """One model of the service, by its name there."""
 
-    def __init__(self, name: str, key: Key | None, base_url: str = "") -> None:
-        """Prepare. The library's own retries are off: the host retries, and tells."""
+    def __init__(self, name: str, key: Key | None, base_url: str, *, is_home: bool = False) -> None:
+        """Prepare. The library's own retries are off: the host retries, and tells.
+
+        `is_home` says that the address is Anthropic's own, or the one that the environment names.
+        """
         import anthropic  # noqa: PLC0415 - an extra: `humanmcp[host]`
 
         super().__init__(name, key, anthropic)
-        self._client = anthropic.Anthropic(
-            api_key=key.secret if key else "", base_url=base_url or None, max_retries=0
-        )
+        with hidden_from_library("ANTHROPIC_", is_home=is_home):
+            self._client = anthropic.Anthropic(
+                api_key=key.secret if key else NO_KEY, base_url=base_url, max_retries=0
+            )
 
     def _ask(
         self,

@@ -3,28 +3,68 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
-from humanmcp.host.keys import find_key
+from humanmcp.host.keys import Key, find_key
 from humanmcp.host.models.script import Recorder, ScriptModel
-from humanmcp.locales.stop import StopError
+from humanmcp.locales.stop import Phrase, StopError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from humanmcp.host.at_inbox import AtInbox
     from humanmcp.host.models import Model
 
-OLLAMA: Final = "http://localhost:11434/v1"
-SERVICES: Final = ("anthropic", "ollama", "openai")
+ROOM: Final = "host"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A kind of service: the library that speaks to it, its key's variable, and where that goes.
+
+    `home` is the one address that the key of the environment is sent to; whoever sets
+    `home_variable` beside the key says that the two belong together. `address` is where the service
+    is asked when nothing else is said, "" for at home.
+    """
+
+    library: str
+    key_variable: str
+    home: str
+    home_variable: str = ""
+    address: str = ""
+
+    def its_home(self) -> str:
+        """Return where its key belongs."""
+        return os.environ.get(self.home_variable, "").strip() or self.home
+
+
+SERVICES: Final[Mapping[str, Service]] = MappingProxyType(
+    {
+        "anthropic": Service(
+            "anthropic", "ANTHROPIC_API_KEY", "https://api.anthropic.com", "ANTHROPIC_BASE_URL"
+        ),
+        "openai": Service(
+            "openai", "OPENAI_API_KEY", "https://api.openai.com/v1", "OPENAI_BASE_URL"
+        ),
+        "ollama": Service(
+            "openai",
+            "OLLAMA_API_KEY",
+            "https://ollama.com/v1",
+            address="http://localhost:11434/v1",
+        ),
+    }
+)
 
 
 class ModelChoiceError(StopError):
     """Nobody can sit there."""
 
-    room = "host"
+    room = ROOM
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +76,24 @@ class Choice:
     base_url: str = ""
     key_file: str = ""
     record: str = ""
+    key_variable: str = ""
+
+    @property
+    def service(self) -> Service | None:
+        """The service that is meant; None for a person, a script, and what nobody knows."""
+        return SERVICES.get(self.word.partition(":")[0])
+
+
+def key_kept_back(choice: Choice) -> Phrase | None:
+    """Say that a key of the environment is not sent, since the address is another service's."""
+    service = choice.service
+    if service is None or choice.key_file or choice.key_variable:
+        return None
+    address = _address(service, choice)
+    if _is_home(service, address) or not os.environ.get(service.key_variable):
+        return None
+    fillings = {"name": service.key_variable, "home": service.its_home(), "address": address}
+    return Phrase(ROOM, "key kept back", fillings)
 
 
 def seat_model(choice: Choice) -> Model:
@@ -62,20 +120,53 @@ def _seated(choice: Choice) -> Model:
 
 
 def _service(kind: str, name: str, choice: Choice) -> Model:
-    library = "anthropic" if kind == "anthropic" else "openai"
-    if importlib.util.find_spec(library) is None:
-        raise ModelChoiceError("no library", library=library)
-    if kind == "anthropic":
+    service = SERVICES[kind]
+    if importlib.util.find_spec(service.library) is None:
+        raise ModelChoiceError("no library", library=service.library)
+    address = _address(service, choice)
+    is_home = _is_home(service, address)
+    key = _key(service, choice, is_home=is_home)
+    is_librarys = is_home and kind == service.library
+    if service.library == "anthropic":
         from humanmcp.host.models import anthropic as claude  # noqa: PLC0415 - heavy, an extra
 
-        key = find_key(claude.KEY_NAME, choice.key_file)
-        if key is None:
-            raise ModelChoiceError("no key", name=claude.KEY_NAME)
-        return claude.AnthropicModel(name, key, choice.base_url)
+        return claude.AnthropicModel(name, key, address, is_home=is_librarys)
     from humanmcp.host.models import openai as compatible  # noqa: PLC0415 - heavy, an extra
 
-    key = find_key(compatible.KEY_NAME, choice.key_file)
-    base_url = choice.base_url or (OLLAMA if kind == "ollama" else "")
-    if key is None and not base_url:
-        raise ModelChoiceError("no key", name=compatible.KEY_NAME)
-    return compatible.OpenAIModel(name, key, base_url)
+    return compatible.OpenAIModel(name, key, address, is_home=is_librarys)
+
+
+def _address(service: Service, choice: Choice) -> str:
+    return choice.base_url or service.address or service.its_home()
+
+
+def _is_home(service: Service, address: str) -> bool:
+    """Say whether this is the service that the key of the environment belongs to."""
+    return _origin(address) == _origin(service.its_home())
+
+
+def _origin(address: str) -> tuple[str, str | None, int | None]:
+    """Return what tells one service from another: scheme, host and port, not the path."""
+    try:
+        parts = urlsplit(address)
+        return parts.scheme.lower(), parts.hostname, parts.port
+    except ValueError:  # the library says what is wrong with it
+        return address, None, None
+
+
+def _key(service: Service, choice: Choice, *, is_home: bool) -> Key | None:
+    """Return the key to send: one that was named for this run, else that of the environment.
+
+    The latter goes home only: an address elsewhere is somebody else's service.
+    """
+    if choice.key_file or choice.key_variable:
+        key = find_key(choice.key_variable, choice.key_file)
+        if key is None:
+            raise ModelChoiceError("empty variable", name=choice.key_variable)
+        return key
+    if not is_home:
+        return None
+    key = find_key(service.key_variable, "")
+    if key is None:
+        raise ModelChoiceError("no key", name=service.key_variable)
+    return key

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any, assert_never
 
 from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse, Turn
-from humanmcp.host.models.service import ServiceModel
+from humanmcp.host.models.service import NO_KEY, ServiceModel, hidden_from_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -17,23 +17,24 @@ if TYPE_CHECKING:
     from humanmcp.host.conversation import OfferedTool
     from humanmcp.host.keys import Key
 
-KEY_NAME = "OPENAI_API_KEY"
-_NO_KEY = "none"
-"""Local services want no key, but the library wants one."""
 _BUSY = (503, 529)
 
 
 class OpenAIModel(ServiceModel):
     """One model of such a service, by its name there."""
 
-    def __init__(self, name: str, key: Key | None, base_url: str = "") -> None:
-        """Prepare. The library's own retries are off: the host retries, and tells."""
+    def __init__(self, name: str, key: Key | None, base_url: str, *, is_home: bool = False) -> None:
+        """Prepare. The library's own retries are off: the host retries, and tells.
+
+        `is_home` says that the address is OpenAI's own, or the one that the environment names.
+        """
         import openai  # noqa: PLC0415 - an extra: `humanmcp[host]`
 
         super().__init__(name, key, openai)
-        self._client = openai.OpenAI(
-            api_key=key.secret if key else _NO_KEY, base_url=base_url or None, max_retries=0
-        )
+        with hidden_from_library("OPENAI_", is_home=is_home):
+            self._client = openai.OpenAI(
+                api_key=key.secret if key else NO_KEY, base_url=base_url, max_retries=0
+            )
 
     def _ask(
         self,

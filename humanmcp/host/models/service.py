@@ -5,19 +5,39 @@ Knows no service: which errors there are, and what each means, the two that inhe
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.host.models import ModelError, OverloadedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.host.conversation import OfferedTool, Turn
     from humanmcp.host.keys import Key
 
 logger = logging.getLogger(__name__)
+
+NO_KEY = "none"
+"""What is sent where no key is: some services want none, but the libraries want one."""
+
+
+@contextlib.contextmanager
+def hidden_from_library(prefix: str, *, is_home: bool) -> Iterator[None]:
+    """Hide the variables of a service from its library where another service is asked.
+
+    The libraries read a dozen of them when a client is made: keys for administrators, organisation,
+    headers of one's own. None of them is any business of an address elsewhere.
+    """
+    names = [] if is_home else [name for name in os.environ if name.startswith(prefix)]
+    hidden = {name: os.environ.pop(name) for name in names}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
 
 
 class ServiceModel(ABC):
