@@ -54,6 +54,20 @@ def command_for(given: Mapping[str, Any], manner: Sequence[str] = ()) -> Command
     return Command(first, (*rest, *words, *manner))
 
 
+def manner_for(chosen: str | None, *, files: bool) -> tuple[str, ...]:
+    """Return the words of an entry that say who answers what.
+
+    `chosen` is "by-hand", "auto", "book", "hand" or None. A real host's model wants its tools in
+    its first turn, and most hosts do not wait for a person: so the book opens the session, unless
+    somebody answers in text files.
+    """
+    if chosen in ("by-hand", "auto"):
+        return (f"--{chosen}",)
+    if chosen is None and files:
+        return ()
+    return ("--opening", chosen or "book")
+
+
 def starter() -> list[str]:
     """Return the words that start humanmcp from anywhere, without a PATH."""
     python = Path(sys.executable)

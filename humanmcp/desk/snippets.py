@@ -20,7 +20,7 @@ from humanmcp.connecting.hosts import (
     wait_code,
 )
 from humanmcp.connecting.snippets import DEFAULT_WAIT, shell_command, snippet
-from humanmcp.connecting.starting import command_for, passed_on
+from humanmcp.connecting.starting import command_for, manner_for, passed_on
 from humanmcp.locales import say
 from humanmcp.paths import home_folder
 
@@ -58,7 +58,8 @@ def told(home: Path, settings: Settings, flags: Mapping[str, Any]) -> Mapping[st
 
 def snippets(told: Mapping[str, Any], language: str) -> tuple[Snippet, ...]:
     """List the hosts with what each is given. A server speaks English unless it is told so."""
-    command = command_for(told if language == "en" else {**told, "lang": language})
+    given = told if language == "en" else {**told, "lang": language}
+    command = command_for(given, manner_for(None, files="files" in given))
     return tuple(_snippet(host, command, language) for host in HOSTS)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import json
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
 
 from humanmcp import __version__
 from humanmcp.protocol import clients, revisions, templates
@@ -25,11 +25,22 @@ class Mode(enum.Enum):
     """How much is answered without a person."""
 
     NORMAL = "normal"
-    """Pings at once, opening messages after a grace time, the rest never."""
+    """Pings at once, opening messages as `Opening` says, the rest never."""
     BY_HAND = "by hand"
     """Nothing at all."""
     AUTO = "auto"
     """At once everything that the book can answer."""
+
+
+class Opening(enum.Enum):
+    """Who answers `initialize` and the lists, where the mode leaves that open."""
+
+    BY_CLIENT = "by client"
+    """The book: at once for a host that is known, after a grace time for anyone else."""
+    BOOK = "book"
+    """The book, at once: the model has its tools in the first turn."""
+    HAND = "hand"
+    """A person. The book steps in at the last moment before a known client gives up."""
 
 
 class Deed(enum.Enum):
@@ -110,12 +121,12 @@ class Book(NamedTuple):
     """Seconds before the book answers a method, None for never; what is missing has a default."""
 
     def offered(self) -> Mapping[str, Any]:
-        """Return the capabilities that the book declares."""
+        """Return the capabilities that the book declares: a person may change each list later."""
         if self.capabilities is not None:
             return self.capabilities
         resources = self.resources or self.resource_templates
         wanted = {"tools": self.tools, "resources": resources, "prompts": self.prompts}
-        return {name: {} for name, entries in wanted.items() if entries}
+        return {name: {"listChanged": True} for name, entries in wanted.items() if entries}
 
 
 class Decision(NamedTuple):
@@ -149,15 +160,6 @@ UNSUPPORTED_REVISION: Final = -32022
 _METHOD_NOT_FOUND: Final[Mapping[str, Any]] = {"code": -32601, "message": "Method not found"}
 
 _AT_ONCE: Final = frozenset({"ping", "logging/setLevel", "server/discover"})
-_OPENING: Final = frozenset(
-    {
-        "initialize",
-        "tools/list",
-        "resources/list",
-        "resources/templates/list",
-        "prompts/list",
-    }
-)
 
 
 def first_rule(
@@ -173,12 +175,13 @@ def first_rule(
     return None
 
 
-def decide(
+def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     exchange: Exchange,
     book: Book,
     known: Known,
     *,
     mode: Mode = Mode.NORMAL,
+    opening: Opening = Opening.BY_CLIENT,
     used: Mapping[int, int] = MappingProxyType({}),
 ) -> Decision:
     """Say what the book does about an exchange. `used` counts how often each rule has answered."""
@@ -197,7 +200,7 @@ def decide(
     if own is None:
         return _BY_PERSON
     form, answer = own
-    after = _after(exchange.method, book, known, mode)
+    after = _after(exchange.method, book, known, mode, opening)
     text = json.dumps(answer, ensure_ascii=False)
     return Decision(after, text, form, "book", stoppable=after != 0)
 
@@ -207,14 +210,26 @@ def by_rule(index: int) -> str:
     return f"book: rule {index + 1}"
 
 
-def _after(method: str, book: Book, known: Known, mode: Mode) -> float | None:
+def _after(method: str, book: Book, known: Known, mode: Mode, opening: Opening) -> float | None:
     if mode is Mode.AUTO:
         return 0.0
     if method in book.wait:
         return book.wait[method]
     if method in _AT_ONCE:
         return 0.0
-    return clients.grace(known.client_name) if method in _OPENING else None
+    return _opened_after(method, known, opening) if method in clients.OPENING else None
+
+
+def _opened_after(method: str, known: Known, opening: Opening) -> float | None:
+    match opening:
+        case Opening.BOOK:
+            return 0.0
+        case Opening.HAND:
+            return clients.last_moment(known.client_name, method)
+        case Opening.BY_CLIENT:
+            return clients.grace(known.client_name)
+        case impossible:
+            assert_never(impossible)
 
 
 def _own_answer(exchange: Exchange, book: Book) -> tuple[Form, Mapping[str, Any]] | None:

@@ -1,8 +1,9 @@
-"""How long known clients wait, and what keeps each of them waiting.
+"""How long known clients wait, and what keeps each of them waiting: the one place for these facts.
 
-Measured with the clients themselves in November 2026 unless `source` says otherwise. A client is
-recognised by the beginning of `clientInfo.name`. Clients built on the Python SDK usually give its
-default name, `mcp`, and some of them give up after 5 s: so `mcp` counts as unknown here.
+Measured with the clients themselves unless `source` says otherwise; `make hosts` measures them
+again. A client is recognised by the beginning of `clientInfo.name`. Clients built on the Python SDK
+usually give its default name, `mcp`, and some of them give up after 5 s: so `mcp` counts as unknown
+here.
 """
 
 from __future__ import annotations
@@ -20,33 +21,71 @@ NEVER_REPEATS: Final = 0
 SDK_REPEATS: Final = 10
 """Both official SDKs stop after ten repeats of one call."""
 
+LISTS: Final = frozenset(
+    {"tools/list", "resources/list", "resources/templates/list", "prompts/list"}
+)
+
+OPENING: Final = frozenset({"initialize", *LISTS})
+"""What a client asks before its user, or its model, can do anything."""
+
+SHARED_NAMES: Final = frozenset(
+    {"", "mcp", "mcp-client", "rmcp", "example-client", "test-client", "mcp-test-client"}
+)
+"""Names that programs have in common: the defaults of SDKs. They say nothing of one program."""
+
+_LAST_MOMENT: Final = {"initialize": 0.6}
+_LAST_MOMENT_OF_LISTS: Final = 0.25
+"""Parts of the opening's budget: `initialize`, then the lists; the rest is for the start."""
+
 
 class Client(NamedTuple):
     """What is known of one client. Times are seconds, None where it sets no limit.
 
-    `opening` is its budget for `initialize` and the lists together; `call` how long it waits for a
-    `tools/call`. `progress_helps` says that progress notifications extend that. `repeats` is how
-    often it repeats a 2026-07-28 call that was answered with a `requestState` only. `setting` is
-    what its user can set to wait longer, in the client's own terms.
+    `opening` is its budget for `initialize` and the lists together, `opening_set` the same where
+    `humanmcp config` wrote its entry and that changes it, `listing` how long it waits for a list
+    where that is another time. `call` is how long it waits for a `tools/call` if nobody told it
+    otherwise. `progress_helps` says that progress notifications extend that. `repeats` is how often
+    it repeats a 2026-07-28 call that was answered with a `requestState` only. `is_host` says that a
+    model is behind it, whose first turn starts without the tools of a server that is not ready, or
+    not before. `setting` is what its user can set to wait longer, in the client's own terms.
+    `seen` is the version that was measured, and when.
     """
 
     names: tuple[str, ...]
     label: str
     opening: float | None = None
+    opening_set: float | None = None
+    listing: float | None = None
     call: float | None = None
     progress_helps: bool = False
     repeats: int = NEVER_REPEATS
+    is_host: bool = False
     setting: str = ""
     source: str = "measured"
+    seen: str = ""
 
     @property
     def grace(self) -> float:
         """Seconds that an opening message may wait for a person before the book answers it.
 
-        A third of the budget: `initialize` and one list are waited for one after the other, and
-        the last third is for the start of the process.
+        A host's model wants its tools in the first turn. Anyone else gets a third of the budget:
+        `initialize` and one list are waited for one after the other, and the last third is for the
+        start of the process.
         """
+        if self.is_host:
+            return 0.0
         return LONGEST_GRACE if self.opening is None else min(LONGEST_GRACE, self.opening / 3)
+
+    def limit(self, method: str, *, as_configured: bool = False) -> float | None:
+        """Return how long it waits for the answer to a method, None where it sets no limit.
+
+        `as_configured`: `humanmcp config` wrote its entry.
+        """
+        if method in LISTS and self.listing is not None:
+            return self.listing
+        if method in OPENING or method == "server/discover":
+            return (self.opening_set if as_configured else None) or self.opening
+        return self.call
 
 
 CLIENTS: Final = (
@@ -54,52 +93,75 @@ CLIENTS: Final = (
         ("claude-code",),
         "Claude Code",
         opening=30,
+        is_host=True,
         setting='MCP_TIMEOUT, MCP_TOOL_TIMEOUT (milliseconds), or "timeout" in the server\'s entry',
+        seen="2.1.329, November 2026",
     ),
     Client(
         ("codex-mcp-client", "codex"),
         "Codex",
         opening=30,
+        opening_set=120,
         call=300,
+        is_host=True,
         setting="startup_timeout_sec, tool_timeout_sec, required = true in config.toml",
+        seen="0.169.0, November 2026",
     ),
     Client(
         ("gemini-cli",),
         "Gemini CLI",
-        opening=5,
+        opening=90,
         call=600,
+        is_host=True,
         setting='"timeout" (milliseconds) in the server\'s entry',
+        seen="0.61.0, November 2026",
     ),
     Client(
         ("opencode",),
         "opencode",
         opening=30,
+        opening_set=60,
         call=60,
         progress_helps=True,
+        is_host=True,
         setting='"timeout" (milliseconds) in the server\'s entry',
+        seen="1.18.33, November 2026",
     ),
     Client(
         ("github-copilot", "copilot"),
         "Copilot CLI",
         opening=65,
+        opening_set=90,
         call=180,
         progress_helps=True,
         repeats=9,
+        is_host=True,
         setting='"timeout" (milliseconds) in the server\'s entry',
+        seen="1.0.102, November 2026",
     ),
     Client(
         ("qwen-code", "qwen-cli"),
         "Qwen Code",
-        opening=10,
+        opening=30,
+        is_host=True,
         setting='"timeout" (milliseconds) in the server\'s entry',
+        seen="0.24.4, November 2026",
+    ),
+    Client(
+        ("mcp-test-client",),
+        "gemini mcp list, qwen mcp list",
+        opening=5,
+        seen="Gemini CLI 0.61.0 (5 s) and Qwen Code 0.24.4 (10 s), November 2026",
     ),
     Client(
         ("inspector", "mcp-inspector", "modelcontextprotocol-inspector"),
         "MCP Inspector",
         opening=15,
+        listing=60,
         call=60,
         repeats=SDK_REPEATS,
         setting="--connect-timeout (0 for the SDK's 60 s); the limit of a call is fixed",
+        seen="2.12.0, November 2026",
     ),
     Client(
         ("mcporter",),
@@ -107,22 +169,25 @@ CLIENTS: Final = (
         opening=30,
         call=60,
         setting="MCPORTER_CALL_TIMEOUT",
+        seen="0.12.3, November 2026",
     ),
     Client(
         ("claude-ai", "claude-desktop"),
         "Claude Desktop",
         opening=15,
         call=240,
+        is_host=True,
         source="reported",
     ),
     Client(
         ("visual studio code", "visual-studio-code", "vscode"),
         "VS Code",
+        is_host=True,
         source="reported",
     ),
-    Client(("cursor",), "Cursor", opening=30, call=60, source="reported"),
-    Client(("cline",), "Cline", opening=1.5, call=5, source="reported"),
-    Client(("roo",), "Roo Code", opening=30, call=60, source="reported"),
+    Client(("cursor",), "Cursor", opening=30, call=60, is_host=True, source="reported"),
+    Client(("cline",), "Cline", opening=1.5, call=5, is_host=True, source="reported"),
+    Client(("roo",), "Roo Code", opening=30, call=60, is_host=True, source="reported"),
     Client(
         ("humanmcp-host",),
         "humanmcp host",
@@ -136,6 +201,7 @@ CLIENTS: Final = (
         ("ai-sdk",),
         "AI SDK",
         repeats=SDK_REPEATS,
+        seen="2.0.99, November 2026",
     ),
 )
 """Every client that is known by name."""
@@ -147,7 +213,23 @@ def find(name: str) -> Client | None:
     return next((known for known in CLIENTS if lowered.startswith(known.names)), None)
 
 
+def is_shared(name: str) -> bool:
+    """Say whether many programs give this name, so that nothing can be learned by it."""
+    return name.lower() in SHARED_NAMES
+
+
 def grace(name: str) -> float:
     """Seconds that an opening message of this client may wait for a person."""
     known = find(name)
     return UNKNOWN_GRACE if known is None else known.grace
+
+
+def last_moment(name: str, method: str) -> float | None:
+    """Seconds after which an opening message must be answered, or this client gives up.
+
+    None for a client that is not known, or that sets no limit: it may wait for a person for ever.
+    """
+    known = find(name)
+    if known is None or known.opening is None:
+        return None
+    return known.opening * _LAST_MOMENT.get(method, _LAST_MOMENT_OF_LISTS)

@@ -26,7 +26,7 @@ from humanmcp.connecting.hosts import (
     wait_code,
 )
 from humanmcp.connecting.snippets import DEFAULT_WAIT, shell_command, snippet
-from humanmcp.connecting.starting import PASSED_ON, command_for, passed_on
+from humanmcp.connecting.starting import PASSED_ON, command_for, manner_for, passed_on
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.settings import Settings, add_flags
@@ -50,6 +50,7 @@ class Wanted:
     command: Command
     entry: dict[str, Any]
     language: str
+    manner: tuple[str, ...] = ()
 
     @property
     def snippet(self) -> str:
@@ -92,6 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     manner = parser.add_mutually_exclusive_group()
     manner.add_argument("--by-hand", action="store_true", help=words("by hand"))
     manner.add_argument("--auto", action="store_true", help=words("auto"))
+    manner.add_argument("--opening", choices=("book", "hand"), help=words("opening"))
     parser.add_argument("--json", action="store_true", help=words("json"))
     add_flags(parser, *PASSED_ON)
 
@@ -119,15 +121,16 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
     given = passed_on(settings, vars(arguments), os.environ, language)
     if settings.book and "book" in given and not Path(settings.book).expanduser().is_file():
         raise ConfigError("no book", path=settings.book)
-    manner = ["--by-hand"] if arguments.by_hand else ["--auto"] if arguments.auto else []
-    command = command_for(given, manner)
+    chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.opening
+    opening = manner_for(chosen, files="files" in given)
+    command = command_for(given, opening)
     path = (
         Path(arguments.path).expanduser().absolute()
         if arguments.path
         else place(host, sys.platform, Path.home(), os.environ, Path.cwd())
     )
     made = entry(host, command, max(0, arguments.wait))
-    return Wanted(host, arguments.name, path, command, made, language)
+    return Wanted(host, arguments.name, path, command, made, language, opening)
 
 
 # -- print, write, remove ---------------------------------------------------------------------
@@ -241,6 +244,7 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
 
 
 def _say_waiting(wanted: Wanted) -> None:
+    complain(wanted.say(f"opens {' '.join(wanted.manner) or 'files'}", host=wanted.host.name))
     complain(wanted.say(wait_code(wanted.host)))
 
 

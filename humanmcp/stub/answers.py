@@ -66,7 +66,12 @@ class Answers:
         if recorded is not None:
             return recorded.decision
         return decide(
-            exchange, self._shelf.book, self._session.known, mode=self._manner.mode, used=self._used
+            exchange,
+            self._shelf.book,
+            self._session.known,
+            mode=self._manner.mode,
+            opening=self._manner.opening,
+            used=self._used,
         )
 
     def reply(self, number: int, reply: Reply) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from humanmcp.protocol.book import Mode
+from humanmcp.protocol.book import Mode, Opening
 
 if TYPE_CHECKING:
     from humanmcp.protocol.replay import Replay
@@ -20,3 +20,4 @@ class Manner(NamedTuple):
     client_limit: float = 0.0
     language: str = "en"
     replay: Replay | None = None
+    opening: Opening = Opening.BY_CLIENT

@@ -17,7 +17,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.logfile import log_to
-from humanmcp.protocol.book import Mode
+from humanmcp.protocol.book import Mode, Opening
 from humanmcp.protocol.session import Session
 from humanmcp.settings import add_flags
 from humanmcp.stub.clock import Clock
@@ -41,6 +41,8 @@ BOOK_NAME: Final = "book.toml"
 MATCHES: Final = ("exact", "order", "similar")
 """How a recorded answer is found: `protocol.replay.Match`, which is not imported for its names."""
 
+OPENINGS: Final = (Opening.BOOK.value, Opening.HAND.value)
+
 CANNOT_START: Final = 1
 
 
@@ -50,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     manner = parser.add_mutually_exclusive_group()
     manner.add_argument("--by-hand", action="store_true", help=say("serve", "by-hand"))
     manner.add_argument("--auto", action="store_true", help=say("serve", "auto"))
+    manner.add_argument("--opening", choices=OPENINGS, help=say("serve", "opening"))
     parser.add_argument("--open", action="store_true", help=say("serve", "open"))
     parser.add_argument("--replay", metavar="TRANSCRIPT", help=say("serve", "replay"))
     parser.add_argument("--match", choices=MATCHES, default=MATCHES[0], help=say("serve", "match"))
@@ -69,7 +72,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
             shelf = BookFile(book, must_exist=bool(settings.book))
             replay = _replay(arguments, home)
-            manner = Manner(mode, settings.client_limit, language, replay)
+            opening = _opening(arguments.opening, settings)
+            manner = Manner(mode, settings.client_limit, language, replay, opening)
             stub = _stub(wire, home, settings, shelf, manner)
         except StopError as error:
             stderr.say(f"humanmcp: {error.sentence(language)}\n")
@@ -81,6 +85,13 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             _open_desk(home, language)
         # The client's first message comes first: several give up within a second or two.
         return stub.run(when_quiet=lambda: _announce(stderr, stub, language, typed=typed))
+
+
+def _opening(wanted: str | None, settings: Settings) -> Opening:
+    """Say who answers the opening: as was asked; else a person, where one writes in text files."""
+    if wanted:
+        return Opening(wanted)
+    return Opening.HAND if settings.files else Opening.BY_CLIENT
 
 
 def _replay(arguments: argparse.Namespace, home: Path) -> Replay | None:

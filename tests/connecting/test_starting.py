@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.connecting.starting import command_for, passed_on
+import pytest
+
+from humanmcp.connecting.starting import command_for, manner_for, passed_on
 from humanmcp.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def write(path: Path, text: str) -> Path:
@@ -46,3 +46,21 @@ def test_out_of_uv_s_cache_uvx_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr("sys.executable", str(python))
     made = command_for({"lang": "ja"}, ["--auto"])
     assert (made.command, made.args) == (str(uvx), ("humanmcp", "serve", "--lang", "ja", "--auto"))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "files", "words"),
+    [
+        (None, False, ("--opening", "book")),
+        (None, True, ()),
+        ("book", True, ("--opening", "book")),
+        ("hand", False, ("--opening", "hand")),
+        ("by-hand", False, ("--by-hand",)),
+        ("auto", True, ("--auto",)),
+    ],
+)
+def test_h1_an_entry_says_who_opens_the_session(
+    chosen: str | None, *, files: bool, words: tuple[str, ...]
+) -> None:
+    """H1: the book, at once, unless another word was said or somebody answers in text files."""
+    assert manner_for(chosen, files=files) == words

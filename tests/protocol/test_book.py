@@ -11,7 +11,7 @@ import pytest
 
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol import clients
-from humanmcp.protocol.book import Book, Decision, Mode, decide, prepared
+from humanmcp.protocol.book import Book, Decision, Mode, Opening, decide, prepared
 from humanmcp.protocol.book_toml import BookError, parse
 from humanmcp.protocol.exchange import Exchange, Known
 from humanmcp.protocol.messages import Message, read
@@ -20,6 +20,9 @@ from humanmcp.protocol.verdict import Form
 from tests.asking import asked, stating
 
 SAMPLES = Path(__file__).parents[2] / "samples"
+
+
+OPENING = ("initialize", "tools/list", "resources/list", "prompts/list")
 
 
 def exchange(
@@ -138,19 +141,49 @@ def test_pings_and_probes_are_answered_at_once() -> None:
 
 def test_opening_messages_wait_for_a_person_for_a_grace_time() -> None:
     """2 s for an unknown client; a known one gets a third of what it waits, 60 s at most."""
-    opening = ("initialize", "tools/list", "resources/list", "prompts/list")
-    for method in opening:
-        for name, grace in (
-            ("", 2.0),
-            ("mcp", 2.0),
-            ("claude-code", 10.0),
-            ("codex-mcp-client", 10.0),
-            ("Cline", 0.5),
-            ("Visual Studio Code", 60.0),
-        ):
+    for method in OPENING:
+        for name, grace in (("", 2.0), ("mcp", 2.0), ("mcporter", 10.0), ("humanmcp-play", 60.0)):
             found = decide(exchange(method), Book(), Known(client_name=name))
             assert found.after == pytest.approx(grace), (method, name)
             assert not found.due(1000, touched=True)  # a person is at it
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client"])
+@pytest.mark.parametrize("method", OPENING)
+def test_h1_a_known_host_has_its_tools_at_once(method: str, name: str) -> None:
+    """H1: hosts do not wait for a server, or say nothing to their user while they do."""
+    assert decide(exchange(method), Book(), Known(client_name=name)).due(0)
+
+
+@pytest.mark.parametrize("name", ["", "mcp", "windsurf-mcp-client", "inspector-client"])
+@pytest.mark.parametrize("method", OPENING)
+def test_h1_what_config_writes_gives_any_client_its_tools_at_once(method: str, name: str) -> None:
+    """H1: `serve --opening book` is what stands in a host's entry."""
+    known = Known(client_name=name)
+    assert decide(exchange(method), Book(), known, opening=Opening.BOOK).due(0)
+    called = exchange("tools/call", name="ask_human")
+    assert decide(called, Book(), known, opening=Opening.BOOK).after is None
+
+
+@pytest.mark.parametrize("name", ["", "mcp", "Visual Studio Code"])
+@pytest.mark.parametrize("method", OPENING)
+def test_h1_opened_by_hand_an_unknown_client_waits_for_ever(method: str, name: str) -> None:
+    """H1, F1: nor does the book step in for one that sets no limit."""
+    known = Known(client_name=name)
+    assert decide(exchange(method), Book(), known, opening=Opening.HAND).after is None
+
+
+def test_h1_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() -> None:
+    """H1, F1: `initialize` and a list one after the other, within what it waits for both."""
+    for known in (one for one in clients.CLIENTS if one.opening is not None):
+        own = Known(client_name=known.names[0])
+        first = decide(exchange("initialize"), Book(), own, opening=Opening.HAND)
+        then = decide(exchange("tools/list"), Book(), own, opening=Opening.HAND)
+        assert first.after is not None
+        assert then.after is not None
+        assert known.opening is not None
+        assert known.opening / 2 < first.after + then.after < known.opening
+        assert not first.due(1000, touched=True)  # never over somebody who writes
 
 
 def test_the_rest_waits_for_a_person_without_limit() -> None:
@@ -222,7 +255,8 @@ def test_a_probe_learns_what_is_served() -> None:
 def test_capabilities_follow_the_lists_unless_they_are_written() -> None:
     """What has entries is offered."""
     own = book('[[prompts]]\nname = "p"\n[[resourceTemplates]]\nuriTemplate = "a"\nname = "b"\n')
-    assert own.offered() == {"tools": {}, "resources": {}, "prompts": {}}
+    changing = {"listChanged": True}  # a person changes each list whenever they like
+    assert own.offered() == {"tools": changing, "resources": changing, "prompts": changing}
     assert parse({"tools": []}).offered() == {}
     written = parse({"server": {"capabilities": {"logging": {}}}})
     assert written.offered() == {"logging": {}}
@@ -354,7 +388,7 @@ def test_known_clients_are_found_by_the_beginning_of_their_name() -> None:
     assert found is not None
     assert found.label == "Gemini CLI"
     assert clients.find("mcp") is None
-    assert found._replace(opening=None).grace == clients.LONGEST_GRACE
+    assert found._replace(opening=None, is_host=False).grace == clients.LONGEST_GRACE
 
 
 def test_a_rule_may_leave_a_request_to_a_person() -> None:

@@ -87,7 +87,7 @@ def test_the_snippet_alone_goes_to_stdout(run: Callable[..., Ran], tmp_path: Pat
     ran = run("claude-desktop")
     (made,) = json.loads(ran.out)["mcpServers"].values()
     assert Path(made["command"]).is_absolute()
-    assert made["args"][-1] == "serve"
+    assert made["args"][-3:] == ["serve", "--opening", "book"]
     assert "claude_desktop_config.json" in ran.err
     assert "4 minutes" in ran.err
 
@@ -242,7 +242,7 @@ def test_an_older_entry_of_ours_is_replaced(run: Callable[..., Ran], tmp_path: P
     assert "different" in run("cursor").err
     run("cursor", "--write", "--lang", "ja")
     args = json.loads(path.read_text("utf-8"))["mcpServers"]["humanmcp"]["args"]
-    assert args[-2:] == ["--lang", "ja"]
+    assert args[-4:] == ["--lang", "ja", "--opening", "book"]
     assert "このとおりの項目" in run("cursor", "--lang", "ja").err
 
 

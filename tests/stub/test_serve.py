@@ -317,6 +317,31 @@ def test_pings_are_answered_while_calls_wait(home: Path) -> None:
         assert_log_is_clean(home)
 
 
+def test_h1_a_known_host_is_answered_at_once_unless_somebody_opens_by_hand(
+    home: Path, tmp_path: Path
+) -> None:
+    """H1: at once by default, by a person with --files and --opening hand."""
+    hello = INITIALIZE.replace('"test"', '"claude-code"')
+    assert "claude-code" in hello
+    with Serving(home) as stub:
+        stub.say(hello)
+        assert "listChanged" in stub.hear()
+    with Serving(home, "--opening", "hand") as stub:
+        stub.say(hello)
+        assert pending(home)
+    texts = str(tmp_path / "texts")
+    with Serving(home, "--opening", "book", "--files", texts) as stub:
+        assert stub.process.stdin is not None
+        stub.process.stdin.write(hello.encode() + b"\n")
+        stub.process.stdin.flush()
+        assert "listChanged" in stub.hear()
+    with Serving(home, "--files", texts) as stub:
+        assert stub.process.stdin is not None
+        stub.process.stdin.write(hello.encode() + b"\n")
+        stub.process.stdin.flush()
+        assert pending(home)
+
+
 def test_a_draft_stops_the_safety_net(home: Path) -> None:
     """U15: who has begun to answer is not overtaken; the answer book waits."""
     home.mkdir(mode=0o700)
