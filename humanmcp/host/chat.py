@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse
 from humanmcp.host.models import ModelError
 from humanmcp.host.runner import Call, Instead, Refuse, TurnLimitError
+from humanmcp.host.servers import NoServerError
 from humanmcp.locales import say
 from humanmcp.terminal import Painted, complain
 from humanmcp.terminal import say as show
@@ -115,10 +116,23 @@ class Chat:
                 self._servers(self.runner.servers)
             case "/history":
                 self._history()
+            case _ if typed.split(maxsplit=1)[0] == "/reconnect":
+                self._reconnect(typed.removeprefix("/reconnect").strip())
             case _ if typed.startswith("/"):
                 show(say(ROOM, "help", self.language))
             case _:
                 self._run(typed)
+
+    def _reconnect(self, name: str) -> None:
+        servers = self.runner.servers
+        try:
+            servers.reconnect(name)
+        except NoServerError as error:
+            show(Painted(error.sentence(self.language), "yellow"))
+        except KeyboardInterrupt:
+            show(Painted(say(ROOM, "interrupted", self.language), "yellow"))
+        else:
+            self._servers(servers, name)
 
     def _run(self, prompt: str) -> None:
         try:
@@ -128,8 +142,10 @@ class Chat:
         except KeyboardInterrupt:
             show(Painted(say(ROOM, "interrupted", self.language), "yellow"))
 
-    def _servers(self, servers: Servers) -> None:
+    def _servers(self, servers: Servers, only: str = "") -> None:
         for server in servers.all:
+            if only not in ("", server.name):
+                continue
             if server.entry.url:
                 state = say(ROOM, "is remote", self.language, url=server.entry.url)
             elif server.entry.disabled:

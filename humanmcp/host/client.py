@@ -11,18 +11,12 @@ import threading
 import time
 from concurrent import futures
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.host.company import Onlooker
-from humanmcp.host.eras import enveloped, needed_capability, supported
-from humanmcp.host.opening import (
-    Identity,
-    NoAnswerError,
-    NotOfferedError,
-    Opening,
-    OpeningError,
-    Response,
-)
+from humanmcp.host.eras import enveloped, needed_capability
+from humanmcp.host.initialization import initialize
+from humanmcp.host.opening import Identity, NoAnswerError, NotOfferedError, Opening, Response
 from humanmcp.host.questions import find_out, one_line
 from humanmcp.host.transport import EndedError
 from humanmcp.protocol import messages, revisions
@@ -46,14 +40,32 @@ PATIENCE: Final = 60.0
 LONGEST_PATIENCE: Final = 7 * 24 * 3600.0
 """Seconds that an answer may take where people play: a week."""
 
-PROBE_PATIENCE: Final = 10.0
-"""Seconds that `server/discover` may take, as with the official Python SDK."""
-
 MOST_ROUNDS: Final = 10
 """How often one call is repeated for `input_required`, as with both official SDKs."""
 
 MOST_PAGES: Final = 1000
 """Pages of one list: a server whose list never ends must not keep us for ever."""
+
+
+class Begun(NamedTuple):
+    """A request that was sent, and where its answer will be."""
+
+    asked: Message
+    future: Future[Response]
+
+    @property
+    def is_answered(self) -> bool:
+        """Say whether its answer is there, or will never be."""
+        return self.future.done()
+
+    @property
+    def response(self) -> Response:
+        """The answer, once it is there.
+
+        Raises:
+            EndedError: the server ended before it answered.
+        """
+        return self.future.result()
 
 
 class Client:
@@ -100,48 +112,7 @@ class Client:
             NoAnswerError: it says nothing.
             EndedError: it ended.
         """
-        if opening is not Opening.HANDSHAKE and self._discover(opening):
-            return
-        self._handshake(revision)
-
-    def _discover(self, opening: Opening) -> bool:
-        """Ask what the server speaks. True when the session is a modern one."""
-        self.stated = revisions.R2026_07
-        patience = self.patience
-        if opening is Opening.PROBE:
-            patience = min(patience, PROBE_PATIENCE)
-        try:
-            found = self.request("server/discover", patience=patience)
-        except NoAnswerError:
-            if opening is Opening.MODERN:
-                raise
-            self.stated = ""
-            return False
-        if self.stated in supported(found):
-            self.server = found.result or {}
-            return True
-        self.stated = ""
-        if opening is Opening.MODERN:
-            raise OpeningError("not modern", revision=revisions.R2026_07)
-        return False
-
-    def _handshake(self, revision: str) -> None:
-        asked = {
-            "protocolVersion": revision,
-            "capabilities": self.identity.capabilities,
-            "clientInfo": self.identity.info,
-        }
-        answer = self.request("initialize", asked)
-        if answer.result is None:
-            number, why = answer.error or (None, "")
-            raise OpeningError("not opened", number=number, why=why)
-        # "If the client does not support the version in the server's response, it SHOULD
-        # disconnect." A missing one is reported by the check; we go on with what we asked for.
-        chosen = answer.result.get("protocolVersion", revision)
-        if chosen not in revisions.HANDSHAKE:
-            raise OpeningError("unknown revision", revision=chosen)
-        self.server = answer.result
-        self.notify("notifications/initialized")
+        initialize(self, opening, revision)
 
     def close(self) -> None:
         """End the session in order. Closing again does nothing."""
@@ -197,9 +168,7 @@ class Client:
         """
         return self.wait(self.begin(method, params), patience)
 
-    def begin(
-        self, method: str, params: Mapping[str, Any] | None = None
-    ) -> tuple[Message, Future[Response]]:
+    def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Begun:
         """Ask without waiting."""
         needed = needed_capability(method)
         if self.strict and needed and needed not in self.offered:
@@ -208,26 +177,43 @@ class Client:
             line = self.session.ask(method, enveloped(params, self.stated, self.identity))
             return self._await(line)
 
-    def wait(self, begun: tuple[Message, Future[Response]], patience: float = 0) -> Response:
-        """Wait for the answer to what was begun. While the server waits for us, no time passes."""
-        asked, future = begun
+    def wait(self, begun: Begun, patience: float = 0) -> Response:
+        """Wait for the answer to what was begun. While the server waits for us, no time passes.
+
+        Raises:
+            NoAnswerError: none came in time. The server was told that nobody waits any more.
+            EndedError: the server is gone.
+        """
+        if not self.wait_for_first(begun, patience=patience):
+            late = NoAnswerError(begun.asked.method, patience or self.patience)
+            self.give_up(begun.asked, f"no answer within {late.fillings['seconds']} s")
+            raise late
+        return begun.response
+
+    def wait_for_first(self, *begun: Begun, patience: float = 0) -> bool:
+        """Wait until one of several requests is answered. False when none was in time.
+
+        The server is not told then: an answer may still come. Whoever calls gives up on the rest.
+        """
         seconds = patience or self.patience
         began = time.monotonic()
         try:
-            while not future.done():
+            while not any(one.is_answered for one in begun):
                 left = max(began, self._answered) + seconds - time.monotonic()
                 if left <= 0 and not self._questions:
-                    break
-                futures.wait([future], timeout=left if left > 0 else seconds)
+                    return False
+                futures.wait(
+                    [one.future for one in begun],
+                    timeout=left if left > 0 else seconds,
+                    return_when=futures.FIRST_COMPLETED,
+                )
         except BaseException:
-            self.give_up(asked, "the client was interrupted")
+            for one in begun:
+                self.give_up(one.asked, "the client was interrupted")
             raise
-        if not future.done():
-            self.give_up(asked, f"no answer within {seconds:g} s")
-            raise NoAnswerError(asked.method, seconds)
-        return future.result()
+        return True
 
-    def give_up(self, asked: Message, reason: str) -> None:
+    def give_up(self, asked: Message, reason: str = "") -> None:
         """Stop waiting for one answer, and tell the server."""
         with self._lock:
             line = self.session.give_up(asked, reason)
@@ -244,9 +230,7 @@ class Client:
             said["params"] = params
         self.say(one_line(said))
 
-    def say(
-        self, text: str, *, anyway: bool = True
-    ) -> tuple[Verdict, tuple[Message, Future[Response]] | None]:
+    def say(self, text: str, *, anyway: bool = True) -> tuple[Verdict, Begun | None]:
         """Send a line exactly as typed, unless it is no message and `anyway` is not wanted.
 
         A text of several lines is made one, as only one line can be a message. Returns what the
@@ -263,14 +247,14 @@ class Client:
             self._write(line)
             return verdict, None
 
-    def _await(self, line: str) -> tuple[Message, Future[Response]]:
+    def _await(self, line: str) -> Begun:
         message = messages.read(line.encode("utf-8", "surrogatepass"))
         future: Future[Response] = Future()
         assert isinstance(message, Message)  # noqa: S101 - we made the line, or have just read it
         if message.id is not None:
             self._waiting[message.id.key] = future
         self._write(line)
-        return message, future
+        return Begun(message, future)
 
     def _write(self, line: str) -> None:
         if self._ended is not None:

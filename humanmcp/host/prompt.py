@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.explaining import told
 from humanmcp.host.forms import FieldError, TypingError, arguments
-from humanmcp.host.opening import entries_of
+from humanmcp.host.opening import Opening, entries_of
 from humanmcp.host.typing_in import Typist, complete_with
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from humanmcp.host.at_terminal import AtTerminal
     from humanmcp.host.client import Client
+    from humanmcp.host.connection import Connection
     from humanmcp.host.opening import Response
 
 PROMPT: Final = "Enter method :  "
@@ -50,12 +51,17 @@ class MistypedError(StopError):
 class Prompt:
     """A person and a client. `learned` are names to complete: tools, resources, prompts."""
 
-    client: Client
+    connection: Connection
     typist: Typist
     person: AtTerminal
     language: str
     history: list[str] = field(default_factory=list)
     learned: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def client(self) -> Client:
+        """The client that speaks to the server now."""
+        return self.connection.client
 
     def run(self) -> None:
         """Do what is typed until the end of input."""
@@ -85,7 +91,17 @@ class Prompt:
 
     def names(self) -> list[str]:
         """List what can be completed: commands, methods, and what the server told of."""
-        commands = ["call", "call!", "raw", "again", "history", "help", "quit", *_LISTS]
+        commands = [
+            "call",
+            "call!",
+            "raw",
+            "again",
+            "history",
+            "help",
+            "quit",
+            "reconnect",
+            *_LISTS,
+        ]
         return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_SEAT), *self.learned]
 
     def _say(self, code: str, **fillings: object) -> str:
@@ -98,6 +114,9 @@ class Prompt:
             case "history":
                 for number, line in enumerate(self.history, 1):
                     show(f"{number:4} {line}")
+            case "reconnect":
+                self._keep(typed)
+                self._reconnect(rest)
             case "raw":
                 self._keep(typed)
                 self._raw(rest)
@@ -116,6 +135,14 @@ class Prompt:
     def _keep(self, typed: str) -> None:
         if not self.history or self.history[-1] != typed:
             self.history.append(typed)
+
+    def _reconnect(self, word: str) -> None:
+        """Start the server anew, and open the session as before or as the word says."""
+        names = [one.value for one in Opening]
+        if word and word not in names:
+            raise MistypedError("no such opening", word=word, names=", ".join(names))
+        self.connection.reconnect(Opening(word) if word else None)
+        show(self._say("reconnected"))
 
     # -- what can be sent ----------------------------------------------------------------------
 

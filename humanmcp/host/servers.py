@@ -17,6 +17,7 @@ from humanmcp.host.conversation import OfferedTool
 from humanmcp.host.offering import BETWEEN, NoToolError, Place, offered_name, text_of
 from humanmcp.host.opening import NoAnswerError, Opening, OpeningError, entries_of
 from humanmcp.host.transport import EndedError
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.events import NoticeArrived
 
 if TYPE_CHECKING:
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
     from humanmcp.host.company import Respondent
     from humanmcp.host.config import Entry
     from humanmcp.host.opening import Identity
-    from humanmcp.locales.stop import StopError
     from humanmcp.protocol.events import Event
 
 _TROUBLE: Final = (StartError, OpeningError, NoAnswerError, EndedError)
+
+
+class NoServerError(StopError):
+    """There is no such server."""
+
+    room = "host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +78,18 @@ class Server:
     def __init__(self, entry: Entry) -> None:
         """Begin unstarted."""
         self.entry = entry
+        self.settled = threading.Event()
+        """Set once it has started, or will not."""
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forget what was: it is about to be started."""
+        self.settled.clear()
         self.client: Client | None = None
         self.tools: tuple[Mapping[str, Any], ...] = ()
         self.trouble: StopError | None = None
         """Why it cannot be used; None when it can."""
         self.stale = False
-        self.settled = threading.Event()
-        """Set once it has started, or will not."""
 
     @property
     def name(self) -> str:
@@ -169,6 +180,21 @@ class Servers:
         except _TROUBLE as error:
             server.trouble = error
             server.client.close()
+
+    def reconnect(self, name: str) -> None:
+        """End one server, start it anew, and list its tools again; `trouble` says if it fails.
+
+        Raises:
+            NoServerError: there is none of this name that can be started.
+        """
+        server = next((one for one in self.all if one.name == name and one.entry.can_start), None)
+        if server is None:
+            names = ", ".join(one.name for one in self.all if one.entry.can_start)
+            raise NoServerError("reconnect what", name=name, names=names)
+        if server.client is not None:
+            server.client.close()
+        server.begin_anew()
+        self._start(server)
 
     def close(self) -> None:
         """End every server, all at once: each has its own patience."""

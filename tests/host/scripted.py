@@ -20,6 +20,9 @@ FLAGS: Final = (
     "unknown-revision",
     "no-discover-answer",
     "no-initialize-answer",
+    "late-discover",  # answers it when `initialize` has come
+    "lost-discover",  # hears the second one only
+    "refuses-initialize",
 )
 MODERN: Final = "2026-07-28"
 
@@ -36,6 +39,8 @@ class ScriptedServer:
         self.answers: dict[str, Any] = {}
         self.asked: dict[str, Any] = {}
         self.changed = False
+        self.held: dict[str, Any] | None = None
+        self.lost = 0
 
     def receive(self, line: str) -> None:
         """Take one line."""
@@ -78,7 +83,14 @@ class ScriptedServer:
             self._say({"id": message["id"], "error": {"code": -32601, "message": "no such"}})
 
     def _initialize(self, message: dict[str, Any]) -> None:
+        if self.held is not None:
+            self._answer_discover(self.held)
         if "no-initialize-answer" in self.flags:
+            return
+        if "refuses-initialize" in self.flags:
+            told = {"supported": [MODERN], "requested": message["params"]["protocolVersion"]}
+            error = {"code": -32022, "message": "unsupported revision", "data": told}
+            self._say({"id": message["id"], "error": error})
             return
         revision = message["params"]["protocolVersion"]
         self._result(
@@ -116,6 +128,14 @@ class ScriptedServer:
         self._say({"method": "notifications/message", "params": said})
 
     def _discover(self, message: dict[str, Any]) -> None:
+        if "late-discover" in self.flags:
+            self.held = message
+        elif "lost-discover" in self.flags and not self.lost:
+            self.lost += 1
+        else:
+            self._answer_discover(message)
+
+    def _answer_discover(self, message: dict[str, Any]) -> None:
         if "modern" in self.flags:
             self._result(
                 message,

@@ -90,7 +90,7 @@ def test_both_servers_start_and_the_remote_one_is_named(tmp_path: Path, config: 
     assert "human__get-japan-forecast  Get weather forecast." in run.stdout
     assert "dice__dice  Roll a dice" in run.stdout
     assert "user: hi\nassistant: hello\n" in run.stdout
-    assert "/tools /servers /history /quit" in run.stdout
+    assert "/tools /servers /history /reconnect NAME /quit" in run.stdout
 
 
 def test_a_configuration_that_is_missing_or_empty_is_explained(tmp_path: Path) -> None:
@@ -314,3 +314,22 @@ def test_trouble_is_said_in_japanese_too(tmp_path: Path) -> None:
     run = chat(tmp_path, words(config, "script:x", "--lang", "ja"))
     assert "1 行目 20 文字目" in run.stderr
     assert re.search(r"[ぁ-ん]", run.stderr.split("文字目: ")[1])
+
+
+def test_s1_a_server_can_be_started_anew_from_the_chat(tmp_path: Path) -> None:
+    """S1: one that was lost, or changed, without an end of the conversation."""
+    slow = {"command": sys.executable, "args": [str(SCRIPTED), "modern", "refuses-initialize"]}
+    config = configuration(tmp_path, slow=slow, dice=entry("dice"))
+    flags = ("--opening", "handshake", "--wire")
+    run = chat(
+        tmp_path,
+        words(config, recorded(tmp_path), *flags),
+        "/reconnect slow",
+        "/reconnect dice",
+        "/reconnect nobody",
+    )
+    assert run.stdout.count("slow  the session could not be opened: the server speaks 2026") == 2
+    assert run.stdout.count("dice  tools: 1") == 2
+    assert "/reconnect nobody: write the name of one of: slow, dice" in run.stdout
+    assert run.stderr.count('dice Client :  {"jsonrpc":"2.0","id":1,"method":"initialize"') == 2
+    assert "server/discover" not in run.stderr

@@ -364,3 +364,17 @@ def test_what_cannot_be_started_is_said_in_one_line(
     complaint = capfd.readouterr().err
     assert said in complaint
     assert "Traceback" not in complaint
+
+
+def test_s1_a_server_can_be_started_anew_from_the_prompt(tmp_path: Path) -> None:
+    """S1: a new process and a new session, in the same way or in another one."""
+    server = (sys.executable, str(SCRIPTED), "modern")
+    lines = ("test/die", "ping", "reconnect", "reconnect modern", "tools", "reconnect loudly")
+    run = typed(tmp_path, ("--desk", "--home", str(tmp_path / "box")), *lines, server=server)
+    assert run.stdout.count("has ended (exit status 3)") >= 2
+    assert run.stdout.count("The server was started anew") == 2
+    assert "count" in run.stdout
+    assert "reconnect loudly: the ways to open a session are handshake, modern, probe" in run.stdout
+    said = [one["method"] for who, one in wire(run.stderr) if who == "Client"]
+    assert said.count("initialize") == 2
+    assert said[-2:] == ["server/discover", "tools/list"]

@@ -14,6 +14,7 @@ from humanmcp.host.client import PATIENCE, Client
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.commands.numbers import seconds
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
+from humanmcp.host.connection import Connection
 from humanmcp.host.opening import Identity, Opening
 from humanmcp.host.prompt import Prompt
 from humanmcp.host.recorded import Recorded
@@ -155,22 +156,27 @@ def _sit(
             stack.callback(desk.end)
             log = recorded = Recorded(desk, log)
             respondent = desk
-        client = Client(
-            ChildTransport(command),
-            respondent,
-            identity=identity,
-            onlooker=log,
-            patience=arguments.patience,
-            strict=arguments.strict,
-        )
-        stack.callback(undisturbed(client.close))
-        if recorded is not None:
-            recorded.of(client)
-        client.open(Opening(arguments.opening), arguments.revision)
+
+        def make() -> Client:
+            client = Client(
+                ChildTransport(command),
+                respondent,
+                identity=identity,
+                onlooker=log,
+                patience=arguments.patience,
+                strict=arguments.strict,
+            )
+            if recorded is not None:
+                recorded.of(client)
+            return client
+
+        connection = Connection(make, Opening(arguments.opening), arguments.revision)
+        stack.callback(undisturbed(connection.close))
+        connection.open()
         show("Initialization complete 🎉 Client is ready to send commands.")
         if arguments.example:
-            _as_the_example_goes_on(client, language)
-        Prompt(client, typist, person, language).run()
+            _as_the_example_goes_on(connection.client, language)
+        Prompt(connection, typist, person, language).run()
     return 0
 
 

@@ -16,7 +16,7 @@ from humanmcp.host.commands.numbers import seconds, whole_number
 from humanmcp.host.company import Onlooker
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.models.choose import Choice, key_kept_back, seat_model
-from humanmcp.host.opening import Identity
+from humanmcp.host.opening import Identity, Opening
 from humanmcp.host.runner import Limits, Runner
 from humanmcp.host.servers import Servers
 from humanmcp.host.typing_in import Typist
@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", help=say(ROOM, f"help {name}", language), **more)
 
     flag("config", metavar="FILE", default="")
+    flag("opening", choices=[one.value for one in Opening], default=Opening.PROBE.value)
     flag("model", metavar="MODEL", default="human")
     flag("base-url", metavar="URL", default="")
     flag("key-file", metavar="FILE", default="")
@@ -112,6 +113,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         respondent,
         identity=NAME,
         onlooker=_onlookers(typist, language, wanted=arguments.wire),
+        opening=Opening(arguments.opening),
         patience=arguments.patience,
     )
     stack.callback(undisturbed(servers.close))
