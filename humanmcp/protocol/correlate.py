@@ -13,7 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from humanmcp.protocol import learning, revisions
+from humanmcp.protocol import learning
 from humanmcp.protocol.exchange import Exchange, Known
 from humanmcp.protocol.messages import JsonObject, Kind, Message, RequestId
 from humanmcp.protocol.progress import Progress
@@ -155,8 +155,7 @@ class Correlation:
     def _hear_request(self, way: Way, message: Message) -> Asked:
         revision = learning.revision_of(message, self.negotiated)
         if way is Way.IN:
-            if revision in revisions.MODERN and message.method != "server/discover":
-                self._stated = revision
+            self._stated = learning.stated_after(self._stated, message, revision)
             self.known = learning.after_request(self.known, message, revision)
         self.count += 1
         asked = Asked(self.count, way, message, revision, self._continued_by(message))

@@ -29,6 +29,17 @@ def revision_of(request: Message, negotiated: str) -> str:
     return negotiated or revisions.LATEST_HANDSHAKE
 
 
+def stated_after(stated: str, request: Message, revision: str) -> str:
+    """Return the revision that was stated last, after one more request of the client's.
+
+    `server/discover` asks which revisions there are: it settles none, and takes none back.
+    https://modelcontextprotocol.io/specification/2026-07-28/server/discover
+    """
+    if revision in revisions.MODERN and request.method != "server/discover":
+        return revision
+    return stated
+
+
 def after_request(known: Known, request: Message, revision: str) -> Known:
     """Return what is known after a client's request: it says who it is, and what it can do."""
     if revision in revisions.MODERN:

@@ -201,8 +201,7 @@ class Session:
         return learning.revision_of(message, self.negotiated)
 
     def _learn_from_request(self, message: Message, revision: str) -> None:
-        if revision in revisions.MODERN:
-            self._last_stated = revision if message.method != "server/discover" else ""
+        self._last_stated = learning.stated_after(self._last_stated, message, revision)
         self.known = learning.after_request(self.known, message, revision)
 
     def _receive_notice(self, message: Message) -> tuple[Event, ...]:

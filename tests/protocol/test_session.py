@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from humanmcp.protocol.correlate import Correlation
 from humanmcp.protocol.events import (
     Late,
     LineReady,
@@ -23,8 +24,9 @@ from humanmcp.protocol.events import (
     UnreadableArrived,
 )
 from humanmcp.protocol.exchange import Exchange, State
-from humanmcp.protocol.messages import Kind
+from humanmcp.protocol.messages import Kind, Message, read
 from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 
 MODERN = {
@@ -120,6 +122,23 @@ def test_a_probe_does_not_pin_the_era() -> None:
     later = arrived(session, "initialize", 2, protocolVersion="2025-11-25")
     assert later.revision == "2025-11-25"
     assert session.revision == "2025-11-25"
+
+
+def test_asking_again_which_revisions_there_are_takes_none_back() -> None:
+    """Redesign 1.2: after a second `server/discover` the revision stays, and so does what may go.
+
+    Who hears it from between the two says the same.
+    """
+    session, between = Session(), Correlation()
+    for number, method in enumerate(("server/discover", "tools/list", "server/discover"), 1):
+        arrived(session, method, number, _meta=MODERN)
+        heard = read(line(method, number, _meta=MODERN))
+        assert isinstance(heard, Message)
+        between.hear(Way.IN, heard)
+    assert session.revision == between.revision == "2026-07-28"
+    said = '{"jsonrpc":"2.0","method":"notifications/progress","params":%s}'
+    told = session.judge(said % '{"progressToken":1,"progress":1}')
+    assert "R24" not in [problem.code for problem in told.problems]
 
 
 def test_a_refused_reply_leaves_the_exchange_pending() -> None:
