@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp import paths
 from humanmcp.export.manner import Manner
 from humanmcp.export.reading import LAST, find
-from humanmcp.export.redact import redact_frames
+from humanmcp.export.redact import redact_recording
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, trouble
 from humanmcp.settings import add_flags
@@ -35,6 +35,9 @@ FORMATS: Final = (
     "pytest",
 )
 """Every format; each is a module of this room with `write(recording, manner) -> text`."""
+
+RUNNABLE: Final = frozenset({"server", "pytest"})
+"""The formats in which each redacted value keeps a name: what is run can ask for it."""
 
 LOSSLESS: Final = "jsonl"
 """The format that is never redacted unless asked for: it is the recording itself."""
@@ -78,10 +81,22 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return FAILED
     wanted = arguments.redact
     if wanted or (wanted is None and arguments.format != LOSSLESS):
-        recording = replace(recording, frames=redact_frames(recording.frames))
+        named = arguments.format in RUNNABLE
+        redacted = redact_recording(recording.frames, named=named)
+        recording = replace(recording, frames=redacted.frames)
+        manner = replace(manner, secrets=redacted.names)
+        if redacted.names:
+            complain(_told(redacted.names, language, named=named))
     module = importlib.import_module(f"humanmcp.export.{arguments.format}")
     text: str = module.write(recording, manner)
     return _deliver(text, arguments.output, language)
+
+
+def _told(names: tuple[str, ...], language: str, *, named: bool) -> str:
+    """Say how many values are not in what is written, and which ones what is run asks for."""
+    if not named:
+        return say("export", "redacted", language, count=len(names))
+    return say("export", "redacted by name", language, count=len(names), names=", ".join(names))
 
 
 def _deliver(text: str, output: str | None, language: str) -> int:

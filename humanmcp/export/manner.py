@@ -17,3 +17,5 @@ class Manner:
     zone: tzinfo | None = None
     command: tuple[str, ...] = ()
     """The command that starts the real server, for a test that runs it; empty for unknown."""
+    secrets: tuple[str, ...] = ()
+    """The names of the values that were taken out of the recording, for what can be run."""

@@ -1,13 +1,17 @@
 """Takes obvious secrets out of what leaves the machine: what is named like one, or looks like one.
 
-Works on the text of a line and replaces values only, so the rest stays as it was on the wire. It
-cannot know every secret: who passes a recording on still has to look at it.
+Works on the text of a line and replaces values only, so the rest stays as it was on the wire. A
+value that is found under a secret name is replaced wherever else it stands in the recording, too: a
+result likes to repeat it. It cannot know every secret: who passes a recording on has to look at it.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,14 +19,19 @@ if TYPE_CHECKING:
     from humanmcp.protocol.transcript import Frame
 
 REDACTED: Final = "[redacted]"
+MARK: Final = re.compile(r"\[redacted(?::([A-Z0-9_]+))?\]")
+"""What stands in the place of a value; in what can be run it says of which: `[redacted:TOKEN]`."""
 
 _NAMES: Final = (
+    r"(?!(?:next|page|progress|continuation|cancel(?:lation)?|sync|max)[_.-]?token\b)"
+    r"(?!(?:xdg|term|desktop)[_-])"
     r"(?:[A-Za-z0-9_.-]*[_.-])?(?:"
     r"password|passwd|pwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key"
     r"|(?:access|refresh|auth|id|bearer|session)[_-]?token|token|client[_-]?secret"
     r"|authorization|proxy-authorization|cookie|set-cookie|credentials?|session[_-]?id|sid"
     r")"
 )
+"""Not the names of the protocol's own marks, nor those of a desktop's session."""
 _CAMEL: Final = (
     r"[a-z][A-Za-z0-9]*(?:Password|Passphrase|Secret|ApiKey|AccessKey|PrivateKey|AccessToken"
     r"|RefreshToken|AuthToken|IdToken|BearerToken|SessionToken|SessionId|Credentials?)"
@@ -34,88 +43,268 @@ _CAPITALS: Final = (
 _JAPANESE: Final = "(?:パスワード|暗証番号|秘密鍵)"
 _ANY_NAME: Final = rf"(?:(?i:{_NAMES})|{_CAMEL}|{_CAPITALS}|{_JAPANESE})"
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
-_NAMED: Final = re.compile(
-    rf'("{_ANY_NAME}"\s*:\s*)(?:{_QUOTED}|-?\d[\d.eE+-]*)'
-    rf'|("(?:pass|otp)"\s*:\s*){_QUOTED}'
-    rf'|("{_ANY_NAME}"\s*:\s*\[\s*){_QUOTED}(?:\s*,\s*{_QUOTED})*'
-)
-"""A member by its name; also where its value is a list, as the headers of some libraries are."""
-_ESCAPED_NAMED: Final = re.compile(rf'(\\"{_ANY_NAME}\\"\s*:\s*\\")((?:[^"\\]|\\\\.)*)(\\")')
-"""The same inside a JSON text that is itself a string, as tools like to answer."""
-
 _STRING: Final = r'(?:[^"\\]|\\.)*'
-_PAIRED: Final = re.compile(rf'("name"\s*:\s*"(?i:{_NAMES})"\s*,\s*"value"\s*:\s*"){_STRING}(?=")')
-"""A header or a variable as an object with its name and its value."""
-_ARGUMENT: Final = re.compile(rf'("--?(?i:{_NAMES})"\s*,\s*"){_STRING}(?=")')
-"""A flag and its value as two words of a command."""
-_FLAG: Final = re.compile(rf"(?<![\w-])(--?(?i:{_NAMES}) )(?!-)[^\s\"'\\]+")
-_ASSIGNED: Final = re.compile(
-    rf"(?<![A-Za-z0-9_.-])({_ANY_NAME}=)"
-    r"(?:\\\"[^\"\\]*\\\"|'[^'\"\\]*'|[^\s\"'\\&;,)}\]]+)"
+
+# Each shape has a group `value` and, where it can be told, `name`; `before` and `after` stay.
+# A `number` becomes text.
+_SHAPES: Final = tuple(
+    re.compile(shape)
+    for shape in (
+        # A member by its name.
+        rf'(?P<before>"(?P<name>{_ANY_NAME})"\s*:\s*)(?P<value>{_QUOTED}|(?P<number>-?\d[\d.eE+-]*))',
+        rf'(?P<before>"(?P<name>pass|otp)"\s*:\s*)(?P<value>{_QUOTED})',
+        # Also where its value is a list, as the headers of some libraries are.
+        (
+            rf'(?P<before>"(?P<name>{_ANY_NAME})"\s*:\s*\[\s*)'
+            rf"(?P<value>{_QUOTED}(?:\s*,\s*{_QUOTED})*)"
+        ),
+        # The same inside a JSON text that is itself a string, as tools like to answer.
+        (
+            rf'(?P<before>\\"(?P<name>{_ANY_NAME})\\"\s*:\s*\\")(?P<value>(?:[^"\\]|\\\\.)*)'
+            r'(?P<after>\\")'
+        ),
+        # A header or a variable as an object with its name and its value.
+        (
+            rf'(?P<before>"name"\s*:\s*"(?P<name>(?i:{_NAMES}))"\s*,\s*"value"\s*:\s*")'
+            rf'(?P<value>{_STRING})(?P<after>")'
+        ),
+        # A flag and its value as two words of a command.
+        rf'(?P<before>"--?(?P<name>(?i:{_NAMES}))"\s*,\s*")(?P<value>{_STRING})(?P<after>")',
+        rf"(?P<before>(?<![\w-])--?(?P<name>(?i:{_NAMES})) )(?!-)(?P<value>[^\s\"'\\]+)",
+        # An address's query, an environment, a flag with its value.
+        (
+            rf"(?P<before>(?<![A-Za-z0-9_.-])(?P<name>{_ANY_NAME})=)"
+            r"(?P<value>\\\"[^\"\\]*\\\"|'[^'\"\\]*'|[^\s\"'\\&;,)}\]]+)"
+        ),
+        # What lets anybody in who has the address.
+        (
+            r"(?P<before>[?&](?P<name>(?i:sig|signature|x-amz-signature|x-amz-security-token"
+            r"|x-goog-signature))=)(?P<value>[^\s\"'\\&]+)"
+        ),
+        (
+            r"(?P<before>\b(?P<name>(?i:authorization))[\"']?\s*[:=]\s*[\"']?"
+            r"(?i:bearer|basic|token|digest)\s+)(?P<value>[^\s\"'\\]+)"
+        ),
+        # A digit in it tells it from "password: see the manual".
+        (
+            rf"(?P<before>(?<![A-Za-z0-9_.-])(?P<name>(?i:{_NAMES})):[ ]?)"
+            r"(?=[^\s\"'\\]*\d)(?P<value>[^\s\"'\\,;]{6,})"
+        ),
+        # What looks like one, whatever its name.
+        (
+            r"\b(?P<value>"
+            r"sk-[A-Za-z0-9_-]{16,}"  # language models
+            r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
+            r"|hf_[A-Za-z0-9]{20,}"
+            r"|glpat-[A-Za-z0-9_-]{16,}"
+            r"|xox[abprs]-[A-Za-z0-9-]{10,}"
+            r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
+            r"|AIza[A-Za-z0-9_-]{30,}"
+            r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}"
+            r"|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"
+            # JSON Web Tokens
+            r"|(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
+            r")"
+        ),
+        # A digit in it tells it from "Basic knowledge".
+        (
+            r"(?P<before>\b(?P<name>Bearer|Basic)\s+)"
+            r"(?=[A-Za-z+/=._~-]*\d)(?P<value>[A-Za-z0-9+/=._~-]{8,})"
+        ),
+        # A password in an address, or a long word in the place of a user's name: that is a token.
+        (
+            r"(?i:(?P<before>\b[a-z][a-z0-9+.-]{0,30}://(?:[^\s/:@\"\\]*:(?=[^\s/@\"\\]+@))?)"
+            r"(?P<value>(?<=:)[^\s/@\"\\]+|[\w-]{20,})(?P<after>@))"
+        ),
+        r"(?P<value>-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----)",
+    )
 )
-"""An address's query, an environment, a flag with its value."""
-_SIGNED: Final = re.compile(
-    r"([?&](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature)=)[^\s\"'\\&]+",
-    re.IGNORECASE,
+_SCHEME: Final = re.compile(r"(?i:bearer|basic|token|digest)\s+(?P<rest>\S+)")
+_FOLDER: Final = re.compile(r'"?(?:[/~]|\.{1,2}/|[A-Za-z]:|\\\\)')
+"""How the value of `PWD` begins: the folder somebody works in is no password."""
+
+_SHORTEST_SPREAD: Final = 4
+"""Characters of a value that is looked for elsewhere; shorter ones stand in too many words."""
+_HARMLESS: Final = frozenset(
+    {"true", "false", "null", "none", "string", "number", "integer", "boolean", "object", "array"}
+    | {"password", "secret", "token", "redacted", "text", "user", "required", "optional", "bearer"}
 )
-"""What lets anybody in who has the address."""
-# A digit in it tells it from "password: see the manual".
-_HEADER: Final = re.compile(
-    rf"(?<![A-Za-z0-9_.-])((?i:{_NAMES}):[ ]?)(?=[^\s\"'\\]*\d)[^\s\"'\\,;]{{6,}}"
+"""Words that stand under a secret name and mean nothing by it: a form, a schema, an example."""
+_STRUCTURE: Final = frozenset(
+    {"jsonrpc", "id", "method", "type", "role", "progressToken", "requestId", "protocolVersion"}
+    | {"resultType", "mimeType", "cursor", "nextCursor", "$schema", "level", "action"}
 )
-_AUTHORIZED: Final = re.compile(
-    r"(\bauthorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token|digest)\s+)[^\s\"'\\]+",
-    re.IGNORECASE,
+"""Members whose values are the protocol's: a message without them would be another one."""
+_MEMBER_OR_STRING: Final = re.compile(
+    rf'(?:"(?P<key>{_STRING})"(?P<colon>\s*:\s*))(?P<value>{_QUOTED})?|(?P<item>{_QUOTED})'
 )
 
-_LOOKS: Final = re.compile(
-    r"\b(?:"
-    r"sk-[A-Za-z0-9_-]{16,}"  # language models
-    r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
-    r"|hf_[A-Za-z0-9]{20,}"
-    r"|glpat-[A-Za-z0-9_-]{16,}"
-    r"|xox[abprs]-[A-Za-z0-9-]{10,}"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
-    r"|AIza[A-Za-z0-9_-]{30,}"
-    r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}"
-    r"|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"
-    r"|(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"  # JSON Web Tokens
-    r")"
-)
-# A digit in it tells it from "Basic knowledge".
-_BEARER: Final = re.compile(r"\b((?:Bearer|Basic)\s+)(?=[A-Za-z+/=._~-]*\d)[A-Za-z0-9+/=._~-]{8,}")
-_IN_ADDRESS: Final = re.compile(
-    r"(\b[a-z][a-z0-9+.-]{0,30}://)(?:([^\s/:@\"\\]*:)[^\s/@\"\\]+|[\w-]{20,})(?=@)", re.IGNORECASE
-)
-"""A password, or a long word in the place of a user's name: such a one is a token."""
-_KEY_BLOCK: Final = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL
-)
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """Frames without their secrets. `names` has one name for each value that was replaced."""
+
+    frames: tuple[Frame, ...]
+    names: tuple[str, ...]
+
+
+class Redaction:
+    """The secrets of one recording: found in all of it first, then replaced in all of it."""
+
+    def __init__(self, *, named: bool = False) -> None:
+        """Begin with none found. `named` says in each mark which value it stands for."""
+        self._named = named
+        self._names: dict[str, str] = {}
+        """From each value that was found to its name; names are never given twice."""
+        self._used: set[str] = set()
+        self._spread: re.Pattern[str] | None = None
+        self._spellings: dict[str, str] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each value that was replaced: `PASSWORD`, `TOKEN_2`."""
+        return tuple(sorted(self._used))
+
+    def find(self, text: str) -> None:
+        """Look for values that are to be replaced wherever they stand."""
+        for shape in _SHAPES:
+            for found in shape.finditer(text):
+                if _is_secret(found):
+                    self._remember(found)
+        self._spread = None
+
+    def _remember(self, found: re.Match[str]) -> None:
+        name = found.groupdict().get("name") or "KEY"
+        for value in _values(found["value"]):
+            if value and value not in self._names and not MARK.fullmatch(value):
+                self._names[value] = self._free(name)
+
+    def _free(self, name: str) -> str:
+        """Make a name of a member's, such as a variable of an environment has."""
+        plain = re.sub(r"[^A-Z0-9]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper())
+        plain = plain.strip("_") or "SECRET"
+        taken, count, free = set(self._names.values()), 1, plain
+        while free in taken:
+            count += 1
+            free = f"{plain}_{count}"
+        return free
+
+    def replace(self, text: str) -> str:
+        """Return the text without the values that were found, and without what looks like one."""
+        for shape in _SHAPES:
+            text = shape.sub(self._without, text)
+        return self._without_repeats(text)
+
+    def _without(self, found: re.Match[str]) -> str:
+        if not _is_secret(found):
+            return found[0]
+        parts = found.groupdict()
+        mark = self._mark(_values(found["value"])[0])
+        if parts.get("number") or found["value"].startswith('"'):
+            mark = f'"{mark}"'
+        return f"{parts.get('before') or ''}{mark}{parts.get('after') or ''}"
+
+    def _mark(self, value: str) -> str:
+        name = self._names.get(value, "SECRET")
+        self._used.add(name)
+        return f"[redacted:{name}]" if self._named else REDACTED
+
+    # -- the same value elsewhere ----------------------------------------------------------------
+
+    def _without_repeats(self, text: str) -> str:
+        pattern = self._pattern()
+        if pattern is None:
+            return text
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            return pattern.sub(self._repeat, text)
+        return _MEMBER_OR_STRING.sub(self._in_json, text)
+
+    def _in_json(self, found: re.Match[str]) -> str:
+        literal = found["value"] or found["item"]
+        if literal is None or found["key"] in _STRUCTURE:
+            return found[0]
+        before = found[0][: len(found[0]) - len(literal)]
+        said: str = json.loads(literal, strict=False)
+        left = said if (pattern := self._pattern()) is None else pattern.sub(self._repeat, said)
+        return found[0] if left == said else before + json.dumps(left, ensure_ascii=False)
+
+    def _pattern(self) -> re.Pattern[str] | None:
+        """Return what finds every spelling of every value, the longest first."""
+        if self._spread is None:
+            self._spellings = {
+                spelling: value
+                for value in self._names
+                if _is_spread(value)
+                for spelling in _spelt(value)
+            }
+            if not self._spellings:
+                return None
+            each = "|".join(map(re.escape, sorted(self._spellings, key=len, reverse=True)))
+            self._spread = re.compile(rf"(?<![A-Za-z0-9])(?:{each})(?![A-Za-z0-9])")
+        return self._spread
+
+    def _repeat(self, found: re.Match[str]) -> str:
+        return self._mark(self._spellings[found[0]])
+
+
+def _is_secret(found: re.Match[str]) -> bool:
+    """Tell a secret from a mark that stands there already, and from the folder one works in."""
+    name, value = found.groupdict().get("name") or "", found["value"]
+    if value.lstrip('"').startswith("[redacted"):
+        return False
+    return not (name.lower() in ("pwd", "oldpwd") and (name.isupper() or _FOLDER.match(value)))
+
+
+def _values(text: str) -> list[str]:
+    """Return what a value says: each text of a list, then a token without its scheme."""
+    try:
+        read = json.loads(f"[{text}]", strict=False) if text.startswith('"') else [text]
+    except ValueError:
+        read = [text]
+    found = [re.sub(r'^\\"|\\"$', "", part).strip("'") for part in read]
+    return found + [match["rest"] for each in found if (match := _SCHEME.fullmatch(each))]
+
+
+def _is_spread(value: str) -> bool:
+    return len(value) >= _SHORTEST_SPREAD and value.lower() not in _HARMLESS
+
+
+def _spelt(value: str) -> tuple[str, ...]:
+    """Return the spellings of a value: as it is, in a JSON text that is a string, in an address."""
+    escaped, plain = json.dumps(value), json.dumps(value, ensure_ascii=False)
+    return (value, escaped[1:-1], plain[1:-1], quote(value, errors="replace"))
 
 
 def redact(text: str) -> str:
-    """Return the text with every obvious secret replaced."""
-    text = _NAMED.sub(_named, text)
-    text = _ESCAPED_NAMED.sub(rf"\1{REDACTED}\3", text)
-    for shape in (_PAIRED, _ARGUMENT, _FLAG, _ASSIGNED, _SIGNED, _AUTHORIZED, _HEADER):
-        text = shape.sub(rf"\1{REDACTED}", text)
-    text = _LOOKS.sub(REDACTED, text)
-    text = _BEARER.sub(rf"\1{REDACTED}", text)
-    text = _IN_ADDRESS.sub(rf"\1\2{REDACTED}", text)
-    return _KEY_BLOCK.sub(REDACTED, text)
+    """Return one text with every obvious secret replaced."""
+    redaction = Redaction()
+    redaction.find(text)
+    return redaction.replace(text)
 
 
-def _named(found: re.Match[str]) -> str:
-    return f'{found[1] or found[2] or found[3]}"{REDACTED}"'
+def redact_recording(frames: Iterable[Frame], *, named: bool = False) -> Redacted:
+    """Replace every obvious secret of a recording, and each value found wherever it stands.
+
+    `named` marks say which value they stand for: what is run can ask for it.
+    """
+    frames = tuple(frames)
+    redaction = Redaction(named=named)
+    for frame in frames:
+        redaction.find(frame.text)
+        redaction.find(frame.note)
+    redacted = tuple(_redact_frame(frame, redaction) for frame in frames)
+    return Redacted(redacted, redaction.names)
 
 
 def redact_frames(frames: Iterable[Frame]) -> tuple[Frame, ...]:
     """Return the frames with every obvious secret replaced; what holds none stays the same."""
-    return tuple(_redact_frame(frame) for frame in frames)
+    return redact_recording(frames).frames
 
 
-def _redact_frame(frame: Frame) -> Frame:
-    text, note = redact(frame.text), redact(frame.note)
+def _redact_frame(frame: Frame, redaction: Redaction) -> Frame:
+    text, note = redaction.replace(frame.text), redaction.replace(frame.note)
     if (text, note) == (frame.text, frame.note):
         return frame
     return frame._replace(raw=text.encode("utf-8", "replace"), note=note)

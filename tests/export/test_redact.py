@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from humanmcp.export.redact import REDACTED, redact, redact_frames
-from tests.export.recordings import SEED, WEATHER
+from humanmcp.export.redact import REDACTED, redact, redact_frames, redact_recording
+from tests.export.recordings import SEED, WEATHER, answer, ask, recording, text
 
 KEY = "sk-" + "a1B2" * 6
 TOKEN = "ghp_" + "Z9" * 18
@@ -92,6 +92,9 @@ def test_a_secret_is_replaced_and_nothing_else(text: str, left: str) -> None:
         '{"required":["password"],"signature":"f(x)"}',
         "https://user@example.org/ ?signature",
         "max_tokens=5 token-ring tokenize=1",
+        '{"env":{"PWD":"/home/me","OLDPWD":"/","XDG_SESSION_ID":"3","pwd":"C:\\\\work"}}',
+        "PWD=/home/me node x.js",
+        '{"next_token":"abc","page_token":"abcdefgh"}',
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
@@ -110,3 +113,46 @@ def test_a_redacted_message_is_still_a_message() -> None:
     """It can be read, shown and replayed."""
     line = json.dumps({"id": 1, "result": {"secret": 'a"b\\', "n": [1.5]}})
     assert json.loads(redact(line)) == {"id": 1, "result": {"secret": REDACTED, "n": [1.5]}}
+
+
+def test_x1_a_value_under_a_secret_name_is_replaced_wherever_it_stands() -> None:
+    """In results, in a JSON text that is a string, in an address, on stderr; never in a name."""
+    recorded = recording(
+        ask(1, "tools/call", name="login", arguments={"user": "hunter2x", "password": "hunter2"}),
+        answer(1, result=text('hunter2 fits: {"hunter2": "hunter2"}, see https://a.b/?x=hunter2')),
+        answer(2, result={"content": [], "hunter2": ["hunter2"], "type": "hunter2"}),
+    )
+    told = [frame.text for frame in redact_frames(recorded.frames)]
+    assert "hunter2x" in told[0]
+    assert '"password": "[redacted]"' in told[0]
+    assert json.loads(told[1])["result"]["content"][0]["text"] == (
+        '[redacted] fits: {"[redacted]": "[redacted]"}, see https://a.b/?x=[redacted]'
+    )
+    assert json.loads(told[2])["result"] == {
+        "content": [],
+        "hunter2": ["[redacted]"],
+        "type": "hunter2",
+    }
+
+
+def test_x1_a_value_that_means_nothing_is_not_looked_for_elsewhere() -> None:
+    """Short ones, and the words of a form or a schema, stand in too much else."""
+    recorded = recording(
+        ask(1, "tools/call", name="a", arguments={"password": "abc", "secret": "string"}),
+        answer(1, result=text("abc is a string")),
+    )
+    assert "abc is a string" in redact_frames(recorded.frames)[1].text
+
+
+def test_x1_what_can_be_run_tells_the_values_apart() -> None:
+    """Each has a name, the same in all places; what is counted are values, not places."""
+    recorded = recording(
+        ask(1, "tools/call", name="a", arguments={"apiKey": "first-1", "token": "second-2"}),
+        ask(2, "tools/call", name="a", arguments={"apiKey": "third-3"}),
+        answer(1, result=text("first-1, third-3")),
+        (recording(ask(1, "x")).frames[0].way, "Authorization: Bearer second-2"),
+    )
+    redacted = redact_recording(recorded.frames, named=True)
+    assert redacted.names == ("API_KEY", "API_KEY_2", "TOKEN")
+    assert "[redacted:API_KEY], [redacted:API_KEY_2]" in redacted.frames[2].text
+    assert redacted.frames[3].text == "Authorization: Bearer [redacted:TOKEN]"

@@ -13,10 +13,12 @@ import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
+from humanmcp.cli import main
 from humanmcp.export import pytest as pytest_export
 from humanmcp.export import server as server_export
 from humanmcp.export.manner import Manner
 from humanmcp.export.reading import Recording
+from humanmcp.export.redact import redact_recording
 from humanmcp.export.source import identifier
 from humanmcp.protocol.transcript import CHANGED, HELD, INSTEAD, LET_GO, Way
 from tests.export.recordings import (
@@ -203,13 +205,14 @@ SDK_OPENING = (
     ),
     *OPENING[2:],
 )
-CALLS = recording(
+CALLS_FRAMES = (
     *SDK_OPENING,
     call(2, "東京"),
     answer(2, result=text("sunny")),  # the SDK's servers also say "isError": false
     call(3, "Nowhere"),
     answer(3, error={"code": -32602, "message": "遠い"}),
 )
+CALLS = recording(*CALLS_FRAMES)
 
 
 def test_the_exported_test_passes_where_the_server_answers_as_recorded(tmp_path: Path) -> None:
@@ -317,6 +320,83 @@ def test_what_was_called_is_answered_and_only_what_was_listed_is_listed(
     assert ("async def nosuch" in path.read_text(encoding="utf-8")) is is_tool
     status, told = run_exported(exported_test(tmp_path, recorded), path)
     assert "3 passed" in told
+    assert status == 0
+
+
+LOGIN = recording(
+    *SDK_OPENING,
+    ask(2, "tools/call", name="login", arguments={"user": "me", "password": "hunter2"}),
+    answer(2, result=text("hunter2 is right")),
+    call(3, "東京"),
+    answer(3, result=text("sunny")),
+)
+
+
+def redacted(folder: Path) -> tuple[Path, Path]:
+    """Export a session with a secret in it as a test and as a server, without the secret."""
+    taken_out = redact_recording(LOGIN.frames, named=True)
+    recorded, manner = Recording("login", taken_out.frames), Manner(secrets=taken_out.names)
+    test, server = folder / "test_session.py", folder / "server.py"
+    test.write_text(pytest_export.write(recorded, manner), encoding="utf-8")
+    server.write_text(server_export.write(recorded, manner), encoding="utf-8")
+    for path in (test, server):
+        assert "hunter2" not in path.read_text(encoding="utf-8")
+    return test, server
+
+
+def test_x1_what_was_taken_out_comes_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server takes any value for it, and in an answer anything may stand in its place."""
+    test, server = redacted(tmp_path)
+    monkeypatch.setenv("MCP_SECRET_PASSWORD", "other-than-recorded")
+    status, said = run_exported(test, server)
+    assert "3 passed" in said
+    assert status == 0
+
+
+def test_x1_without_what_was_taken_out_its_request_is_skipped_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are asked all the same."""
+    test, server = redacted(tmp_path)
+    monkeypatch.delenv("MCP_SECRET_PASSWORD", raising=False)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-rs")
+    status, said = run_exported(test, server)
+    assert "2 passed, 1 skipped" in said
+    assert "set MCP_SECRET_PASSWORD: it was taken out of the recording" in said
+    assert status == 0
+
+
+def test_x1_the_command_says_how_many_values_were_taken_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On stderr, in the reader's language; nothing where there was none."""
+    recorded = write(tmp_path / "transcript.jsonl", LOGIN)
+    words = ["export", str(recorded), "--home", str(tmp_path), "--lang"]
+    assert main([*words, "en"]) == 0
+    assert capsys.readouterr().err.startswith("Values taken out because they look like secrets: 1.")
+    assert main([*words, "ja", "--format", "pytest"]) == 0
+    assert "PASSWORD" in capsys.readouterr().err
+    assert main([*words, "en", "--format", "jsonl"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_x2_a_refused_probe_is_not_asked_again(tmp_path: Path) -> None:
+    """A server that has learned 2026-07-28 would take it, and refuse the handshake after it."""
+    modern = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+    refused = {"code": -32601, "message": "Method not found"}
+    recorded = recording(
+        ask("probe", "server/discover", _meta=modern),
+        answer("probe", error=refused),
+        ask("second", "tools/list", _meta=modern),
+        answer("second", error=refused),
+        *CALLS_FRAMES,
+    )
+    server = tmp_path / "server.py"  # the SDK's: it knows 2026-07-28
+    server.write_text(server_export.write(recorded, Manner()), encoding="utf-8")
+    status, said = run_exported(exported_test(tmp_path, recorded), server)
+    assert "3 passed" in said
     assert status == 0
 
 
