@@ -34,6 +34,7 @@ class Serving:
         """Start it."""
         self.home = home
         self.written: list[bytes] = []
+        self._there_before = set(home.glob("sessions/*"))
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self.process = subprocess.Popen(
             [*command, "--home", str(home), *flags],
@@ -118,8 +119,8 @@ class Serving:
 
     def find_session(self) -> Path | None:
         """Return the folder of its session, None before there is one."""
-        found = sorted(self.home.glob("sessions/*/in.txt"))
-        return found[0].parent if found else None
+        found = sorted(file.parent for file in self.home.glob("sessions/*/in.txt"))
+        return next((folder for folder in found if folder not in self._there_before), None)
 
     @property
     def session(self) -> Path:
