@@ -30,6 +30,7 @@ from humanmcp.desk import (
 )
 from humanmcp.desk.composing import UnreadableItemError
 from humanmcp.desk.guard import Guard, cookie_of, header
+from humanmcp.desk.place import linked
 from humanmcp.desk.templates import render, web_folder
 from humanmcp.desk.words import language_of
 from humanmcp.inbox.contract import StoreError, UnknownItemError
@@ -97,7 +98,7 @@ def make_app(desk: Desk) -> ASGIApp:
         return language_of("", cookie_of(scope, "lang"), accepted, desk.language)
 
     def login_page(scope: Scope) -> bytes:
-        return render("stranger.html", language(scope)).encode()
+        return linked(render("stranger.html", language(scope)), scope).encode()
 
     def tell(scope: Scope, code: str) -> str:
         return say("refusal", code, language(scope))

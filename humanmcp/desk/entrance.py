@@ -10,8 +10,9 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.desk.desk import Desk, desk_of
-from humanmcp.desk.login import IDLE
+from humanmcp.desk.login import LONGEST
 from humanmcp.desk.page import THEMES, form_values, note_version, page, remember
+from humanmcp.desk.place import parts_of, place_of, start_of
 from humanmcp.desk.telling import LONGEST_CALLED, AsciiJson, spoken
 from humanmcp.locales import LANGUAGES, say
 
@@ -39,18 +40,22 @@ async def enter(request: Request, body: LoginBody) -> AsciiJson:
     visit = door.enter_with_key(body.key) if body.key else door.enter_with_code(body.code)
     if visit is None:
         raise HTTPException(401, say("desk", "login.failed", spoken(request)))
-    response = AsciiJson({"in": True})
+    response = AsciiJson({"in": True, "place": start_of(parts_of(visit)[0])})
     set_visit(response, desk, visit)
     return response
 
 
 def set_visit(response: Response, desk: Desk, visit: str) -> None:
-    """Give a browser its cookie. The desk speaks plain HTTP to itself, so it is not `Secure`."""
+    """Give a browser its cookie, for the place of its visit and for nowhere else.
+
+    The desk speaks plain HTTP to itself, so it is not `Secure`.
+    """
+    place, secret = parts_of(visit)
     response.set_cookie(
         desk.address.cookie,
-        visit,
-        max_age=int(IDLE),
-        path="/",
+        secret,
+        max_age=int(LONGEST),
+        path=start_of(place),
         httponly=True,
         samesite="strict",
     )
@@ -58,18 +63,38 @@ def set_visit(response: Response, desk: Desk, visit: str) -> None:
 
 @calls.post("/login-key")
 async def login_key(request: Request) -> dict[str, str]:
-    """Make a one-time key, valid for five minutes: for `humanmcp desk` and `serve --open`."""
+    """Make a one-time key, valid for five minutes: for `humanmcp desk` and `serve --open`.
+
+    Only for who shows the token: a visit makes no keys, so none outlives it.
+    """
+    if visit_of(request):
+        raise HTTPException(403, say("desk", "login.token only", spoken(request)))
     return {"key": desk_of(request).door.new_key()}
 
 
 @calls.post("/logout")
 async def leave(request: Request) -> AsciiJson:
     """End the visit of this browser; its live stream ends with it."""
-    desk = desk_of(request)
-    desk.door.leave(getattr(request.state, "visit", ""))
     response = AsciiJson({"in": False})
-    response.delete_cookie(desk.address.cookie, path="/", httponly=True, samesite="strict")
+    end_visit(request, response)
     return response
+
+
+def visit_of(request: Request) -> str:
+    """Return the visit that a request belongs to, "" for a script's."""
+    return str(getattr(request.state, "visit", ""))
+
+
+def end_visit(request: Request, response: Response) -> None:
+    """End a visit, and let the browser forget its cookie."""
+    desk = desk_of(request)
+    desk.door.leave(visit_of(request))
+    response.delete_cookie(
+        desk.address.cookie,
+        path=start_of(place_of(request.scope)) or "/",
+        httponly=True,
+        samesite="strict",
+    )
 
 
 # -- as pages --------------------------------------------------------------------------------------
@@ -89,7 +114,7 @@ async def log_in(request: Request) -> Response:
     visit = desk.door.enter_with_code(values.get("code", ""))
     if visit is None:
         return page(request, "login.html", 401, count=0, sessions=(), failed=True)
-    response = RedirectResponse("/", 303)
+    response = RedirectResponse(f"{start_of(parts_of(visit)[0])}/", 303)
     set_visit(response, desk, visit)
     return response
 
@@ -97,10 +122,8 @@ async def log_in(request: Request) -> Response:
 @router.post("/logout")
 async def log_out(request: Request) -> Response:
     """End the visit of this browser."""
-    desk = desk_of(request)
-    desk.door.leave(getattr(request.state, "visit", ""))
     response = RedirectResponse("/login", 303)
-    response.delete_cookie(desk.address.cookie, path="/", httponly=True, samesite="strict")
+    end_visit(request, response)
     return response
 
 

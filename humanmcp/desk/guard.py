@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.requests import ClientDisconnect
 
+from humanmcp.desk.place import place_of, placed, visit_of, within
 from humanmcp.protocol.visible import one_line
 
 if TYPE_CHECKING:
@@ -231,6 +232,7 @@ class Guard:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
+        scope = placed(scope)
         refusal = judge(scope, self._address) or self._who(scope)
         if refusal is not None:
             _log.info("refused %d %s", refusal.status, one_line(scope["path"], 120))
@@ -258,7 +260,10 @@ class Guard:
             await self._refuse(body.refusal, scope, send)
 
     def _who(self, scope: Scope) -> Refusal | None:
-        """Recognise the visitor: by the token of scripts, or by the cookie of a browser."""
+        """Recognise the visitor: by the token of scripts, or by the cookie of a visit's place.
+
+        The cookie alone opens nothing: other servers of this computer may have been sent it.
+        """
         path: str = scope["path"]
         if path in PUBLIC or path.startswith(STATIC):
             return None
@@ -267,7 +272,7 @@ class Guard:
             scheme, _, token = bearer[:LONGEST_SECRET].partition(" ")
             known = scheme.lower() == "bearer" and self._door.knows_token(token)
             return None if known else STRANGER
-        visit = cookie_of(scope, self._address.cookie)
+        visit = visit_of(place_of(scope), cookie_of(scope, self._address.cookie))
         if visit and self._door.knows_visit(visit):
             scope.setdefault("state", {})["visit"] = visit
             return None
@@ -332,11 +337,15 @@ class _Body:
 
 
 def _with_headers(send: Send, scope: Scope) -> Send:
-    """Add what every answer carries. Only files that are the same for everybody may be kept."""
+    """Add what every answer carries, and lead on within the visit's place.
+
+    Only files that are the same for everybody may be kept.
+    """
+    place = place_of(scope)
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = [*message.get("headers", ())]
+            headers = [_leading(header, place) for header in message.get("headers", ())]
             headers += [(key.encode(), value.encode()) for key, value in HEADERS.items()]
             if not any(key == b"cache-control" for key, _ in headers):
                 kept = b"no-cache" if scope["path"].startswith(STATIC) else b"no-store"
@@ -345,3 +354,10 @@ def _with_headers(send: Send, scope: Scope) -> Send:
         await send(message)
 
     return sending
+
+
+def _leading(header: tuple[bytes, bytes], place: str) -> tuple[bytes, bytes]:
+    name, value = header
+    if name.lower() != b"location":
+        return header
+    return name, within(value.decode("latin-1"), place).encode("latin-1")

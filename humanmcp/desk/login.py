@@ -17,6 +17,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.desk.place import visit_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -43,12 +45,23 @@ class _Visit:
     seen: float
 
 
+def elapsed() -> float:
+    """Return seconds that nobody can set, those of a sleeping computer too where it counts them."""
+    boot = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot is None else time.clock_gettime(boot)
+
+
 @dataclass
 class Door:
-    """Lets people and scripts in. `clock` gives seconds since 1970; `file` keeps the visits."""
+    """Lets people and scripts in. `file` keeps the visits.
+
+    `clock` measures how long something lasts: a step of the computer's clock ends no visit. `wall`
+    gives seconds since 1970: a desk that starts reads in the file how long ago somebody was here.
+    """
 
     file: Path | None = None
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = elapsed
+    wall: Callable[[], float] = time.time
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     _keys: dict[bytes, float] = field(default_factory=dict)
     _visits: dict[str, _Visit] = field(default_factory=dict)
@@ -61,7 +74,7 @@ class Door:
         """Remember the visits of the desk that was here before."""
         self._code = _new_code()
         if self.file is not None:
-            self._visits = _read(self.file)
+            self._visits = _read(self.file, self.wall() - self.clock())
 
     @property
     def code(self) -> str:
@@ -78,7 +91,7 @@ class Door:
         return key
 
     def enter_with_key(self, key: str) -> str | None:
-        """Use up a one-time key. Returns the visit that the browser's cookie names, or None."""
+        """Use up a one-time key. Returns the visit, named by both of its secrets, or None."""
         with self._lock:
             until = self._keys.pop(_digest(key), 0.0)
             return self._begin() if until > self.clock() else None
@@ -101,7 +114,7 @@ class Door:
         return _same(token, self.token)
 
     def knows_visit(self, visit: str) -> bool:
-        """Say whether a cookie names a visit that still counts, and note that it was seen."""
+        """Say whether this names a visit that still counts, and note that it was seen."""
         with self._lock:
             name, now = _digest(visit).hex(), self.clock()
             found = self._visits.get(name)
@@ -128,7 +141,8 @@ class Door:
             return _digest(visit).hex() in self._visits
 
     def _begin(self) -> str:
-        visit, now = secrets.token_urlsafe(32), self.clock()
+        visit = visit_of(secrets.token_urlsafe(16), secrets.token_urlsafe(32))
+        now = self.clock()
         self._visits[_digest(visit).hex()] = _Visit(now, now)
         self._write()
         return visit
@@ -137,7 +151,8 @@ class Door:
         self._written = self.clock()
         if self.file is None:
             return
-        record = {name: [visit.began, visit.seen] for name, visit in self._visits.items()}
+        ahead = self.wall() - self._written
+        record = {name: [v.began + ahead, v.seen + ahead] for name, v in self._visits.items()}
         try:
             write_private(self.file, json.dumps(record))
         except OSError as error:  # a full disk: the visits still count until this desk ends
@@ -163,10 +178,14 @@ def write_private(file: Path, text: str) -> None:
         raise
 
 
-def _read(file: Path) -> dict[str, _Visit]:
+def _read(file: Path, ahead: float) -> dict[str, _Visit]:
+    """Read the visits. `ahead` is by how much the file's clock shows more than the desk's."""
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
-        return {str(name): _Visit(float(a), float(b)) for name, (a, b) in record.items()}
+        return {
+            str(name): _Visit(float(began) - ahead, float(seen) - ahead)
+            for name, (began, seen) in record.items()
+        }
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, AttributeError) as error:

@@ -14,6 +14,7 @@ from humanmcp.desk import (
     words,
 )
 from humanmcp.desk.desk import desk_of
+from humanmcp.desk.place import linked
 from humanmcp.desk.telling import called, script_json, spoken
 from humanmcp.desk.templates import render, web_folder
 from humanmcp.locales import LANGUAGES
@@ -55,7 +56,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
     }
     language = spoken(request)
     common["words"] = script_json(dict(words.for_scripts(language)))
-    html = render(name, language, **{**common, **values})
+    html = linked(render(name, language, **{**common, **values}), request.scope)
     # What UTF-8 cannot hold is shown as its escape.
     response = HTMLResponse(html.encode("utf-8", "backslashreplace"), status_code=status)
     asked = request.query_params.get("lang", "")

@@ -19,6 +19,7 @@ from humanmcp.desk.desk import desk_of
 from humanmcp.desk.guard import API, PUBLIC
 from humanmcp.desk.launch import LOG_NAME
 from humanmcp.desk.page import page
+from humanmcp.desk.place import linked
 from humanmcp.desk.telling import AsciiJson, spoken
 from humanmcp.desk.templates import ROOM, render
 from humanmcp.locales import say
@@ -97,7 +98,8 @@ async def on_store(request: Request, error: Exception) -> Response:
     if request.scope["path"].startswith(API):
         return AsciiJson({"detail": what}, status_code=507)
     # A page of its own: what every page shows may not be had from a full disk.
-    return HTMLResponse(render("trouble.html", language, what=what), status_code=507)
+    text = linked(render("trouble.html", language, what=what), request.scope)
+    return HTMLResponse(text, status_code=507)
 
 
 async def on_invalid(request: Request, error: Exception) -> Response:
@@ -119,4 +121,5 @@ async def on_unforeseen(request: Request, _error: Exception) -> Response:
         record = {"detail": say(ROOM, "trouble.what", language, file=file), "log": file}
         return AsciiJson(record, status_code=500)
     # A page of its own: what every page shows may be what went wrong.
-    return HTMLResponse(render("trouble.html", language, file=file), status_code=500)
+    text = linked(render("trouble.html", language, file=file), request.scope)
+    return HTMLResponse(text, status_code=500)

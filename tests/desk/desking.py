@@ -49,6 +49,7 @@ class Desking:
     ) -> None:
         """Start it and wait until it listens."""
         self.home = home
+        self.place = ""
         home.mkdir(mode=0o700, exist_ok=True)
         self.out = home.parent / f"{home.name}.desk.out"
         self.err = home.parent / f"{home.name}.desk.err"
@@ -149,7 +150,10 @@ class Desking:
         return str(answer.json()["key"])
 
     def cookie(self) -> dict[str, str]:
-        """Log in as a browser does, and return the header with its cookie."""
+        """Log in as a browser does, and return the header with its cookie.
+
+        It counts below the place of the last visit only (`placed`).
+        """
         own = f"http://127.0.0.1:{self.port}"
         answer = self.ask(
             "POST",
@@ -158,23 +162,34 @@ class Desking:
             headers={**JSON, "Origin": own, "Sec-Fetch-Site": "same-origin"},
         )
         assert answer.status == 200, answer.text
+        self.place = str(answer.json()["place"])
         return {"Cookie": answer.headers["set-cookie"].split(";")[0]}
 
+    def placed(self, path: str) -> str:
+        """Return the address of a path for the browser that logged in last."""
+        return self.place + path
+
     def submit(self, path: str, **fields: str) -> Answer:
-        """Press a button of a form, in a browser without scripts."""
+        """Press a button of a form, in a browser without scripts.
+
+        Where it leads on is told without the place of the visit.
+        """
         own = f"http://127.0.0.1:{self.port}"
         form = {name.replace("_", " "): value for name, value in fields.items()}
-        return self.ask(
+        cookie = self.cookie()
+        answer = self.ask(
             "POST",
-            path,
+            self.placed(path),
             body=urlencode(form).encode(),
             headers={
-                **self.cookie(),
+                **cookie,
                 "Content-Type": "application/x-www-form-urlencoded",
                 "Origin": own,
                 "Sec-Fetch-Site": "same-origin",
             },
         )
+        leads = answer.headers.get("location", "").removeprefix(self.place)
+        return answer._replace(headers={**answer.headers, "location": leads})
 
     def raw(self, request: bytes) -> bytes:
         """Send bytes as they are and return all that comes back until the desk hangs up."""

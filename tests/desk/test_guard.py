@@ -152,7 +152,10 @@ def test_no_route_answers_another_page(desking: Desking, tmp_path: Path) -> None
         kind = "application/json" if path.startswith("/api/") else guard._FORM
         headers = {**cookie, "Content-Type": kind, "Origin": "http://evil.example"}
         answer = desking.ask(
-            method, path, body=b"{}" if method == "POST" else None, headers=headers
+            method,
+            desking.placed(path),
+            body=b"{}" if method == "POST" else None,
+            headers=headers,
         )
         assert answer.status == 403, (method, path)
 
@@ -309,9 +312,10 @@ def test_a_wrong_token_is_a_stranger_at_once(desking: Desking, header: str) -> N
 def test_a_visit_counts_for_its_own_desk_only(desking: Desking, tmp_path: Path) -> None:
     """A16: the cookie of one desk opens no other, even under the other's name."""
     value = desking.cookie()["Cookie"].partition("=")[2]
+    here = desking.placed("/api/state")
     with Desking(tmp_path / "home") as other:
         for cookie in (f"humanmcp-{desking.port}={value}", f"humanmcp-{other.port}={value}"):
-            assert other.ask("GET", "/api/state", headers={"Cookie": cookie}).status == 401
+            assert other.ask("GET", here, headers={"Cookie": cookie}).status == 401
 
 
 def test_the_cookie_is_kept_from_scripts_and_other_sites(desking: Desking) -> None:
@@ -319,8 +323,11 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(desking: Desking) -> No
     answer = desking.ask(
         "POST", "/api/login", body=json.dumps({"key": desking.key()}).encode(), headers=JSON
     )
-    flags = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")[1:]}
-    assert {"httponly", "samesite=strict", "path=/"} <= flags
+    flags = {part.strip() for part in answer.headers["set-cookie"].split(";")[1:]}
+    place = f"Path={answer.json()['place']}"  # its case counts
+    assert place in flags
+    flags = {flag.lower() for flag in flags}
+    assert {"httponly", "samesite=strict"} <= flags
     assert "secure" not in flags
 
 

@@ -135,6 +135,24 @@ def test_who_logs_out_is_out(desking: Desking) -> None:
     """A26: the cookie opens nothing any more."""
     own = {"Origin": f"http://127.0.0.1:{desking.port}", "Content-Type": "application/json"}
     cookie = desking.cookie()
-    assert desking.ask("GET", "/api/state", headers=cookie).status == 200
-    assert desking.ask("POST", "/api/logout", body=b"{}", headers={**own, **cookie}).status == 200
-    assert desking.ask("GET", "/api/state", headers=cookie).status == 401
+    assert desking.ask("GET", desking.placed("/api/state"), headers=cookie).status == 200
+    leave = desking.placed("/api/logout")
+    assert desking.ask("POST", leave, body=b"{}", headers={**own, **cookie}).status == 200
+    assert desking.ask("GET", desking.placed("/api/state"), headers=cookie).status == 401
+
+
+def test_a7_a_step_of_the_clock_ends_no_visit(tmp_path: Path) -> None:
+    """A7: thirteen hours on by daylight saving, a wrong zone or a time server; a restart counts."""
+    file, clock, wall = tmp_path / "visits.json", Clock(), Clock()
+    door = Door(file, clock=clock, wall=wall)
+    visit = door.enter_with_key(door.new_key())
+    assert visit is not None
+    wall.now += 13 * 3600
+    assert door.knows_visit(visit)
+    clock.now += 61  # and what is written now goes by the new clock
+    assert door.knows_visit(visit)
+    other = Clock()
+    other.now = 7.0
+    assert Door(file, clock=other, wall=wall).knows_visit(visit)
+    wall.now += IDLE + 1
+    assert not Door(file, clock=other, wall=wall).knows_visit(visit)

@@ -7,7 +7,6 @@ import json
 import re
 import threading
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlencode
 
 import pytest
 
@@ -70,18 +69,7 @@ class Seated:
 
     def press(self, act: str, text: str = "") -> Answer:
         """Press a button of the form."""
-        own = f"http://127.0.0.1:{self.desk.port}"
-        return self.desk.ask(
-            "POST",
-            f"/say/{self.name}",
-            body=urlencode({"act": act, "text": text}).encode(),
-            headers={
-                **self.desk.cookie(),
-                "Content-Type": "application/x-www-form-urlencoded",
-                "Origin": own,
-                "Sec-Fetch-Site": "same-origin",
-            },
-        )
+        return self.desk.submit(f"/say/{self.name}", act=act, text=text)
 
 
 @pytest.fixture

@@ -73,7 +73,8 @@ def test_a_page_that_fails_says_so_in_a_sentence(
     """In the reader's language, with the log's place; the traceback is for the log."""
     before = log_of(failing)
     cookie = failing.cookie()["Cookie"]
-    answer = failing.ask("GET", "/fails?q=tokyo", headers={"Cookie": f"{cookie}; lang={language}"})
+    headers = {"Cookie": f"{cookie}; lang={language}"}
+    answer = failing.ask("GET", failing.placed("/fails?q=tokyo"), headers=headers)
     said_after(failing, before, ", in fail\n")  # the next test must not find it
     assert answer.status == 500
     assert sentence in answer.text
@@ -121,11 +122,12 @@ def test_the_log_keeps_no_secret_and_no_message(failing: Desking) -> None:
     cookie = failing.cookie()["Cookie"]
     headers = {"Cookie": cookie, "Origin": f"http://127.0.0.1:{failing.port}", **JSON}
     body = f'{{"text": "{SECRET}"}}'.encode()
-    assert failing.ask("POST", "/api/fails", body=body, headers=headers).status == 500
+    where = failing.placed("/api/fails")
+    assert failing.ask("POST", where, body=body, headers=headers).status == 500
     assert failing.ask("GET", f"/fails?q=hush{SECRET}", headers=failing.bearer).status == 500
     log = said_after(failing, before, "GET /fails")
     assert "POST /api/fails" in log
-    for hidden in (SECRET, "?q=", cookie.partition("=")[2], failing.facts.token):
+    for hidden in (SECRET, "?q=", cookie.partition("=")[2], failing.place, failing.facts.token):
         assert hidden not in log
 
 

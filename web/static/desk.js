@@ -8,6 +8,7 @@ import { startKeys } from "./keys.js";
 import { refreshList } from "./list.js";
 import { startLive } from "./live.js";
 import { choiceChanged } from "./notice.js";
+import { at, path } from "./place.js";
 import { call, part } from "./talk.js";
 import { make, say, tell } from "./words.js";
 
@@ -18,7 +19,7 @@ function sent(outcome, from) {
   if (outcome.became === "on its way") tell(say("onway"));
   const session = document.getElementById("list")?.dataset.session ?? "";
   const query = new URLSearchParams({ sent: key, ...(session && { session }) });
-  location.assign(`/?${query}`);
+  location.assign(at(`/?${query}`));
 }
 
 // -- what happens elsewhere -------------------------------------------------------------------
@@ -133,9 +134,9 @@ function started({ focus = true } = {}) {
 function nameOpen() {
   const key = document.querySelector("article.message")?.dataset.key;
   const wide = matchMedia("(min-width: 56.01rem)").matches;
-  if (!key || location.pathname !== "/" || !wide) return;
+  if (!key || path !== "/" || !wide) return;
   const session = new URLSearchParams(location.search).get("session");
-  history.replaceState(null, "", `/m/${key}${session ? `?session=${encodeURIComponent(session)}` : ""}`);
+  history.replaceState(null, "", at(`/m/${key}${session ? `?session=${encodeURIComponent(session)}` : ""}`));
 }
 
 started();

@@ -3,6 +3,7 @@
 
 import { chosen } from "./choices.js";
 import { toggleSound } from "./notice.js";
+import { at } from "./place.js";
 import { say, tell } from "./words.js";
 
 const STILL_SENDING = 500; // keys of a sentence that was just sent must not act on the next page
@@ -95,7 +96,7 @@ function move(step) {
 function search() {
   const field = document.getElementById("search");
   if (field) field.focus();
-  else location.assign("/history#search");
+  else location.assign(at("/history#search"));
 }
 
 function openKeys() {

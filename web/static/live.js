@@ -2,6 +2,7 @@
 // The tab that holds the lock has the stream and tells the others; when it closes, the next one
 // gets the lock by itself and goes on from the last change that it heard of.
 
+import { at } from "./place.js";
 import { call } from "./talk.js";
 import { say } from "./words.js";
 
@@ -53,7 +54,7 @@ function listen() {
   clearTimeout(next);
   lastWord = Date.now();
   line = "opening";
-  source = new EventSource(`/api/events?after=${version}`);
+  source = new EventSource(at(`/api/events?after=${version}`));
   source.addEventListener("hello", () => {
     lastWord = Date.now();
     line = "open";

@@ -1,11 +1,13 @@
 // Swap the one-time key in the address's fragment for a cookie. A fragment is never sent by itself.
 
+import { findBack, keep, path } from "./place.js";
+
 const given = new URLSearchParams(location.hash.slice(1));
 const key = given.get("k");
 const session = given.get("s"); // whose messages to show first: the seat that somebody was given
 
 if (key) {
-  history.replaceState(null, "", location.pathname);
+  history.replaceState(null, "", path);
   const opening = document.getElementById("opening");
   const failed = document.getElementById("failed");
   opening.hidden = false;
@@ -16,9 +18,13 @@ if (key) {
     body: JSON.stringify({ key }),
   }).catch(() => ({ ok: false }));
   if (answer.ok) {
-    location.replace(session ? `/?session=${encodeURIComponent(session)}` : "/");
+    const { place } = await answer.json();
+    keep(place);
+    location.replace(`${place}/${session ? `?session=${encodeURIComponent(session)}` : ""}`);
   } else {
     opening.hidden = true;
     failed.hidden = false;
   }
+} else if (path !== location.pathname) {
+  findBack(); // whoever is shown the door in a place has left it
 }

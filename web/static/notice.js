@@ -2,6 +2,7 @@
 
 import { choose, chosen } from "./choices.js";
 import { isLeading } from "./live.js";
+import { at } from "./place.js";
 import { say, tell } from "./words.js";
 
 const QUIET_FOR = 2000;
@@ -27,7 +28,7 @@ export function arrived(key, what) {
     const notice = new Notification("humanmcp", { body: what, tag: key });
     notice.onclick = () => {
       window.focus();
-      location.assign(`/m/${key}`);
+      location.assign(at(`/m/${key}`));
       notice.close();
     };
   }

@@ -1,5 +1,7 @@
 // Speak with the desk: JSON calls, and parts of pages that it rendered.
 
+import { at } from "./place.js";
+
 export class Refused extends Error {
   constructor(status, record) {
     super(record?.detail ?? String(status));
@@ -14,8 +16,8 @@ export async function call(path, body) {
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   };
-  const answer = await fetch(path, { ...init, credentials: "same-origin" });
-  if (answer.status === 401) location.assign("/login");
+  const answer = await fetch(at(path), { ...init, credentials: "same-origin" });
+  if (answer.status === 401) location.assign(at("/login"));
   const record = await answer.json().catch(() => null);
   if (!answer.ok) throw new Refused(answer.status, record);
   return record;
@@ -26,11 +28,11 @@ export async function call(path, body) {
 export function part(path) {
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest();
-    request.open("GET", path);
+    request.open("GET", at(path));
     request.responseType = "document";
     request.timeout = 10_000;
     request.onload = () => {
-      if (request.status === 401) location.assign("/login");
+      if (request.status === 401) location.assign(at("/login"));
       if (request.status === 200 && request.response) done(request.response);
       else failed(new Refused(request.status, null));
     };

@@ -1,0 +1,32 @@
+// The place of a visit: what every address of this browser's desk begins with (`/~…`). Its cookie is
+// valid there alone, so another server on this computer is never sent it.
+
+const NAME = "humanmcp:place"; // storage knows ports: no other server reads it
+
+const place = location.pathname.match(/^\/~[\w-]+/)?.[0] ?? "";
+
+export function at(path) {
+  return path.startsWith("/") ? place + path : path;
+}
+
+// The path of this page as the desk knows it.
+export const path = location.pathname.slice(place.length) || "/";
+
+export function keep(given) {
+  try {
+    localStorage.setItem(NAME, given);
+  } catch {
+    // without storage, an address that names no place asks to log in
+  }
+}
+
+// Lead who typed an address without a place to theirs; forget a place that lets nobody in.
+export function findBack() {
+  try {
+    const kept = localStorage.getItem(NAME) ?? "";
+    if (place && kept === place) localStorage.removeItem(NAME);
+    else if (!place && kept.startsWith("/~")) location.replace(kept + location.pathname + location.search + location.hash);
+  } catch {
+    // as above
+  }
+}

@@ -1,0 +1,5 @@
+// Shown to who is not logged in at this address; perhaps they are at another.
+
+import { findBack } from "./place.js";
+
+findBack();
