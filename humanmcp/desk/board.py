@@ -13,8 +13,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.desk.view import Badge, Row, badge, row
+from humanmcp.desk.view import Badge, Row, badge_of, row
 from humanmcp.inbox.contract import Key, Life, UnknownItemError
+from humanmcp.inbox.letters import rank_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +92,7 @@ class Board:
         with self._lock:
             before = self._version
             listed = self.inbox.sessions()
-            for facts in sorted(listed, key=lambda one: (one.started, one.name)):
+            for facts in reversed(listed):
                 self._refresh(facts)
             for name in self._sessions.keys() - {facts.name for facts in listed}:
                 del self._sessions[name]
@@ -114,7 +115,7 @@ class Board:
         if seen is None:
             if facts.probe:
                 return  # a process that was only asked what it speaks is no conversation
-            seen = self._sessions[facts.name] = _Seen(facts, badge(len(self._sessions)))
+            seen = self._sessions[facts.name] = _Seen(facts, badge_of(facts))
             self._note("session", facts.name)
         elif seen.facts != facts:
             seen.facts = facts
@@ -181,7 +182,7 @@ class Board:
                 SessionView(seen.facts, seen.badge, len(seen.rows), 0)
                 for seen in self._sessions.values()
             ]
-        return sorted(views, key=lambda view: view.facts.started, reverse=True)
+        return sorted(views, key=lambda view: rank_of(view.facts.letter), reverse=True)
 
     def session(self, name: str) -> SessionView:
         """Return one session.
@@ -193,7 +194,7 @@ class Board:
             seen = self._sessions.get(name)
             if seen is None:
                 facts = self.inbox.facts(name)  # a probe has a page too, for who knows its name
-                return SessionView(facts, badge(0), 0, 0)
+                return SessionView(facts, badge_of(facts), 0, 0)
             return SessionView(seen.facts, seen.badge, len(seen.rows), 0)
 
     def waiting(self, session: str = "") -> list[Row]:

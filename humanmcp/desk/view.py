@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.protocol import messages, revisions
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.messages import Batch, Kind, Malformed, Message
@@ -20,7 +21,7 @@ from humanmcp.protocol.visible import one_line, visible
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from humanmcp.inbox.contract import Item, Key, Waiting
+    from humanmcp.inbox.contract import Item, Key, SessionFacts, Waiting
     from humanmcp.protocol.transcript import Frame
 
 COLOURS: Final = 6
@@ -42,12 +43,13 @@ class Badge:
 
 
 def badge(rank: int) -> Badge:
-    """Return the badge of the session that came as number `rank`, counted from 0."""
-    letters, rest = "", rank
-    while rest >= 0:
-        letters = chr(ord("A") + rest % 26) + letters
-        rest = rest // 26 - 1
-    return Badge(letters, rank % COLOURS)
+    """Return the badge of the letter that counts `rank`, from 0."""
+    return Badge(letter_of(rank).upper(), rank % COLOURS)
+
+
+def badge_of(facts: SessionFacts) -> Badge:
+    """Return the badge of a session: its letter, or the end of its name while it has none."""
+    return badge(rank_of(facts.letter)) if facts.letter else Badge(facts.name[-4:], 0)
 
 
 @dataclass(frozen=True, slots=True)

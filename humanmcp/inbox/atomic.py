@@ -160,7 +160,7 @@ def replace_file(temporary: Path, path: Path, content: bytes, *, durable: bool) 
     return new
 
 
-def publish_first(written: Path, path: Path) -> bool:
+def publish_first(written: Path, path: Path, *, durable: bool = True) -> bool:
     """Give a temporary file its name, unless somebody was first. Says who won.
 
     Raises:
@@ -170,7 +170,8 @@ def publish_first(written: Path, path: Path) -> bool:
         _give_name(written, path)
     except FileExistsError:
         return False
-    sync_folder(path.parent)
+    if durable:
+        sync_folder(path.parent)
     return True
 
 

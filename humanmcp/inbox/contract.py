@@ -17,6 +17,7 @@ The promises
 6. Numbers are ours: nothing that came over the wire ever becomes part of a path or a key.
 7. No method blocks on a peer, a person or another process for longer than a disk takes.
 8. A session whose process has died is `GONE` for every reader, without anybody cleaning up.
+9. Every session that is listed has a letter. It never changes, and two sessions never share one.
 """
 
 from __future__ import annotations
@@ -86,6 +87,9 @@ class SessionFacts(NamedTuple):
     """Nothing but `server/discover` was asked so far: `sessions` leaves it out."""
     stuck: bool = False
     """The client takes nothing of what is written to it: answers wait in the pipe."""
+    letter: str = ""
+    """What people call it (a, b, … aa): given by the inbox when the session becomes visible, the
+    same in every desk, and no other session's while this one is kept. "" before that."""
 
 
 class Purpose(enum.Enum):
@@ -308,7 +312,7 @@ class Inbox(Protocol):
     # -- the desk's side ----------------------------------------------------------------------
 
     def sessions(self) -> Sequence[SessionFacts]:
-        """List the sessions, newest first."""
+        """List the sessions, newest first: the one that became visible last."""
 
     def facts(self, session: str) -> SessionFacts:
         """Return what is known of one session."""

@@ -16,6 +16,7 @@ from humanmcp.inbox.atomic import keeping, replace_file
 from humanmcp.inbox.backwards import frames_before
 from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.inbox.exchanges import SessionFolder, discard
+from humanmcp.inbox.letters import Letters, rank_of
 from humanmcp.inbox.lock import LifeLock
 from humanmcp.inbox.outbox import Outbox
 from humanmcp.inbox.polls import ExchangePolls
@@ -48,6 +49,7 @@ class _Own:
         self.transcript = transcript
         self.facts = facts
         self.known = Known()
+        self.lettered = False
 
 
 class FolderInbox:
@@ -71,6 +73,11 @@ class FolderInbox:
         self._sessions = SessionShelf(self._path)
         self._items = ItemShelf()
         self._holds = Remembered()
+        self._letters = Letters(home)
+
+    def sweep(self) -> None:
+        """Take away what belongs to nobody any more: letters of sessions that were removed."""
+        self._letters.sweep(self._path)
 
     def folder(self, session: str) -> Path:
         """Return the folder of a session: a stub puts its text files there."""
@@ -104,7 +111,7 @@ class FolderInbox:
         with keeping("new session"):
             folder = self._make(facts.name)
             try:
-                own = _open(folder, facts)
+                own = self._open(folder, facts)
             except BaseException:
                 discard(folder.path)
                 raise
@@ -139,7 +146,7 @@ class FolderInbox:
             facts = facts._replace(life=Life.OPEN)
             if facts != own.facts:
                 own.facts = facts
-                _write_facts(own)
+                self._write_facts(own)
 
     def record(self, session: str, frame: Frame, *, durable: bool = False) -> None:
         """Append a frame to the transcript. A durable one is on the disk when this returns."""
@@ -234,11 +241,33 @@ class FolderInbox:
                     taken = self._polls[session].taken(number)
                     own.folder.close(number, State.ABANDONED, None, "", taken)
                 own.facts = own.facts._replace(life=Life.CLOSED)
-                _write_facts(own)
+                self._write_facts(own)
         finally:
             own.transcript.close()
             own.lock.release()
             del self._own[session], self._polls[session]
+
+    def _open(self, folder: SessionFolder, facts: SessionFacts) -> _Own:
+        """Hold a new session open. Nobody lists it before its record is there, which comes last."""
+        lock = LifeLock.take(folder.path / layout.LOCK)
+        try:
+            transcript = TranscriptWriter(folder.path / layout.TRANSCRIPT)
+            started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            facts = facts._replace(name=folder.name, started=started, life=Life.OPEN)
+            own = _Own(folder, lock, transcript, facts)
+            self._write_facts(own)
+        except BaseException:
+            lock.release()
+            raise
+        return own
+
+    def _write_facts(self, own: _Own) -> None:
+        """Say what is known of a session. With its letter, before anybody can see it."""
+        if not own.facts.probe and not own.lettered:
+            own.lettered = bool(self._letters.give(own.folder))
+        content = records.encode(records.facts_record(own.facts))
+        path = own.folder.path / layout.SESSION
+        replace_file(own.folder.temporary, path, content, durable=False)
 
     # -- the desk's side ----------------------------------------------------------------------
 
@@ -247,7 +276,15 @@ class FolderInbox:
         self._look_at_home()
         found = (self._sessions.facts(name) for name in self._sessions.names())
         shown = [facts for facts in found if facts is not None and not facts.probe]
-        return sorted(shown, key=lambda facts: (facts.started, facts.name), reverse=True)
+        shown.sort(key=lambda facts: (facts.started, facts.name))  # the order that old ones get
+        lettered = (self._lettered(facts) for facts in shown)
+        # By letter, not by time: somebody may have set the clock back.
+        return sorted(lettered, key=lambda facts: rank_of(facts.letter), reverse=True)
+
+    def _lettered(self, facts: SessionFacts) -> SessionFacts:
+        """Return the facts of a visible session with its letter; an old one gets it now."""
+        letter = self._sessions.letter(facts.name) or self._letters.give(self._folder(facts.name))
+        return facts._replace(letter=letter)
 
     def _look_at_home(self) -> None:
         """Refuse to read on when the folder was swapped for a link to another one."""
@@ -259,7 +296,7 @@ class FolderInbox:
         facts = self._sessions.facts(self._folder(session).name)
         if facts is None:
             raise UnknownItemError(session)
-        return facts
+        return facts if facts.probe else self._lettered(facts)
 
     def known(self, session: str) -> Known:
         """Return what the conversation has established: a check needs it."""
@@ -311,24 +348,3 @@ class FolderInbox:
     def before(self, session: str, seq: int, count: int) -> Sequence[Frame]:
         """Read the transcript from its end: the last `count` frames before number `seq`."""
         return frames_before(self._folder(session).path / layout.TRANSCRIPT, seq, count)
-
-
-def _open(folder: SessionFolder, facts: SessionFacts) -> _Own:
-    """Hold a new session open. Nobody lists it before its record is there, which comes last."""
-    lock = LifeLock.take(folder.path / layout.LOCK)
-    try:
-        transcript = TranscriptWriter(folder.path / layout.TRANSCRIPT)
-        started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        facts = facts._replace(name=folder.name, started=started, life=Life.OPEN)
-        own = _Own(folder, lock, transcript, facts)
-        _write_facts(own)
-    except BaseException:
-        lock.release()
-        raise
-    return own
-
-
-def _write_facts(own: _Own) -> None:
-    content = records.encode(records.facts_record(own.facts))
-    path = own.folder.path / layout.SESSION
-    replace_file(own.folder.temporary, path, content, durable=False)

@@ -17,10 +17,13 @@ TEMPORARY: Final = "tmp"
 """Where files are written before they get their name. Outside of `sessions`, which is watched."""
 LEARNED: Final = "learned.json"
 """How long clients were seen to wait before they gave up."""
+LETTERS: Final = "letters"
+"""Which session has which letter."""
 
 # -- in a session's folder --------------------------------------------------------------------
 SESSION: Final = "session.json"
 KNOWN: Final = "known.json"
+LETTER: Final = "letter.json"
 LOCK: Final = "session.lock"
 TRANSCRIPT: Final = "transcript.jsonl"
 IN_TEXT: Final = "in.txt"
@@ -49,7 +52,8 @@ RESULT: Final = "{}.result.json"
 
 NAMES: Final = (
     *(SESSIONS, SESSION, KNOWN, LOCK, TRANSCRIPT, IN_TEXT, OUT_TEXT, PROBLEMS_TEXT),
-    *(OUTBOX, HOLDS, TEMPORARY, LEARNED, *STATES, REQUEST, WAIT, DRAFT, OLD_DRAFT),
+    *(OUTBOX, HOLDS, TEMPORARY, LEARNED, LETTERS, LETTER, *STATES),
+    *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
     *(PROBLEMS, REPLY, ANSWER),
     *(KEPT.format("1"), TORN.format("1"), SAYING.format("0001"), RESULT.format("0001")),
 )
@@ -64,6 +68,7 @@ _SESSION_NAME: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"[0-9]{4,12}", re.ASCII)
 _KEPT_NAME: Final = re.compile(r"kept-([0-9]{1,6})\.json", re.ASCII)
+_LETTER_NAME: Final = re.compile(r"([0-9]{4,9})\.json", re.ASCII)
 _SAYING_NAME: Final = re.compile(r"([0-9]{4,12})\.json", re.ASCII)
 
 
@@ -91,6 +96,17 @@ def kept_number(name: str) -> int | None:
     """Return the 2 of `kept-2.json`; None for any other name."""
     found = _KEPT_NAME.fullmatch(name)
     return int(found[1]) if found else None
+
+
+def letter_name(rank: int) -> str:
+    """Name the file of a letter: by its number from 1, since Windows takes no `con.json`."""
+    return f"{rank + 1:04d}.json"
+
+
+def letter_rank(name: str) -> int | None:
+    """Return the rank of the letter that a file is for; None when it is for none."""
+    found = _LETTER_NAME.fullmatch(name)
+    return int(found[1]) - 1 if found else None
 
 
 def ticket_of(name: str) -> str | None:

@@ -160,6 +160,14 @@ def read_facts(name: str, record: Record) -> SessionFacts:
     )
 
 
+def read_letter(record: Record) -> str:
+    """Read `letter.json`."""
+    letter = _text(record, "letter")
+    if not (letter.isascii() and letter.isalpha() and letter.islower()):
+        raise UnreadableError("letter")
+    return letter
+
+
 def known_record(known: Known) -> Record:
     """Return the record of `known.json`."""
     return {

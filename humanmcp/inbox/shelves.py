@@ -69,6 +69,7 @@ class SessionShelf:
         self._path = path
         self._remembered = Remembered()
         self._gone: set[str] = set()
+        self._letters: dict[str, str] = {}
 
     def names(self) -> Iterator[str]:
         """List the folders that may be sessions, in no order."""
@@ -95,6 +96,17 @@ class SessionShelf:
     def _read(self, name: str) -> SessionFacts | None:
         path = self._path / name / layout.SESSION
         return self._remembered.read(path, lambda record: records.read_facts(name, record))
+
+    def letter(self, name: str) -> str:
+        """Return the letter of a session, which never changes; "" before it has one."""
+        found = self._letters.get(name)
+        if found is None:
+            path = self._path / name / layout.LETTER
+            found = self._remembered.read(path, records.read_letter)
+        if found is None:
+            return ""
+        self._letters[name] = found
+        return found
 
     def known(self, name: str) -> Known:
         """Return what the conversation has established."""

@@ -1,8 +1,8 @@
 """Which exchange a person means by `3`, `b/3` or `20261120T184907Z-4f2a/3`.
 
-A session gets a letter by the order in which the sessions of the inbox began: a, b, … z, aa, ab, …
-So a letter keeps its meaning when another session ends, and a number that was read from a list a
-minute ago never names somebody else's message.
+A session's letter stands in its record, the same in every desk. So it keeps its meaning when
+another session begins or ends, and a number that was read from a list or from the page a minute ago
+never names somebody else's message.
 """
 
 from __future__ import annotations
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Seated:
-    """A session with its letter."""
+    """A session, as a person may name it."""
 
-    letter: str
     facts: SessionFacts
+
+    @property
+    def letter(self) -> str:
+        """Return what people call it."""
+        return self.facts.letter
 
     @property
     def live(self) -> bool:
@@ -50,19 +54,8 @@ def open_inbox(settings: Settings) -> Inbox:
 
 
 def seats(inbox: Inbox) -> tuple[Seated, ...]:
-    """List every session with its letter, oldest first."""
-    oldest_first = sorted(inbox.sessions(), key=lambda facts: (facts.started, facts.name))
-    return tuple(Seated(letters(at), facts) for at, facts in enumerate(oldest_first))
-
-
-def letters(position: int) -> str:
-    """Count in letters, as the columns of a spreadsheet do: 0 is a, 25 is z, 26 is aa."""
-    text = ""
-    position += 1
-    while position:
-        position, place = divmod(position - 1, 26)
-        text = chr(ord("a") + place) + text
-    return text
+    """List every session, oldest first."""
+    return tuple(Seated(facts) for facts in reversed(inbox.sessions()))
 
 
 def label(seated: Seated, number: int, everybody: Iterable[Seated]) -> str:

@@ -478,7 +478,7 @@ class InboxContract:
         """`begin` and `describe`: no member is lost on the way."""
         begun = SessionFacts("", AT, Seat.TAP, pid=77, files="/tmp/x", title="3年2組")
         name = stub.begin(begun)
-        assert desk.facts(name) == begun._replace(name=name)
+        assert desk.facts(name) == begun._replace(name=name, letter="a")
         later = begun._replace(
             name=name, client="c\u202e", client_version="1", revision="2025-11-25"
         )
@@ -492,14 +492,18 @@ class InboxContract:
         )
         assert desk.known(name) == Known()
         stub.describe(later, known)
-        assert desk.facts(name) == later
+        assert desk.facts(name) == later._replace(letter="a")
         assert desk.known(name) == known
 
     def test_sessions_are_listed_newest_first(self, stub: Inbox, desk: Inbox) -> None:
-        """`sessions`: whatever the order in which the store names them."""
-        for second in (3, 1, 2):
-            stub.begin(SessionFacts("", f"2026-11-20T18:49:0{second}Z"))
-        assert [facts.started[-2] for facts in desk.sessions()] == ["3", "2", "1"]
+        """`sessions`: whatever the order in which the store names them.
+
+        A7: and whatever the clock said: somebody may have set it back between two of them.
+        """
+        names = [
+            stub.begin(SessionFacts("", f"2026-11-20T18:49:0{second}Z")) for second in (3, 1, 2)
+        ]
+        assert [facts.name for facts in desk.sessions()] == names[::-1]
 
     def test_a_probe_is_not_listed(self, stub: Inbox, desk: Inbox) -> None:
         """Design 7: a process that only ever saw `server/discover` is no session to show."""
@@ -591,3 +595,34 @@ class InboxContract:
         assert stub.sayings(session) == said
         late = (store.view().say(session, Reply("late")), Reply("late"))
         until(lambda: list(stub.sayings(session)) == [*said, late], "the late saying is offered")
+
+    # -- promise 9 ---------------------------------------------------------------------------------
+
+    def test_r1_a_session_has_one_letter_everywhere_and_keeps_it(self, store: Store) -> None:
+        """R1: in the order in which sessions become visible, whoever looks, whoever ended."""
+        stub, desk = store.view(), store.view()
+        probed = stub.begin(SessionFacts("", AT, probe=True))
+        first = stub.begin(SessionFacts("", "2026-11-20T18:49:08Z"))
+        stub.describe(SessionFacts(probed, AT, client="host"), Known())
+        last = store.view().begin(SessionFacts("", "2001-01-01T00:00:00Z"))  # the clock went back
+        wanted = {first: "a", probed: "b", last: "c"}
+        for view in (stub, desk, store.view()):
+            assert {one.name: one.letter for one in view.sessions()} == wanted
+            assert [one.letter for one in view.sessions()] == ["c", "b", "a"]
+            assert {name: view.facts(name).letter for name in wanted} == wanted
+        stub.end(first)
+        assert stub.begin(SessionFacts("", AT)) != first
+        assert {one.name: one.letter for one in store.view().sessions()}.items() > wanted.items()
+
+    def test_r1_many_sessions_that_begin_at_once_share_no_letter(self, store: Store) -> None:
+        """R1: of two that want the same one, one gets the next."""
+        with ThreadPoolExecutor(8) as pool:
+            names = list(pool.map(lambda _: store.view().begin(SessionFacts("", AT)), range(24)))
+        letters = {store.view().facts(name).letter for name in names}
+        assert letters == {chr(ord("a") + rank) for rank in range(24)}
+
+    def test_r1_a_probe_has_no_letter(self, store: Store) -> None:
+        """R1: what nobody sees uses none up."""
+        stub = store.view()
+        assert stub.facts(stub.begin(SessionFacts("", AT, probe=True))).letter == ""
+        assert stub.facts(stub.begin(SessionFacts("", AT))).letter == "a"

@@ -119,7 +119,10 @@ def test_the_folder_looks_as_the_design_says(
     stub.close(key, State.ANSWERED, Answer("{}", "desk", AT))
     session = store.home / "sessions" / key.session
     assert sorted(path.name for path in session.iterdir()) == sorted(
-        ["session.json", "session.lock", "transcript.jsonl", "outbox", *layout.STATES]
+        [
+            *("session.json", "session.lock", "letter.json", "transcript.jsonl", "outbox"),
+            *layout.STATES,
+        ]
     )
     assert (session / "answered" / "0001" / "answer.json").is_file()
     assert list((store.home / "tmp").iterdir()) == []

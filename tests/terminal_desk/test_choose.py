@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.protocol.exchange import State
-from humanmcp.terminal_desk.choose import ChoiceError, choose, label, letters, seats
+from humanmcp.terminal_desk.choose import ChoiceError, choose, label, seats
 
 if TYPE_CHECKING:
     from tests.terminal_desk.rooms import Room
@@ -26,7 +27,8 @@ def why(room: Room, wanted: str) -> ChoiceError:
 )
 def test_sessions_are_lettered_like_the_columns_of_a_spreadsheet(position: int, text: str) -> None:
     """However many sessions there were, each has letters of its own."""
-    assert letters(position) == text
+    assert letter_of(position) == text
+    assert rank_of(text) == position
 
 
 def test_a_bare_number_is_enough_while_one_session_has_it(room: Room) -> None:

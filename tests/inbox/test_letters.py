@@ -1,0 +1,111 @@
+"""The letters of sessions in the folder: old sessions, removed ones, and files that are broken."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.desk.board import Board
+from humanmcp.inbox import layout
+from humanmcp.inbox.contract import Item, Key, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.terminal_desk.choose import choose, seats
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An inbox folder that does not exist yet."""
+    return tmp_path / "home"
+
+
+def old(home: Path, count: int) -> list[str]:
+    """Begin sessions as the first edition did, without a letter."""
+    inbox = FolderInbox(home)
+    names = [inbox.begin(SessionFacts("", f"2026-11-20T18:{n:02d}:00Z")) for n in range(count)]
+    shutil.rmtree(home / layout.LETTERS)
+    for name in names:
+        (home / layout.SESSIONS / name / layout.LETTER).unlink()
+    return names
+
+
+def letters(inbox: FolderInbox) -> dict[str, str]:
+    """Return the letter of each session."""
+    return {one.name: one.letter for one in inbox.sessions()}
+
+
+def test_r1_sessions_of_the_first_edition_get_letters_when_they_are_first_shown(home: Path) -> None:
+    """R1: in the order in which they began, and they keep them."""
+    names = old(home, 3)
+    wanted = dict(zip(names, "abc", strict=True))
+    assert letters(FolderInbox(home)) == wanted
+    newest = FolderInbox(home).begin(SessionFacts("", "2026-11-20T00:00:00Z"))
+    assert letters(FolderInbox(home)) == {**wanted, newest: "d"}
+
+
+def test_r1_desks_that_show_old_sessions_at_once_give_one_letter(home: Path) -> None:
+    """R1: whichever is faster, all of them show the same, and each session has its own."""
+    old(home, 12)
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(lambda _: letters(FolderInbox(home)), range(8)))
+    assert all(one == seen[0] for one in seen)
+    assert len(set(seen[0].values())) == 12
+
+
+def test_r1_a_letter_is_free_again_when_its_folder_is_gone_and_not_before(home: Path) -> None:
+    """R1: two sessions of the page never bear one letter, also after one was removed."""
+    inbox = FolderInbox(home)
+    board = Board(inbox)
+    first, second = (inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z")) for _ in range(2))
+    board.refresh_all()
+    inbox.end(first)
+    shutil.rmtree(home / layout.SESSIONS / first)
+    board.refresh_all()
+    third = inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z"))
+    board.refresh_all()
+    assert {one.facts.name: one.badge.letter for one in board.sessions()} == {
+        second: "B",
+        third: "C",
+    }
+    for name in (second, third):
+        inbox.end(name)
+        shutil.rmtree(home / layout.SESSIONS / name)
+    inbox.sweep()
+    assert inbox.facts(inbox.begin(SessionFacts("", ""))).letter == "a"
+
+
+def test_r1_page_and_terminal_name_one_session_alike(home: Path) -> None:
+    """R1: what `humanmcp answer a/2` answers is the page's A/2, also after a client that probed."""
+    inbox = FolderInbox(home)
+    board = Board(FolderInbox(home))
+    probed = inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z", probe=True))
+    board.refresh_all()
+    second = inbox.begin(SessionFacts("", "2026-11-20T18:00:01Z"))
+    board.refresh(second)
+    inbox.describe(inbox.facts(probed)._replace(probe=False), inbox.known(probed))
+    board.refresh(probed)
+    for name in (probed, second):
+        inbox.deliver(Item(Key(name, 2), "{}", "ping", "1", "2025-11-25", "2026-11-20T18:00:02Z"))
+    terminal = FolderInbox(home)
+    for view in board.sessions():
+        _, item = choose(terminal, f"{view.badge.letter}/2")
+        assert item.key.session == view.facts.name
+    assert [one.letter for one in seats(terminal)] == ["a", "b"]
+    assert [one.facts.name for one in seats(terminal)] == [second, probed]
+
+
+def test_r1_a_letter_that_cannot_be_kept_stops_nothing(home: Path) -> None:
+    """R1: the session is there without one, and the page shows the end of its name."""
+    inbox = FolderInbox(home)
+    (home / layout.LETTERS).write_text("in the way", encoding="utf-8")
+    name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00Z"))
+    board = Board(inbox)
+    board.refresh_all()
+    assert [one.badge.letter for one in board.sessions()] == [name[-4:]]
+    (home / layout.LETTERS).unlink()
+    assert letters(FolderInbox(home)) == {name: "a"}
