@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.explaining import told
-from humanmcp.host.forms import Field, FieldError, fields, value
+from humanmcp.host.form_at_terminal import FormAtTerminal, LeftError
 from humanmcp.host.respondents import REFUSED, Nobody
 from humanmcp.locales import say, stop
 from humanmcp.locales.explain import explain
@@ -20,8 +22,11 @@ if TYPE_CHECKING:
     from humanmcp.host.typing_in import Typist
     from humanmcp.locales.stop import Reason
     from humanmcp.protocol.exchange import Exchange, Known
+    from humanmcp.protocol.messages import Message
 
 ROOM: Final = "client"
+MOST_WITHDRAWN: Final = 1000
+"""Questions that are remembered as withdrawn, in case somebody is still to be asked them."""
 _URI: Final = r"[A-Za-z][A-Za-z0-9+.\-]*:\S+"
 _EXPECTED: Final = {
     "roots/list": rf"{_URI}(\s+{_URI})*",
@@ -34,29 +39,47 @@ _REFUSAL: Final = {"code": REFUSED, "message": "User rejected sampling request"}
 class AtTerminal:
     """Asks the person. Where nobody sits at the terminal, answers as `Nobody` does."""
 
-    def __init__(self, typist: Typist, language: str, otherwise: Nobody | None = None) -> None:
-        """Ask through this typist."""
+    def __init__(
+        self,
+        typist: Typist,
+        language: str,
+        otherwise: Nobody | None = None,
+        *,
+        server: str = "",
+    ) -> None:
+        """Ask through this typist. `server` names who asks, where there are several."""
         self.typist = typist
         self.language = language
         self.otherwise = otherwise or Nobody()
+        self.server = server or say(ROOM, "the server", language)
+        self._withdrawn: deque[Message] = deque(maxlen=MOST_WITHDRAWN)
 
     def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
         """Ask until the answer passes, or the person gives up."""
         if not self.typist.can_answer:
             self.otherwise.answer(exchange, known, judge)
             return
-        notice = self._say("press enter", method=exchange.method)
-        expected = _EXPECTED.get(exchange.method, ".*")
-        with self.typist.turn(notice), self.typist.expecting(expected) as is_answered:
+        notice = self._say("press enter", method=exchange.method, server=self.server)
+        self.typist.put(lambda: self._answer(exchange, known, judge), notice)
+
+    def _answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+        if any(exchange.request is one for one in self._withdrawn):
+            return
+        with self.typist.expecting(_EXPECTED.get(exchange.method, ".*")) as is_answered:
             if not is_answered:
                 self.otherwise.answer(exchange, known, judge)
                 return
             card = explain(exchange.method, exchange.revision, self.language, seat="client")
-            show(Painted(self._say("server asks", method=exchange.method), "bold"))
+            asks = self._say("server asks", method=exchange.method, server=self.server)
+            show(Painted(asks, "bold"))
             show("  ", card.title)
+            form = self._form(exchange.request.params.get("requestedSchema"))
             while True:
-                answer, form = self._asked(exchange)
-                outcome = judge(json.dumps(answer, ensure_ascii=False), form)
+                try:
+                    answer, kind = self._asked(exchange, form)
+                except KeyboardInterrupt:  # the way out of every question
+                    answer, kind = self.otherwise.ready_answer(exchange)
+                outcome = judge(json.dumps(answer, ensure_ascii=False), kind)
                 if not isinstance(outcome, Refused):
                     return
                 for one in outcome.verdict.problems:
@@ -64,17 +87,19 @@ class AtTerminal:
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Tell the person that nobody waits for the answer any more."""
+        self._withdrawn.append(exchange.request)
         why = stop.told(reason, self.language)
-        show(Painted(self._say("withdrawn", method=exchange.method, reason=why), "dim"))
+        with self.typist.above():
+            show(Painted(self._say("withdrawn", method=exchange.method, reason=why), "dim"))
 
     def _say(self, code: str, **fillings: object) -> str:
         return say(ROOM, code, self.language, **fillings)
 
-    def _asked(self, exchange: Exchange) -> tuple[dict[str, Any], Form]:
+    def _asked(self, exchange: Exchange, form: FormAtTerminal) -> tuple[dict[str, Any], Form]:
         params = exchange.request.params
         match exchange.method:
             case "elicitation/create":
-                return self._elicited(params), Form.RESULT
+                return self._elicited(params, form), Form.RESULT
             case "sampling/createMessage":
                 return self._sampled(params)
             case "roots/list":
@@ -107,38 +132,27 @@ class AtTerminal:
             "stopReason": "endTurn",
         }, Form.RESULT
 
-    def _elicited(self, params: dict[str, Any]) -> dict[str, Any]:
+    def _elicited(self, params: dict[str, Any], form: FormAtTerminal) -> dict[str, Any]:
         show("  ", str(params.get("message", "")))
-        if params.get("mode") == "url":
+        by_url = params.get("mode") == "url"
+        if by_url:
             show("  ", str(params.get("url", "")))
-        choice = self.typist.choose(self._say("ask elicitation"), "adc")
-        if choice != "a":
-            return {"action": "decline" if choice == "d" else "cancel"}
-        if params.get("mode") == "url":
-            return {"action": "accept"}
-        return {"action": "accept", "content": self.fill(params.get("requestedSchema"))}
+        while True:
+            choice = self.typist.choose(self._say("ask elicitation"), "adc")
+            if choice != "a":
+                return {"action": "decline" if choice == "d" else "cancel"}
+            if by_url:
+                return {"action": "accept"}
+            with contextlib.suppress(LeftError):  # back to the question: decline, cancel, or fill
+                return {"action": "accept", "content": form.fill()}
 
     def fill(self, schema: object) -> dict[str, Any]:
-        """Let the person fill in a form, field by field. An empty answer leaves a field out."""
-        filled = {}
-        for field in fields(schema):
-            found = self._field(field)
-            if found is not None:
-                filled[field.name] = found
-        return filled
+        """Let the person fill in a form.
 
-    def _field(self, field: Field) -> Any:  # noqa: ANN401 - any JSON value
-        kind = "|".join(field.choices) or field.kind
-        needed = "*" if field.required else ""
-        about = f": {field.about}" if field.about else ""
-        default = f" [{field.default}]" if field.default else ""
-        while True:
-            typed = self.typist.ask(f"  {field.name}{needed} ({kind}){about}{default}: ")
-            if typed is None or (not typed and not field.default):
-                return None
-            try:
-                return value(field, typed or field.default)
-            except FieldError as error:
-                wanted = ", ".join(field.choices) or field.kind
-                said = self._say("wrong field", name=error.field.name, wanted=wanted)
-                show("  ", Painted(said, "yellow"))
+        Raises:
+            LeftError: they left it.
+        """
+        return self._form(schema).fill()
+
+    def _form(self, schema: object) -> FormAtTerminal:
+        return FormAtTerminal(schema, self.typist, self.language)

@@ -58,16 +58,15 @@ class AtHost:
         """Ask: call it, answer in its place, or refuse. At the end of input it is refused."""
         if self.call_all:
             return Call()
-        with self.typist.turn():
-            show(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
-            show("  ", _text(use.input))
-            match self.typist.choose(self._say("ask permission"), "car"):
-                case "c":
-                    return Call()
-                case "a":
-                    return Instead(self.typist.ask(self._say("ask instead")) or "")
-                case _:
-                    return Refuse()
+        show(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
+        show("  ", _text(use.input))
+        match self.typist.choose(self._say("ask permission"), "car"):
+            case "c":
+                return Call()
+            case "a":
+                return Instead(self.typist.ask(self._say("ask instead")) or "")
+            case _:
+                return Refuse()
 
     def calling(self, use: ToolUse, place: Place) -> None:
         """Show the call as seed 001's host does."""
@@ -105,7 +104,7 @@ class Chat:
                 return
             if typed.strip():
                 self._do(typed.strip())
-            self.typist.let_others_finish()
+            self.typist.answer_waiting()
 
     def _do(self, typed: str) -> None:
         match typed:

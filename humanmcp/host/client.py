@@ -11,7 +11,7 @@ import threading
 import time
 from concurrent import futures
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from humanmcp.host.company import Onlooker
 from humanmcp.host.eras import enveloped, needed_capability
@@ -26,7 +26,7 @@ from humanmcp.protocol.session import Role, Session
 from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.host.company import Judge, Respondent
     from humanmcp.host.transport import Transport
@@ -45,6 +45,18 @@ MOST_ROUNDS: Final = 10
 
 MOST_PAGES: Final = 1000
 """Pages of one list: a server whose list never ends must not keep us for ever."""
+
+
+class Wait(Protocol):
+    """Waits until one of several futures is done, or this many seconds; or less, for a reason."""
+
+    def __call__(self, waited: Sequence[Future[Any]], timeout: float, /) -> object:
+        """Wait."""
+
+
+def first_done(waited: Sequence[Future[Any]], timeout: float, /) -> None:
+    """Wait until one of several futures is done, and do nothing else meanwhile."""
+    futures.wait(waited, timeout, futures.FIRST_COMPLETED)
 
 
 class Begun(NamedTuple):
@@ -80,14 +92,19 @@ class Client:
         onlooker: Onlooker | None = None,
         patience: float = PATIENCE,
         strict: bool = False,
+        wait: Wait = first_done,
     ) -> None:
-        """Take the client's seat. `strict` never asks for what the server did not declare."""
+        """Take the client's seat. `strict` never asks for what the server did not declare.
+
+        `wait` waits for the first of several answers; a person can be asked something meanwhile.
+        """
         self.transport = transport
         self.respondent = respondent
         self.identity = identity or Identity()
         self.onlooker = onlooker or Onlooker()
         self.patience = patience
         self.strict = strict
+        self._wait = wait
         self.session = Session(Role.CLIENT)
         self.stated = ""
         """The revision that every request carries; "" in a session with a handshake."""
@@ -202,11 +219,7 @@ class Client:
                 left = max(began, self._answered) + seconds - time.monotonic()
                 if left <= 0 and not self._questions:
                     return False
-                futures.wait(
-                    [one.future for one in begun],
-                    timeout=left if left > 0 else seconds,
-                    return_when=futures.FIRST_COMPLETED,
-                )
+                self._wait([one.future for one in begun], left if left > 0 else seconds)
         except BaseException:
             for one in begun:
                 self.give_up(one.asked, "the client was interrupted")

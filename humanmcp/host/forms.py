@@ -8,40 +8,65 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+import unicodedata
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.protocol import schemas
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the values that a field takes, and what a person reads for it."""
+
+    value: Any
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its name, what it takes, and what it is for. `default` is as a person types it."""
+    """One field: its name, what it takes, and what it is for. `default` is as a person types it.
+
+    `takes_many` says that the value is a list of the choices. `schema` is the field's own.
+    """
 
     name: str
     kind: str
     about: str = ""
-    choices: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
     default: str = ""
     required: bool = False
+    takes_many: bool = False
+    schema: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def wanted(self) -> str:
+        """What it takes, in one line."""
+        if not self.choices:
+            return self.kind
+        return ("…, " if self.takes_many else "|").join(one.title for one in self.choices)
 
 
 class FieldError(ValueError):
-    """What was typed is not what the field takes."""
+    """What was typed is not what the field takes.
 
-    def __init__(self, field: Field, typed: str) -> None:
-        """Remember both."""
+    `broken` is the rule of its schema that it breaks, with what fills that rule's sentence; () when
+    it is not even of the right kind.
+    """
+
+    def __init__(self, field: Field, typed: str, broken: tuple[tuple[str, str], ...] = ()) -> None:
+        """Remember all three."""
         super().__init__(field, typed)
         self.field = field
         self.typed = typed
+        self.broken = broken
 
     def __str__(self) -> str:
         """Say what it takes."""
-        wanted = (
-            f"one of {', '.join(self.field.choices)}" if self.field.choices else self.field.kind
-        )
-        return f"{self.field.name} takes {wanted}, not {self.typed!r}"
+        return f"{self.field.name} takes {self.field.wanted}, not {self.typed!r}"
 
 
 class TypingError(ValueError):
@@ -66,45 +91,80 @@ def fields(schema: object) -> tuple[Field, ...]:
 
 
 def _field(name: str, part: Mapping[str, Any], *, required: bool) -> Field:
-    choices = part.get("enum")
-    titled = part.get("oneOf")
-    if not isinstance(choices, list) and isinstance(titled, list):
-        choices = [one["const"] for one in titled if isinstance(one, dict) and "const" in one]
-    about = part.get("description") or part.get("title") or ""
+    items = part.get("items")
+    several = _choices(items) if part.get("type") == "array" and isinstance(items, dict) else ()
+    kind = part.get("type")
     return Field(
         name=name,
-        kind=str(part.get("type", "any")),
-        about=str(about),
-        choices=tuple(map(str, choices)) if isinstance(choices, list) else (),
+        kind=kind if isinstance(kind, str) else "any",
+        about=str(part.get("description") or part.get("title") or ""),
+        choices=several or _choices(part),
         default=_typed(part["default"]) if "default" in part else "",
         required=required,
+        takes_many=bool(several),
+        schema=part,
     )
+
+
+def _choices(part: Mapping[str, Any]) -> tuple[Choice, ...]:
+    """Return the values that a part of a form names, with their titles.
+
+    MCP, elicitation: `enum`, with `enumNames` until 2025-11-25; `oneOf` and, in a list, `anyOf` of
+    `const` and `title` since then.
+    """
+    values = part.get("enum")
+    if isinstance(values, list):
+        names = part.get("enumNames")
+        titles = names if isinstance(names, list) and len(names) == len(values) else values
+        return tuple(Choice(one, _typed(title)) for one, title in zip(values, titles, strict=True))
+    titled = part.get("oneOf", part.get("anyOf"))
+    if not isinstance(titled, list) or not all(isinstance(one, dict) for one in titled):
+        return ()
+    if not all("const" in one for one in titled):
+        return ()
+    return tuple(Choice(one["const"], str(one.get("title", one["const"]))) for one in titled)
 
 
 def _typed(value: Any) -> str:  # noqa: ANN401 - any JSON value
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+LONGEST_NUMBER: Final = 400
+"""Characters of what may be a number; more than that is left as it was typed."""
+
 _YES: Final = frozenset({"true", "yes", "y", "1", "on", "はい"})
 _NO: Final = frozenset({"false", "no", "n", "0", "off", "いいえ"})
 
 
-def value(field: Field, typed: str) -> Any:  # noqa: ANN401 - any JSON value
+def value(field: Field, typed: str, *, numbered: bool = False) -> Any:  # noqa: ANN401 - any JSON value
     """Turn what a person typed into the value that the field takes.
 
+    `numbered` says that the choices were shown with numbers, from 1.
+
     Raises:
-        FieldError: it cannot be one.
+        FieldError: it cannot be one, or breaks a rule of the field.
     """
-    if field.choices and typed not in field.choices:
-        raise FieldError(field, typed)
+    found = _read(field, typed, numbered=numbered)
+    wrong = schemas.mismatch(found, dict(field.schema), formats=True)
+    if wrong is not None:
+        raise FieldError(field, typed, wrong[1])
+    return found
+
+
+def _read(field: Field, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 - any JSON value
+    if field.takes_many:
+        return _several(field, typed, numbered=numbered)
+    if field.choices:
+        return _chosen(field, typed, numbered=numbered)
     if field.kind == "string":
         return typed
+    plain = _plain(typed)
     if field.kind == "boolean":
-        if typed.lower() in _YES | _NO:
-            return typed.lower() in _YES
+        if plain.lower() in _YES | _NO:
+            return plain.lower() in _YES
         raise FieldError(field, typed)
     try:
-        found = json.loads(typed)
+        found = json.loads(plain)
     except ValueError:
         if field.kind == "any":
             return typed
@@ -112,6 +172,46 @@ def value(field: Field, typed: str) -> Any:  # noqa: ANN401 - any JSON value
     if not _is(found, field.kind):
         raise FieldError(field, typed)
     return found
+
+
+def _plain(typed: str) -> str:
+    """Return digits and letters as JSON knows them: an input method types wide ones."""
+    return unicodedata.normalize("NFKC", typed).strip() if len(typed) < LONGEST_NUMBER else typed
+
+
+def _chosen(field: Field, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the choice that was meant: by its value, its title, or its number."""
+    for one in field.choices:
+        if typed in (_typed(one.value), one.title):
+            return one.value
+    meant = _plain(typed).casefold()
+    if numbered and meant.isdecimal() and 1 <= int(meant) <= len(field.choices):
+        return field.choices[int(meant) - 1].value
+    alike = [one for one in field.choices if meant in (_folded(one.value), _folded(one.title))]
+    if len(alike) == 1:
+        return alike[0].value
+    raise FieldError(field, typed)
+
+
+def _folded(shown: Any) -> str:  # noqa: ANN401 - any JSON value
+    return _plain(_typed(shown)).casefold()
+
+
+_BETWEEN: Final = "[,\u3001\uff0c]"  # the last two are the commas of Japanese input methods
+
+
+def _several(field: Field, typed: str, *, numbered: bool) -> list[Any]:
+    """Return the list that was meant: JSON, or choices with commas between them."""
+    if typed.lstrip().startswith("["):
+        try:
+            found = json.loads(typed)
+        except ValueError:
+            raise FieldError(field, typed) from None
+        return [_chosen(field, _typed(one), numbered=False) for one in found]
+    words = re.split(_BETWEEN, typed)
+    if numbered and re.fullmatch(r"[\d\s]*", typed):
+        words = typed.split()
+    return [_chosen(field, word.strip(), numbered=numbered) for word in words if word.strip()]
 
 
 def _is(found: Any, kind: str) -> bool:  # noqa: ANN401 - any JSON value

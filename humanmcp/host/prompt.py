@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.explaining import told
+from humanmcp.host.form_at_terminal import LeftError, reason
 from humanmcp.host.forms import FieldError, TypingError, arguments
 from humanmcp.host.opening import Opening, entries_of
 from humanmcp.host.typing_in import Typist, complete_with
@@ -47,6 +48,19 @@ class MistypedError(StopError):
     room = ROOM
 
 
+class FieldMistypedError(MistypedError):
+    """A value does not fit its field."""
+
+    def __init__(self, error: FieldError) -> None:
+        """Remember what does not fit."""
+        super().__init__("wrong field", name=error.field.name, wanted=error.field.wanted)
+        self.error = error
+
+    def sentence(self, language: str) -> str:
+        """Say why it does not fit."""
+        return reason(self.error, language)
+
+
 @dataclass(slots=True)
 class Prompt:
     """A person and a client. `learned` are names to complete: tools, resources, prompts."""
@@ -70,7 +84,7 @@ class Prompt:
         while (typed := self.typist.ask(PROMPT)) is not None:
             if typed.strip() and not self.do(typed.strip()):
                 return
-            self.typist.let_others_finish()
+            self.typist.answer_waiting()
 
     def do(self, typed: str) -> bool:
         """Do one line. False when it ends the session."""
@@ -190,10 +204,12 @@ class Prompt:
         except TypingError as error:
             raise MistypedError("no pairs", at=error.at) from error
         except FieldError as error:
-            wanted = ", ".join(error.field.choices) or error.field.kind
-            raise MistypedError("wrong field", name=error.field.name, wanted=wanted) from error
+            raise FieldMistypedError(error) from error
         if not typed and self.typist.is_there:
-            given = self.person.fill(schema)
+            try:
+                given = self.person.fill(schema)
+            except LeftError as error:
+                raise MistypedError("left form", name=name) from error
         params = {"name": name, "arguments": given}
         if not anyway and self._is_faulty(params):
             raise MistypedError("not called", name=name)

@@ -6,18 +6,40 @@ server may ask something while the prompt stands there.
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import re
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from humanmcp.protocol.visible import visible
 from humanmcp.terminal import rewrite, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
     from types import ModuleType
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question that waits for the keyboard, and whoever waits for it."""
+
+    question: Callable[[], None]
+    over: Future[None] = field(default_factory=concurrent.futures.Future)
+
+    def put(self) -> None:
+        """Put it to the person. What goes wrong is the business of whoever asked it."""
+        try:
+            self.question()
+        except Exception as error:  # noqa: BLE001 - it is raised again, there
+            self.over.set_exception(error)
+        finally:
+            if not self.over.done():
+                self.over.set_result(None)
 
 
 class Typist:
@@ -27,8 +49,8 @@ class Typist:
         """Read the lines of the script first. In it `#` begins a comment."""
         self._script = [line for line in script if line.strip() and not line.startswith("#")]
         self._waits = False
-        self._turn = threading.RLock()
-        self._asking = 0
+        self._owner = threading.get_ident()
+        self._asked: deque[_Asked] = deque()
         self._changed = threading.Condition()
         self._open_prompt: str | None = None
         self._has_dropped = False
@@ -58,43 +80,65 @@ class Typist:
         A server asks when it likes, many for the roots as soon as the session is open, and the
         script's next line may be meant for the prompt.
         """
-        with self._turn:
-            before = self._waits
-            line = self._next
-            self._waits = before or (line is not None and not re.fullmatch(pattern, line.strip()))
-            try:
-                yield self.can_answer
-            finally:
-                self._waits = before
-
-    @contextlib.contextmanager
-    def turn(self, notice: str = "") -> Iterator[None]:
-        """Have the terminal for oneself: several questions in a row belong together.
-
-        `notice` is shown where the person is just typing something else.
-        """
-        with self._changed:
-            self._asking += 1
+        before = self._waits
+        line = self._next
+        self._waits = before or (line is not None and not re.fullmatch(pattern, line.strip()))
         try:
-            if notice and not self._turn.acquire(blocking=False):
-                with self.above():
-                    say(notice)
-                self._turn.acquire()
-            elif not notice:
-                self._turn.acquire()
-            try:
-                yield
-            finally:
-                self._turn.release()
+            yield self.can_answer
         finally:
-            with self._changed:
-                self._asking -= 1
-                self._changed.notify_all()
+            self._waits = before
 
-    def let_others_finish(self) -> None:
-        """Wait until nobody else has or wants the terminal."""
+    # -- questions from other threads -----------------------------------------------------------
+
+    def put(self, question: Callable[[], None], notice: str = "") -> None:
+        """Have the person asked something, one question at a time; wait until they are done.
+
+        A server asks in a thread of its own, but the keyboard belongs to one thread only: the one
+        that made the typist, to which Ctrl-C goes. It asks while it waits, or after the line that
+        is just being typed; `notice` says so above that line.
+        """
+        if threading.get_ident() == self._owner:
+            question()
+            return
+        asked = _Asked(question)
         with self._changed:
-            self._changed.wait_for(lambda: self._asking == 0)
+            self._asked.append(asked)
+            self._changed.notify_all()
+        if notice and self._open_prompt is not None:
+            with self.above():
+                say(notice)
+        asked.over.result()
+
+    def answer_waiting(self) -> None:
+        """Put every question that waits to the person."""
+        while (asked := self._first_asked()) is not None:
+            asked.put()
+
+    def _first_asked(self) -> _Asked | None:
+        with self._changed:
+            return self._asked.popleft() if self._asked else None
+
+    def wait(self, futures: Sequence[Future[Any]], timeout: float | None = None) -> None:
+        """Wait until one of these is done; put questions to the person in the meantime.
+
+        Returns earlier after a question: whoever waits may have to count anew.
+        """
+        if threading.get_ident() != self._owner:
+            concurrent.futures.wait(futures, timeout, concurrent.futures.FIRST_COMPLETED)
+            return
+        for future in futures:
+            future.add_done_callback(self._notify)
+        with self._changed:
+            self._changed.wait_for(
+                lambda: bool(self._asked) or any(one.done() for one in futures), timeout
+            )
+        self.answer_waiting()
+
+    def _notify(self, _future: Future[Any]) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    # -- the terminal ----------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def above(self) -> Iterator[None]:
@@ -109,38 +153,38 @@ class Typist:
         finally:
             rewrite(prompt + _half_typed())
 
-    def ask(self, prompt: str) -> str | None:
+    def ask(self, prompt: str, *, can_leave: bool = False) -> str | None:
         """Return the next line; None at the end of input.
 
-        Ctrl-C at a terminal drops the line, as in a shell; a second one in a row is the caller's.
+        Ctrl-C at a terminal drops the line, as in a shell; a second one in a row is the caller's,
+        and so is the first one where one `can_leave` by it.
         """
-        with self._turn:
-            if self._next is not None:
-                line = self._script.pop(0)
-                say(prompt + line)
-                return line
-            self._open_prompt = prompt
-            dropped, self._has_dropped = self._has_dropped, False
-            try:
-                return input(visible(prompt))
-            except EOFError:
-                say("")  # what follows begins a line of its own
-                return None
-            except KeyboardInterrupt:
-                say("")
-                if dropped or not self.is_there:
-                    raise
-                self._has_dropped = True
-                return ""
-            finally:
-                self._open_prompt = None
+        if self._next is not None:
+            line = self._script.pop(0)
+            say(prompt + line)
+            return line
+        self._open_prompt = prompt
+        dropped, self._has_dropped = self._has_dropped, False
+        try:
+            return input(visible(prompt))
+        except EOFError:
+            say("")  # what follows begins a line of its own
+            return None
+        except KeyboardInterrupt:
+            say("")
+            if dropped or can_leave or not self.is_there:
+                raise
+            self._has_dropped = True
+            return ""
+        finally:
+            self._open_prompt = None
 
     def choose(self, prompt: str, letters: str) -> str:
         """Return one of the letters, asking until one is typed; the last one at the end of input.
 
         A slip of the finger decides nothing.
         """
-        while (typed := self.ask(prompt)) is not None:
+        while (typed := self.ask(prompt, can_leave=True)) is not None:
             letter = typed.strip()[:1].lower()
             if letter and letter in letters:
                 return letter

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol import revisions
-from humanmcp.protocol.findings import Found, delete, json_text, quoted, replace_with, shown
+from humanmcp.protocol import revisions, schemas
+from humanmcp.protocol.findings import Found, delete, quoted, replace_with, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,32 +94,8 @@ def filled_form(exchange: Exchange, value: JsonObject, _known: Known, path: Path
         if isinstance(name, str) and name not in filled
     ]
     for name, answer in filled.items():
-        field = fields.get(name)
-        if isinstance(field, dict) and not _fits(answer, field):
-            wanted = json_text(field.get("enum") or field.get("type"))
-            detail = (("key", shown(name)), ("wanted", shown(wanted)), ("value", quoted(answer)))
-            found.append(Found("M79", (*at, name), detail))
+        wrong = schemas.mismatch(answer, fields.get(name), formats=True)
+        if wrong is not None:
+            inside, rule = wrong
+            found.append(Found("M79", (*at, name, *inside), (("key", shown(name)), *rule)))
     return found
-
-
-def _fits(answer: Json, field: JsonObject) -> bool:  # noqa: PLR0911 - one arm a type
-    choices = field.get("enum")
-    if isinstance(choices, list):
-        return answer in choices
-    match field.get("type"):
-        case "string":
-            return isinstance(answer, str)
-        case "boolean":
-            return isinstance(answer, bool)
-        case "integer":
-            return _is_number(answer) and float(answer).is_integer()
-        case "number":
-            return _is_number(answer)
-        case "array":
-            return isinstance(answer, list)
-        case _:
-            return True
-
-
-def _is_number(answer: Json) -> bool:
-    return isinstance(answer, (int, float)) and not isinstance(answer, bool)

@@ -65,15 +65,19 @@ def trouble_in(schema: JsonObject) -> tuple[Path, Detail] | None:
     return None
 
 
-def mismatch(value: Json, schema: Json) -> tuple[Path, Detail] | None:
-    """Return where and why a value does not keep to a schema, or None when nothing is certain."""
+def mismatch(value: Json, schema: Json, *, formats: bool = False) -> tuple[Path, Detail] | None:
+    """Return where and why a value does not keep to a schema, or None when nothing is certain.
+
+    `formats` asks for `format` too, which JSON Schema 2020-12 leaves to whoever compares: in the
+    forms of MCP a server means it.
+    """
     if not isinstance(schema, (dict, bool)):
         return None
     size, weight = _nodes(schema), _nodes(value)
     if size > MOST_NODES or weight > MOST_NODES or size * weight > MOST_STEPS:
         return None
     try:
-        error = next(_careful(schema).iter_errors(value), None)
+        error = next(_careful(schema, formats=formats).iter_errors(value), None)
     except Exception:  # noqa: BLE001 - unresolvable, endless or malformed: nothing is certain
         return None
     return (tuple(error.absolute_path), detail_of(error)) if error else None
@@ -84,7 +88,7 @@ class _TooMuchError(Exception):
 
 
 # ruff: noqa: ANN401 - the library's validators and keywords have no public types
-def _careful(schema: Json) -> Any:
+def _careful(schema: Json, *, formats: bool = False) -> Any:
     """Make a validator that fetches nothing, follows few references and tries tame patterns."""
     from jsonschema import validators  # noqa: PLC0415 - seldom needed, and not small
     from referencing import Registry  # noqa: PLC0415 - the same
@@ -119,7 +123,8 @@ def _careful(schema: Json) -> Any:
         names = ("patternProperties", "additionalProperties", "unevaluatedProperties")
         changes |= dict.fromkeys(names, _nothing)
     extend: Any = validators.extend
-    return extend(base, changes)(schema, registry=Registry())
+    checker = base.FORMAT_CHECKER if formats else None
+    return extend(base, changes)(schema, registry=Registry(), format_checker=checker)
 
 
 def _nothing(*_args: Any) -> Iterator[Any]:

@@ -39,6 +39,7 @@ class ScriptedServer:
         self.answers: dict[str, Any] = {}
         self.asked: dict[str, Any] = {}
         self.changed = False
+        self.form: dict[str, Any] | None = None
         self.held: dict[str, Any] | None = None
         self.lost = 0
 
@@ -58,6 +59,9 @@ class ScriptedServer:
         self._say({"id": message["id"], "result": result})
 
     def _answered(self, message: dict[str, Any]) -> None:
+        if message["id"] == "ask-form" and self.form is not None:
+            self._result(self.form, {"answer": message.get("result", message.get("error"))})
+            return
         self.answers[message["id"]] = message.get("result", message.get("error"))
         if set(self.answers) >= {"ask-roots", "ask-ping"} and self.asked:
             asked, self.asked = self.asked, {}
@@ -74,6 +78,7 @@ class ScriptedServer:
             "test/silence": lambda _message: None,
             "test/seen": lambda message: self._result(message, {"lines": self.seen}),
             "test/ask": self._ask,
+            "test/form": self._form,
             "test/change": self._change,
             "test/die": lambda _message: sys.exit(3),
         }
@@ -108,6 +113,12 @@ class ScriptedServer:
         names = ["count", *(["more"] if self.changed else [])]
         tools: dict[str, Any] = {"tools": [{"name": one, "inputSchema": schema} for one in names]}
         self._result(message, tools | (modern if "modern" in self.flags else {}))
+
+    def _form(self, message: dict[str, Any]) -> None:
+        """Ask with the form in the parameters; the answer to it is the answer."""
+        self.form = message
+        question = {"message": "Who are you?", "requestedSchema": message["params"]["form"]}
+        self._say({"id": "ask-form", "method": "elicitation/create", "params": question})
 
     def _change(self, message: dict[str, Any]) -> None:
         self.changed = True

@@ -19,7 +19,7 @@ from humanmcp.host.transport import EndedError
 from humanmcp.host.typing_in import Typist
 from humanmcp.inbox.contract import Item, Key, Reply, Seat, StoreError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.events import RequestArrived, Sent
+from humanmcp.protocol.events import Refused, RequestArrived, Sent
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.session import Role, Session
 from humanmcp.protocol.verdict import Form
@@ -340,6 +340,99 @@ def test_a_question_that_cannot_be_kept_is_answered_with_an_error(
     monkeypatch.setattr(inbox, "deliver", full)
     assert Question("elicitation/create", ELICIT).put_to(desk)["code"] == -32603
     desk.end()
+
+
+RATED = {
+    "type": "object",
+    "properties": {
+        "mail": {"type": "string", "format": "email"},
+        "stars": {"type": "integer", "minimum": 1, "maximum": 5},
+        "colour": {
+            "oneOf": [{"const": "#f00", "title": "Red"}, {"const": "#0f0", "title": "Green"}]
+        },
+        "plays": {"type": "array", "items": {"enum": ["Guitar", "Piano"]}},
+    },
+    "required": ["mail", "stars"],
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "content"),
+    [
+        (
+            ["", "nomail", "a@b.jp", "9", "5", "Purple", "2", "Guitar, 2"],
+            {"mail": "a@b.jp", "stars": 5, "colour": "#0f0", "plays": ["Guitar", "Piano"]},
+        ),
+        (["a@b.jp", "/back", "c@d.jp", "4", "", ""], {"mail": "c@d.jp", "stars": 4}),
+        (
+            ["a@b.jp", "4", "Red", "/back", "1", ""],
+            {"mail": "a@b.jp", "stars": 4, "colour": "#f00"},
+        ),
+        (["a@b.jp", "/leave", "a", "", "3", "", ""], {"mail": "a@b.jp", "stars": 3}),
+    ],
+)
+def test_s3_a_form_goes_out_only_as_its_schema_wants_it(
+    typed: list[str],
+    content: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """S3: each slip is said where it is typed; one goes back, leaves, comes back, loses nothing."""
+    lines = iter(["a", *typed])
+    monkeypatch.setattr(Typist, "is_there", True)
+    monkeypatch.setattr("builtins.input", lambda _prompt: next(lines))
+    question = Question("elicitation/create", ELICIT | {"requestedSchema": RATED})
+    assert question.put_to(at_terminal()) == {"action": "accept", "content": content}
+    assert "1  Red (#f00)" in capfd.readouterr().out
+    assert next(lines, None) is None
+
+
+def test_s3_each_slip_in_a_form_is_said_in_both_languages(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """S3: what is missing, which rule is broken, which choices there are, and the way out."""
+    for language in ("en", "ja"):
+        lines = iter(["a", "", "nomail", "/leave", "d"])
+        monkeypatch.setattr(Typist, "is_there", True)
+        monkeypatch.setattr("builtins.input", lambda _prompt, lines=lines: next(lines))
+        person = AtTerminal(Typist(), language)
+        asked = ELICIT | {"requestedSchema": RATED}
+        assert Question("elicitation/create", asked).put_to(person) == {"action": "decline"}
+    shown = capfd.readouterr().out
+    assert "mail must be filled in; /leave leaves the form" in shown
+    assert 'mail does not fit: "nomail" is not of the format email.' in shown
+    assert "mail は必須です" in shown
+    assert "mail が合いません" in shown
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", '{"mail":"nomail","stars":1}', '{"mail":"a@b","stars":9}']
+)
+def test_s3_a_form_at_a_desk_that_breaks_its_schema_is_refused(content: str) -> None:
+    """S3: an error blocks there too; it can still be sent on purpose."""
+    question = Question("elicitation/create", ELICIT | {"requestedSchema": RATED})
+    answer = f'{{"action":"accept","content":{content}}}'
+    assert isinstance(question.judge(answer), Refused)
+    assert isinstance(question.judge(answer, anyway=True), Sent)
+
+
+def test_s3_ctrl_c_leaves_a_form_and_traps_nobody(tmp_path: Path) -> None:
+    """S3: out of the form, out of the question, and the prompt takes `quit` again."""
+    terminal = Terminal(tmp_path, sys.executable, str(SCRIPTED))
+    terminal.see("Enter method :  ")
+    terminal.type(f"test/form {json.dumps({'form': RATED})}")
+    terminal.see("[c]ancel: ")
+    terminal.type("a")
+    terminal.see("mail* (string): ")
+    terminal.press("half a na")
+    terminal.see("half a na")
+    terminal.interrupt()
+    terminal.see("[c]ancel: ")
+    terminal.interrupt()
+    terminal.see('test/form {"answer": {"action": "cancel"}}')
+    terminal.see("Enter method :  ")
+    terminal.type("quit")
+    assert terminal.end() == 0
 
 
 def test_a_question_finds_the_person_at_the_prompt(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.host.forms import Field, FieldError, TypingError, arguments, fields, value
+from humanmcp.host.forms import Choice, Field, FieldError, TypingError, arguments, fields, value
 
 SCHEMA = {
     "type": "object",
@@ -27,10 +27,12 @@ SCHEMA = {
 def test_fields_say_what_they_take_and_what_they_are_for() -> None:
     """Name, kind, description, choices, default and whether it is needed."""
     found = {field.name: field for field in fields(SCHEMA)}
-    assert found["city"] == Field("city", "string", "where", required=True)
+    assert found["city"] == Field(
+        "city", "string", "where", required=True, schema={"type": "string", "description": "where"}
+    )
     assert found["days"].default == "3"
-    assert found["unit"].choices == ("C", "F")
-    assert found["level"].choices == ("low", "high")
+    assert found["unit"].choices == (Choice("C", "C"), Choice("F", "F"))
+    assert found["level"].choices == (Choice("low", "Low"), Choice("high", "high"))
 
 
 @pytest.mark.parametrize("schema", [None, 7, {}, {"properties": []}, {"type": "string"}])
@@ -83,3 +85,69 @@ def test_what_is_no_pair_is_refused(typed: str) -> None:
 def test_an_integer_may_be_written_as_json_writes_it() -> None:
     """`2.0` is a whole number in JSON Schema."""
     assert value(Field("n", "integer"), "2.0") == 2.0
+
+
+MANY = {"type": "array", "items": {"anyOf": [{"const": "g", "title": "Guitar"}, {"const": "p"}]}}
+
+
+@pytest.mark.parametrize(
+    ("part", "typed", "found"),
+    [
+        ({"type": "string", "enum": ["C", "F"]}, "2", "F"),
+        ({"type": "string", "enum": ["C", "F"]}, "f", "F"),
+        ({"type": "string", "enum": ["c", "C"]}, "C", "C"),
+        ({"type": "string", "enum": ["3", "1", "2"]}, "1", "1"),
+        ({"type": "string", "enum": ["a", "b"], "enumNames": ["Ann", "Bob"]}, "bob", "b"),
+        ({"oneOf": [{"const": "#f00", "title": "Red"}, {"const": "#0f0"}]}, "Red", "#f00"),
+        ({"oneOf": [{"const": "#f00", "title": "Red"}, {"const": "#0f0"}]}, "\uff12", "#0f0"),
+        ({"enum": [1, True, None]}, "true", True),
+        (MANY, "Guitar", ["g"]),
+        (MANY, "1, p", ["g", "p"]),
+        (MANY, "1 2", ["g", "p"]),
+        (MANY, "guitar\u3001p", ["g", "p"]),
+        (MANY, '["p", "g"]', ["p", "g"]),
+        (
+            {"type": "array", "items": {"type": "string", "enum": ["x", "y z"]}},
+            "y z,x",
+            ["y z", "x"],
+        ),
+        ({"type": "integer"}, "\uff13\uff16", 36),
+        ({"type": ["string", "null"]}, "plain", "plain"),
+    ],
+)
+def test_s3_a_choice_is_made_by_number_title_or_value(
+    part: dict[str, Any], typed: str, found: object
+) -> None:
+    """S3: `enum` with and without names, `oneOf`, `anyOf` in a list; with wide digits too."""
+    (field,) = fields({"type": "object", "properties": {"it": part}})
+    assert value(field, typed, numbered=True) == found
+
+
+@pytest.mark.parametrize(
+    ("part", "typed"),
+    [
+        ({"type": "string", "enum": ["C", "F"]}, "3"),
+        ({"type": "string", "enum": ["C", "F"]}, ""),
+        ({"type": "string", "enum": ["ab", "aB"]}, "AB"),
+        (MANY, "Guitar, Drum"),
+        (MANY, "[1"),
+        (MANY | {"minItems": 2}, "Guitar"),
+        ({"type": "string", "format": "email"}, "nomail"),
+        ({"type": "string", "format": "date"}, "yesterday"),
+        ({"type": "string", "minLength": 3}, "ab"),
+        ({"type": "integer", "maximum": 5}, "9"),
+    ],
+)
+def test_s3_a_value_that_breaks_its_field_is_refused_where_it_is_typed(
+    part: dict[str, Any], typed: str
+) -> None:
+    """S3: by the one check of JSON Schema that all of humanmcp uses."""
+    (field,) = fields({"type": "object", "properties": {"it": part}})
+    with pytest.raises(FieldError):
+        value(field, typed, numbered=True)
+
+
+def test_s3_a_number_counts_only_where_numbers_were_shown() -> None:
+    """S3: `call tool unit=2` means the value 2, and there is none."""
+    with pytest.raises(FieldError):
+        arguments("unit=2", SCHEMA)

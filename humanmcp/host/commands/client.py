@@ -165,6 +165,7 @@ def _sit(
                 onlooker=log,
                 patience=arguments.patience,
                 strict=arguments.strict,
+                wait=typist.wait,
             )
             if recorded is not None:
                 recorded.of(client)
