@@ -29,6 +29,7 @@ TRANSCRIPT: Final = "transcript.jsonl"
 IN_TEXT: Final = "in.txt"
 OUT_TEXT: Final = "out.txt"
 PROBLEMS_TEXT: Final = "problems.txt"
+STATUS_TEXT: Final = "status.txt"
 OUTBOX: Final = "outbox"
 HOLDS: Final = "holds.json"
 PENDING: Final = State.PENDING.value
@@ -51,7 +52,7 @@ SAYING: Final = "{}.json"
 RESULT: Final = "{}.result.json"
 
 NAMES: Final = (
-    *(SESSIONS, SESSION, KNOWN, LOCK, TRANSCRIPT, IN_TEXT, OUT_TEXT, PROBLEMS_TEXT),
+    *(SESSIONS, SESSION, KNOWN, LOCK, TRANSCRIPT, IN_TEXT, OUT_TEXT, PROBLEMS_TEXT, STATUS_TEXT),
     *(OUTBOX, HOLDS, TEMPORARY, LEARNED, LETTERS, LETTER, *STATES),
     *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
     *(PROBLEMS, REPLY, ANSWER),

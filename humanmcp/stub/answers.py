@@ -6,11 +6,13 @@ An exchange is here while it waits (`vigils`), and is answered once, whoever com
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from typing import TYPE_CHECKING, assert_never
 
 from humanmcp.inbox.contract import Answer
 from humanmcp.protocol.book import Decision, decide, prepared
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
+from humanmcp.protocol.exchanges import REMEMBERED
 
 if TYPE_CHECKING:
     from humanmcp.bookshelf import BookFile
@@ -30,6 +32,8 @@ class Answers:
     def __init__(self, session: Session, ledger: Ledger, shelf: BookFile, manner: Manner) -> None:
         """Begin with nothing waiting."""
         self.vigils: dict[int, Vigil] = {}
+        self.by: OrderedDict[int, str] = OrderedDict()
+        """Who answered the last exchanges, by number."""
         self._session = session
         self._ledger = ledger
         self._shelf = shelf
@@ -92,6 +96,9 @@ class Answers:
     def sent(self, outcome: Sent, by: str) -> None:
         """Write a reply that passed: into the transcript, onto the wire, out of the inbox."""
         exchange = outcome.exchange
+        self.by[exchange.number] = by
+        if len(self.by) > REMEMBERED:
+            self.by.popitem(last=False)
         if outcome.line is not None:
             note = "deliberate" if outcome.deliberate else ""
             self._ledger.write(outcome.line, exchange.number, by=by, note=note)

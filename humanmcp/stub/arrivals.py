@@ -34,6 +34,7 @@ class Arrivals:
         self.trouble: OSError | None = None
         self._place = place
         self._backlog = b""
+        self._lines = 0
         mark = place.mark(IN)
         if mark is not None and mark.unfit in _NO_FILE:
             raise UnsafeFolderError("no-file", folder=place.path / IN)
@@ -42,10 +43,15 @@ class Arrivals:
             place.copy(IN, place.free_name(f"in.{stamp}"))
         place.empty(IN)
 
-    def add(self, line: bytes) -> None:
-        """Add a line, with one write. What the disk does not take now is written later."""
+    def add(self, line: bytes) -> int:
+        """Add a line, with one write. What the disk does not take now is written later.
+
+        Returns which line it is, from 1.
+        """
+        self._lines += 1
         self._backlog += line + b"\n"
         self.catch_up()
+        return self._lines
 
     def catch_up(self) -> None:
         """Write what the disk did not take so far."""

@@ -12,6 +12,10 @@ class Clock:
         """Seconds of a clock that only ever rises: for waiting and for limits."""
         return time.monotonic()
 
+    def time_of_day(self, ahead: float = 0.0) -> str:
+        """Return the local time of day so many seconds from now, as on a person's own clock."""
+        return time.strftime("%H:%M:%S", time.localtime(time.time() + ahead))
+
     def stamp(self) -> str:
         """Return the wall clock in UTC, ISO 8601 with milliseconds: for people to read."""
         # `datetime` would write this as well, and costs every start a millisecond.

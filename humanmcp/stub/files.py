@@ -1,4 +1,6 @@
-"""The person's three files: `in.txt` to read, `out.txt` to write, `problems.txt` to mend by.
+"""The person's files: `in.txt` to read, `out.txt` to write, `problems.txt` to mend by.
+
+Beside them stands `status.txt`, which is written here and made in `status.py`.
 
 Knows when a text is complete and what becomes of it, and judges none: the loop does, one by one.
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 OUT: Final = "out.txt"
 PROBLEMS: Final = "problems.txt"
+STATUS: Final = "status.txt"
 REFUSED: Final = "out.refused"
 """The stem of a text that was refused while somebody wrote the next one."""
 BEFORE: Final = "out.before"
@@ -93,7 +96,7 @@ class _GivenBack(NamedTuple):
 
 
 class TextFiles:
-    """The three files of one session in one folder. `note` is what a person should know of it."""
+    """The files of one session in one folder. `note` is what a person should know of it."""
 
     def __init__(  # noqa: PLR0913 - each is a part of its own
         self,
@@ -125,6 +128,7 @@ class TextFiles:
         self._trouble: OSError | None = None
         self._arrivals = Arrivals(place)
         self._tell(self._set_old_out_aside())
+        self.tell_status("")
 
     @classmethod
     def claim(
@@ -179,12 +183,18 @@ class TextFiles:
         """What keeps one of the files from being written; None when nothing does."""
         return self._trouble or self._arrivals.trouble
 
-    def arrived(self, line: bytes) -> None:
+    def arrived(self, line: bytes) -> int:
         """Add a line from the client to `in.txt`, verbatim, with one write.
 
-        What the disk does not take now is written later, in order; `trouble` says why.
+        What the disk does not take now is written later, in order; `trouble` says why. Returns
+        which line of the file it is, from 1.
         """
-        self._arrivals.add(line)
+        return self._arrivals.add(line)
+
+    def tell_status(self, text: str) -> None:
+        """Write `status.txt`: what has become of the lines of `in.txt`, and what will."""
+        with self._noting_trouble():
+            self._place.replace(STATUS, text.encode("utf-8", "replace"))
 
     # -- out.txt ------------------------------------------------------------------------------
 
@@ -202,6 +212,11 @@ class TextFiles:
             self._look(self._named)
             self._look_at_held()
         return self._handed_out()
+
+    @property
+    def is_being_written(self) -> bool:
+        """Say whether something stood in `out.txt` at the last look that was not sent."""
+        return self._move is None and self._named.has_content
 
     def accept(self, text: Text, problems: Sequence[Problem] = ()) -> None:
         """Say that a text was sent; `problems` are what should be noticed all the same."""

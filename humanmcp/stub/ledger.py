@@ -40,6 +40,8 @@ class Ledger:
         self.facts = facts
         self.clock = clock
         self.limits = limits
+        self.changes = 0
+        """Counts whatever happens that a person may want to see."""
         self._seq = 0
         self._told: object = None
         self._owed: list[tuple[str, Callable[[], None]]] = []
@@ -70,6 +72,7 @@ class Ledger:
             InboxError: the disk does not take it.
         """
         self._seq += 1
+        self.changes += 1
         frame = Frame(self._seq, self.clock.stamp(), way, raw, number, by, note)
         self.inbox.record(self.name, frame, durable=durable)
 
@@ -84,6 +87,7 @@ class Ledger:
 
     def close(self, exchange: Exchange, answer: Answer | None = None, reason: str = "") -> None:
         """Move an exchange to its last state in the inbox."""
+        self.changes += 1
         key, state = self.key(exchange.number), exchange.state
         self._keep(
             f"the end of exchange {exchange.number}",
@@ -114,6 +118,7 @@ class Ledger:
 
     def update(self, exchange: Exchange, vigil: Vigil) -> None:
         """Tell the desks how an exchange waits now, and under which id."""
+        self.changes += 1
         key, line, token = self.key(exchange.number), exchange.request.raw, exchange.id.token
         waiting = vigil.waiting()
         self._keep(

@@ -29,6 +29,7 @@ from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 from humanmcp.stub.answers import Answers
 from humanmcp.stub.out_txt import OutTxt
+from humanmcp.stub.status import Status
 from humanmcp.stub.vigil import Duty, Vigil
 from humanmcp.stub.wire import EndOfInput, Told, TooLong
 
@@ -62,6 +63,7 @@ QUIET_AFTER: Final = 0.05
 """Seconds without a line after which there is time for more than answering."""
 
 PARENT_EVERY: Final = 1.0
+TELL_WITHIN: Final = 1.0
 FLUSH_WITHIN: Final = 0.1
 KEEP_WITHIN: Final = 0.05
 
@@ -85,8 +87,12 @@ class Stub:
         shelf: BookFile,
         manner: Manner,
         token: Callable[[], str],
+        aside: Callable[[str], object],
     ) -> None:
-        """Put the parts together. `token` makes an unguessable text for the hold."""
+        """Put the parts together. `token` makes an unguessable text for the hold.
+
+        `aside` is told what the book will do and did instead of a person: stderr.
+        """
         self.wire = wire
         self.session = session
         self.ledger = ledger
@@ -99,6 +105,9 @@ class Stub:
         self.files: TextFiles | None = None
         self.answers = Answers(session, ledger, shelf, manner)
         self.out_txt: OutTxt | None = None
+        self.status = Status(session, self.answers, self.clock, manner, aside)
+        self._told_at = self.clock.now()
+        self._told_of = 0
         self._over = False
         self._last_look = -math.inf
         self._look_took = 0.0
@@ -145,8 +154,19 @@ class Stub:
                 start = self._last_look = self.clock.now()
                 self._look(start)
                 self._look_took = self.clock.now() - start
+            self._tell(idle=got is None)
         except Exception:
             logger.exception("this should not happen; please report it")
+
+    def _tell(self, *, idle: bool) -> None:
+        """Say what has become of the lines: when nothing else is to be done, or once a second."""
+        now = self.clock.now()
+        if self.ledger.changes == self._told_of or not (idle or now >= self._told_at + TELL_WITHIN):
+            return
+        self._told_of, self._told_at = self.ledger.changes, now
+        if self.files is not None:
+            self.files.tell_status(self.status.text(now))
+            self.status.tell_aside(now)
 
     def _until_the_next_look(self) -> float:
         """Seconds to wait for a line before looking around."""
@@ -156,9 +176,12 @@ class Stub:
     def _end(self) -> None:
         """Leave quickly: what matters is on disk already, whatever is pending."""
         self.session.end()
+        self.answers.vigils.clear()
+        self.ledger.changes += 1  # what waited is over
         self._keep_the_rest()
         if not self.wire.flush(FLUSH_WITHIN) and not self.wire.broken:
             logger.warning("the client did not take the last %s bytes", self.wire.unsent)
+        self._tell(idle=True)
         if self.files is not None:
             self.files.release()
         self.ledger.end()
@@ -209,7 +232,7 @@ class Stub:
             return
         self._come_out_of_probing(events)
         if self.files is not None:
-            self.files.arrived(line)
+            self.status.arrived(self.files.arrived(line), events)
         for event in events:
             self._react(event, now)
         self.ledger.describe(self.session)
@@ -269,6 +292,7 @@ class Stub:
             self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
             return
         vigil = Vigil(now, decision, self._patience(exchange))
+        vigil.writing = self.out_txt is not None and self.out_txt.is_being_written
         try:
             self.inbox.deliver(self._item(exchange, vigil))
         except InboxError as error:
@@ -335,6 +359,7 @@ class Stub:
         self._look_at_desks()
         if self.out_txt is not None:
             self.out_txt.look(now)
+            self._see_whether_somebody_writes(self.out_txt.is_being_written)
         if self.shelf.poll(now):
             self.answers.book_changed()
         for number, vigil in list(self.answers.vigils.items()):
@@ -353,6 +378,14 @@ class Stub:
             logger.warning("the client %s", "reads nothing" if stuck else "reads again")
             self.ledger.facts = self.ledger.facts._replace(stuck=stuck)
             self.ledger.describe(self.session)
+
+    def _see_whether_somebody_writes(self, writing: bool) -> None:  # noqa: FBT001 - said by its name
+        """Keep the book from answering over a text in `out.txt`, whichever request it is for."""
+        for number, vigil in self.answers.vigils.items():
+            if vigil.writing != writing:
+                vigil.writing = writing
+                if vigil.decision.stoppable:
+                    self.ledger.update(self.session.exchanges[number], vigil)
 
     def _look_at_desks(self) -> None:
         name = self.ledger.name

@@ -40,6 +40,11 @@ class OutTxt:
         for text in self._files.poll(now):
             self._take(text)
 
+    @property
+    def is_being_written(self) -> bool:
+        """Say whether something stood in `out.txt` at the last look that was not sent."""
+        return self._files.is_being_written
+
     def _take(self, text: Text) -> None:
         """Judge one document of `out.txt`: an answer to something pending, or a saying."""
         if kind_of(text.text) in (Kind.REQUEST, Kind.NOTIFICATION):

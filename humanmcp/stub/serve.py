@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             replay = _replay(arguments, home)
             opening = _opening(arguments.opening, settings)
             manner = Manner(mode, settings.client_limit, language, replay, opening)
-            stub = _stub(wire, home, settings, shelf, manner)
+            stub = _stub(wire, stderr, home=home, settings=settings, shelf=shelf, manner=manner)
         except StopError as error:
             stderr.say(f"humanmcp: {error.sentence(language)}\n")
             return CANNOT_START
@@ -103,7 +103,15 @@ def _replay(arguments: argparse.Namespace, home: Path) -> Replay | None:
     return read_replay(arguments.replay, home, arguments.match)
 
 
-def _stub(wire: Wire, home: Path, settings: Settings, shelf: BookFile, manner: Manner) -> Stub:
+def _stub(  # noqa: PLR0913 - the parts of a stub
+    wire: Wire,
+    stderr: Stderr,
+    *,
+    home: Path,
+    settings: Settings,
+    shelf: BookFile,
+    manner: Manner,
+) -> Stub:
     inbox = FolderInbox(home)
     clock = Clock()
     facts = SessionFacts(
@@ -131,6 +139,7 @@ def _stub(wire: Wire, home: Path, settings: Settings, shelf: BookFile, manner: M
         shelf=shelf,
         manner=manner,
         token=lambda: os.urandom(16).hex(),
+        aside=stderr.say,
     )
 
 

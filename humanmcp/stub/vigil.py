@@ -29,7 +29,8 @@ class Vigil:
     """The clocks of one waiting exchange. All times are seconds of one monotonic clock.
 
     `arrived` is when the request first came, `last_arrived` when the client repeated it last.
-    `touched` says that a person is writing, `held` that they stopped the book's countdown.
+    `touched` says that a person is writing at a desk, `writing` that something stands in `out.txt`,
+    `held` that they stopped the book's countdown.
     """
 
     def __init__(self, arrived: float, decision: Decision, patience: Patience) -> None:
@@ -39,6 +40,7 @@ class Vigil:
         self.patience = patience
         self.last_arrived = arrived
         self.touched = False
+        self.writing = False
         self.held = False
         self.parked_at: float | None = None
         self.steps = 0
@@ -50,7 +52,7 @@ class Vigil:
         """Say what is to be done now, the most pressing first."""
         if self.parked_at is not None:
             return Duty.GIVE_UP if now - self.parked_at > REPEAT_WITHIN else None
-        if self.decision.due(now - self.arrived, touched=self.touched or self.held):
+        if self.decision.due(now - self.arrived, touched=self._stopped):
             return Duty.ANSWER_BY_BOOK
         waited = now - self.last_arrived
         if self.patience.hold_at is not None and waited >= self.patience.hold_at:
@@ -58,6 +60,17 @@ class Vigil:
         if waited >= (self.steps_this_time + 1) * PROGRESS_EVERY:
             return Duty.SEND_PROGRESS
         return None
+
+    @property
+    def stops_at(self) -> float | None:
+        """When the book steps in for a person, who can stop it by writing; None for never."""
+        stoppable = self.decision.stoppable and not self._stopped
+        return self.decision.after if stoppable else None
+
+    @property
+    def _stopped(self) -> bool:
+        """Whether a person keeps the safety net from acting. A rule does not ask."""
+        return self.touched or self.writing or self.held
 
     def progressed(self) -> int:
         """Count a progress notification and return its value, which only ever rises."""
@@ -80,7 +93,7 @@ class Vigil:
         """Describe the wait for the desks. Their seconds count from the first arrival."""
         limit = self.patience.limit
         since = self.last_arrived - self.arrived
-        stopped = self.held or (self.touched and self.decision.stoppable)
+        stopped = self.held or (self._stopped and self.decision.stoppable)
         return Waiting(
             limit=None if limit is None else limit + since,
             source=self.patience.source,

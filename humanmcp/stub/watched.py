@@ -49,6 +49,11 @@ class Watched:
         self._since = 0.0
         self._next_look = 0.0
 
+    @property
+    def has_content(self) -> bool:
+        """Say whether it was there at the last look, and not empty."""
+        return self._seen is not None and self._seen.size > 0
+
     def look(self, place: Place, now: float) -> tuple[bytes, Mark] | Unfit | Absence | None:
         """Look once: the content when it has come to rest, None while there is nothing to do.
 

@@ -1025,7 +1025,7 @@ def test_sent_texts_of_several_sessions_are_kept(tmp_path: Path) -> None:
 
 
 def test_sent_texts_are_kept_in_the_archive(tmp_path: Path) -> None:
-    """The session's own folder keeps them; the person's folder holds three files and no more."""
+    """The session's own folder keeps them; the person's folder holds four files and no more."""
     (tmp_path / "session").mkdir()
     desk = Desk(tmp_path / "mcp", archive=tmp_path / "session")
     desk.type(ONE)
@@ -1035,6 +1035,7 @@ def test_sent_texts_are_kept_in_the_archive(tmp_path: Path) -> None:
         ".humanmcp.lock",
         "in.txt",
         "problems.txt",
+        "status.txt",
     }
     desk.files.release()
 

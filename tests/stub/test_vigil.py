@@ -22,6 +22,17 @@ def test_the_book_steps_in_after_its_time_unless_a_person_is_at_it() -> None:
     assert vigil.waiting().book_at is None
 
 
+def test_f1_the_book_never_steps_in_over_a_text_in_out_txt() -> None:
+    """F1: a file that is not empty is somebody who writes."""
+    vigil = Vigil(100.0, Decision(2.0, "{}", stoppable=True), NOTHING)
+    vigil.writing = True
+    assert vigil.due(104.9) is None
+    assert vigil.waiting().book_at is None
+    assert vigil.stops_at is None
+    vigil.writing = False
+    assert vigil.due(102.0) is Duty.ANSWER_BY_BOOK
+
+
 def test_a_rule_with_a_delay_is_not_stopped_by_typing() -> None:
     """It is what somebody decided."""
     vigil = Vigil(0.0, Decision(2.0, "x"), NOTHING)

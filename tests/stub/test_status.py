@@ -1,0 +1,164 @@
+"""`status.txt`: what has become of each line of `in.txt`, and what will."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.locales import LANGUAGES, say
+from humanmcp.protocol.book import Mode, Opening
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CALL: Final = (
+    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"sky","arguments":{}}}'
+)
+
+
+def initialize(client: str) -> str:
+    """Write the first message of a client."""
+    params = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": client, "version": "1"},
+    }
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    return json.dumps(message)
+
+
+OFFER: Final = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "mine", "version": "1"},
+        },
+    }
+)
+
+
+class AtFiles(Serving):
+    """A stub with `--files`, and what stands in the person's folder."""
+
+    def __init__(self, tmp_path: Path, *flags: str) -> None:
+        """Start it in a folder of its own."""
+        self.folder = tmp_path / "desk"
+        super().__init__(tmp_path / "home", "--files", str(self.folder), "--lang", "en", *flags)
+
+    def find_session(self) -> Path | None:
+        """The files are in the person's folder."""
+        return self.folder if (self.folder / "in.txt").exists() else None
+
+    def status(self) -> str:
+        """Return what `status.txt` says; "" before it is there."""
+        file = self.folder / "status.txt"
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+    def says(self, *parts: str) -> None:
+        """Wait until `status.txt` says all of this."""
+        until(lambda: all(part in self.status() for part in parts), f"{parts} in status.txt")
+
+
+def test_f1_with_files_the_opening_waits_for_the_person(tmp_path: Path) -> None:
+    """F1: the book steps in for no unknown client; who follows the first article is the server."""
+    with AtFiles(tmp_path) as stub:
+        stub.say(initialize("some-client"))
+        stub.says("line 1: initialize (id 1): waits for you")
+        assert "the answer book answers at" not in stub.status()
+        with pytest.raises(AssertionError, match="no line on stdout"):
+            stub.hear(within=2.5)  # an unknown client was answered after 2 s
+        stub.type(OFFER)
+        assert json.loads(stub.hear())["result"]["serverInfo"]["name"] == "mine"
+        stub.says("line 1: initialize (id 1): answered by you, in out.txt")
+
+
+def test_f1_the_book_waits_for_who_writes_in_out_txt_and_says_so(tmp_path: Path) -> None:
+    """F1: a client that gives up after 1.5 s, and half an answer in the file."""
+    with AtFiles(tmp_path) as stub:
+        until(stub.find_session, "the files")
+        stub.type(OFFER[:40])
+        until(stub.complaint, "two seconds without a change")
+        stub.say(initialize("Cline"))
+        stub.says("the answer book waits as long as you write")
+        with pytest.raises(AssertionError, match="no line on stdout"):
+            stub.hear(within=1.5)
+        stub.type(OFFER)
+        assert json.loads(stub.hear())["result"]["serverInfo"]["name"] == "mine"
+
+
+def test_f1_what_the_book_will_do_and_did_is_said_beside_and_on_stderr(tmp_path: Path) -> None:
+    """F1, H9: nothing was ever told of a countdown or of the book."""
+    with AtFiles(tmp_path) as stub:
+        stub.say(initialize("Cline"))
+        stub.says("line 1: initialize (id 1): waits for you; the answer book answers at ")
+        assert json.loads(stub.hear())["result"]["serverInfo"]["name"] == "humanmcp"
+        stub.says("line 1: initialize (id 1): answered by the answer book")
+        stub.close()
+        said = stub.last_words()
+    assert "initialize (id 1): waits for you; the answer book answers at " in said
+    assert "initialize (id 1): answered by the answer book" in said
+    assert "status.txt" in said
+
+
+def test_f4_what_is_unusual_about_a_line_stands_beside_it(tmp_path: Path) -> None:
+    """F4: an unreadable line, and what the check says of a request."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say("hello")
+        stub.say(CALL.replace("arguments", "args"))
+        stub.says(
+            "line 1: no message: cannot be read, and nothing is sent for it\n    This line is not",
+            "line 2: tools/call sky (id 7): waits for you\n",
+            'This client sent "args"',
+        )
+
+
+def test_h9_each_line_is_told_of_also_when_the_session_is_over(tmp_path: Path) -> None:
+    """H9: a notification, a ping, a cancelled call, one that is left, an answer to nobody."""
+    with AtFiles(tmp_path) as stub:
+        stub.say('{"jsonrpc":"2.0","id":"p","method":"ping"}')
+        stub.say(CALL)
+        cancel = {"requestId": 7, "reason": "enough"}
+        notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}
+        stub.say(json.dumps(notice))
+        stub.say(CALL.replace("7", "8"))
+        stub.say('{"jsonrpc":"2.0","id":"z","result":{}}')
+        stub.hear()
+        assert stub.close()[0] == 0
+        lines = stub.status().splitlines()
+    for wanted in (
+        'line 1: ping (id "p"): answered by the answer book',
+        "line 2: tools/call sky (id 7): the client cancelled it: nothing is sent for it any more",
+        "line 3: notifications/cancelled: needs no answer",
+        "line 4: tools/call sky (id 8): the session ended before it was answered",
+        'line 5: an answer (id "z"): no request of yours has this id',
+    ):
+        assert wanted in lines, lines
+
+
+def test_a_long_session_is_told_of_in_its_last_lines(tmp_path: Path) -> None:
+    """What still waits is told of, however old it is."""
+    with AtFiles(tmp_path) as stub:
+        stub.say(CALL)
+        for _ in range(300):
+            stub.say('{"jsonrpc":"2.0","id":"p","method":"ping"}')
+        stub.says("line 301: ping")
+        told = stub.status()
+    assert "line 1: tools/call sky (id 7): waits for you" in told
+    assert "line 101: ping" not in told
+    assert "100 earlier lines are left out here" in told
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_how_much_is_answered_is_said_in_every_manner(language: str) -> None:
+    """No manner of starting leaves the file without its first sentences."""
+    for opening in Opening:
+        assert say("status", f"opening {opening.value}", language)
+    for mode in Mode:
+        assert mode is Mode.NORMAL or say("status", f"mode {mode.value}", language)
