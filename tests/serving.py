@@ -90,12 +90,16 @@ class Serving:
 
     def hear(self, within: float = PATIENCE) -> str:
         """Return the next line that it writes to stdout, without its line feed."""
+        return self.hear_raw(within).decode("utf-8")
+
+    def hear_raw(self, within: float = PATIENCE) -> bytes:
+        """Return the same as bytes: they may be no UTF-8."""
         try:
             raw = self._lines.get(timeout=within)
         except queue.Empty:
             raise AssertionError(f"no line on stdout within {within:g} s") from None
         assert raw.endswith(b"\n")
-        return raw.decode("utf-8").removesuffix("\n")
+        return raw.removesuffix(b"\n")
 
     def close(self) -> tuple[int, list[bytes]]:
         """Close its stdin. Returns its exit status and what it still wrote to stdout."""

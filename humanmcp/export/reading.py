@@ -14,8 +14,8 @@ from humanmcp.inbox.contract import InboxError, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales.stop import StopError
 from humanmcp.moments import from_log_time
-from humanmcp.protocol.logline import LogLine, read_log_line
-from humanmcp.protocol.transcript import Frame, Way, from_json
+from humanmcp.protocol.logline import is_log_line, read_log
+from humanmcp.protocol.transcript import Frame, from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +79,9 @@ def _from_path(path: Path, zone: tzinfo | None) -> Recording:
         raise NoRecordingError("unreadable", what=path, why=error) from error
     lines = text.split("\n")
     first = next((line for line in lines if line.strip()), "")
-    frames = tuple(_from_log(lines, zone) if first.startswith("[") else _from_transcript(lines))
+    is_log = is_log_line(first)
+    from_log = read_log(lines, lambda time: from_log_time(time, zone))
+    frames = tuple(from_log if is_log else _from_transcript(lines))
     if not frames:
         raise NoRecordingError("nothing recorded", what=path)
     return Recording(name, frames)
@@ -92,16 +94,3 @@ def _from_transcript(lines: Iterable[str]) -> Iterator[Frame]:
             yield from_json(line)
         except (ValueError, RecursionError):
             continue
-
-
-def _from_log(lines: Iterable[str], zone: tzinfo | None) -> Iterator[Frame]:
-    seq = 0
-    for line in lines:
-        match read_log_line(line.rstrip("\r")):
-            case LogLine(time, way, text):
-                seq += 1
-                yield Frame(seq, from_log_time(time, zone), way, text.encode())
-            case None:
-                if line.strip():
-                    seq += 1
-                    yield Frame(seq, "", Way.NOTE, b"", note=line.rstrip("\r"))

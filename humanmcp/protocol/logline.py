@@ -7,9 +7,12 @@ time comes in, and goes out, as text.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.transcript import Frame, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 _LABELS: Final = {Way.IN: "IN", Way.OUT: "OUT", Way.ERR: "ERR"}
 _WAYS: Final = {label: way for way, label in _LABELS.items()}
@@ -45,3 +48,23 @@ def read_log_line(line: str) -> LogLine | None:
     """Read a line back; None for what is no line of such a log."""
     found = _LINE.fullmatch(line)
     return LogLine(found[1], _WAYS[found[2]], found[3]) if found else None
+
+
+def is_log_line(line: str) -> bool:
+    """Tell by its first line a text log from a transcript."""
+    return line.startswith("[")
+
+
+def read_log(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:
+    """Read a log as frames; `time` makes a frame's time of a log's. What is no entry is a note."""
+    seq = 0
+    for line in lines:
+        text = line.rstrip("\r")
+        found = read_log_line(text)
+        if found is None and not text.strip():
+            continue
+        seq += 1
+        if found is None:
+            yield Frame(seq, "", Way.NOTE, b"", note=text)
+        else:
+            yield Frame(seq, time(found.time), found.way, found.text.encode())

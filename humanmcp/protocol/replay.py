@@ -10,25 +10,25 @@ import enum
 import json
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol import messages, revisions
+from humanmcp.protocol import revisions
 from humanmcp.protocol.book import Decision
-from humanmcp.protocol.correlate import Correlation, name_of
-from humanmcp.protocol.messages import Kind, Message
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.correlate import name_of
+from humanmcp.protocol.recorded import Recorded, essence
 from humanmcp.protocol.verdict import Form
-from humanmcp.protocol.views import as_client
+from humanmcp.protocol.visible import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from humanmcp.protocol.correlate import Asked
     from humanmcp.protocol.exchange import Exchange
-    from humanmcp.protocol.transcript import Frame
 
 ALIKE: Final = 0.6
 """How alike the parameters must be, from 0 to 1, for an answer to be taken by likeness."""
+
+NOT_RECORDED: Final = -32602
+"""The code of the error that such a request gets; exported servers answer with the same."""
 
 _COMPARED: Final = 4000
 """Characters of the parameters that are compared for likeness."""
@@ -45,21 +45,33 @@ class Match(enum.Enum):
     """Else the one whose parameters are most alike, if they are alike enough."""
 
 
+class Otherwise(enum.Enum):
+    """What becomes of a request that fits nothing recorded."""
+
+    HAND = "hand"
+    """It is a person's, or the answer book's."""
+    ERROR = "error"
+    """It is refused, unless the book answers it at once."""
+    FORWARD = "forward"
+    """The real server is asked, and its answer is added to the recording."""
+
+
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """A request of the client's and its answer. `seq` is the number of the answer's frame.
+class Miss:
+    """A request that fitted nothing recorded, by its number in the session."""
 
-    `text` is what stands after `"result":` or `"error":`, as `form` says. `params` is what counts
-    of the parameters when two requests are compared.
-    """
-
-    seq: int
+    number: int
     method: str
     name: str
-    params: str
-    text: str
-    form: Form
-    modern: bool
+
+    @property
+    def words(self) -> str:
+        """What was asked, in a line."""
+        return one_line(f"{self.number} {self.method} {self.name}".rstrip(), _SHOWN)
+
+
+_SHOWN: Final = 120
+"""Characters of a request in the list of what was missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,7 @@ class Found:
     def decision(self) -> Decision:
         """The same as what the answer book would decide: at once, and as recorded."""
         one = self.recorded
-        return Decision(0.0, one.text, one.form, self.by, replayed=one.seq)
+        return Decision(0.0, one.text or "", one.form, self.by, replayed=one.seq)
 
 
 _OPENING: Final = frozenset({"initialize", "server/discover"})
@@ -96,54 +108,32 @@ _HANDSHAKE_ONLY: Final = Recorded(
 """What makes a client speak as it did when a handshake session was recorded."""
 
 
-def recorded(frames: Iterable[Frame]) -> tuple[Recorded, ...]:
-    """Collect the client's requests that were answered, in the order of the answers."""
-    correlation = Correlation()
-    found: list[Recorded] = []
-    for frame in as_client(frames):
-        read = messages.read(frame.raw)
-        items = read.items if isinstance(read, messages.Batch) else (read,)
-        for message in items:
-            if not isinstance(message, Message):
-                continue
-            heard = correlation.hear(frame.way, message)
-            is_answer = message.kind in (Kind.RESULT, Kind.ERROR) and frame.way is Way.OUT
-            if is_answer and heard.asked is not None:
-                found.append(_recorded(frame.seq, heard.asked, message))
-    return tuple(found)
-
-
-def _recorded(seq: int, asked: Asked, answer: Message) -> Recorded:
-    form = Form.RESULT if answer.kind is Kind.RESULT else Form.ERROR
-    return Recorded(
-        seq=seq,
-        method=asked.method,
-        name=asked.name,
-        params=essence(asked.request.params),
-        text=messages.member(answer.raw, form.value) or "{}",
-        form=form,
-        modern=asked.revision in revisions.MODERN,
-    )
-
-
-def essence(params: Mapping[str, Any]) -> str:
-    """Write what counts of the parameters: not the `_meta`, and in an order of its own."""
-    rest = {key: value for key, value in params.items() if key not in ("_meta", "requestState")}
-    return json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
 class Replay:
     """The recorded answers of one session, and which of them have been given."""
 
-    def __init__(self, answers: Iterable[Recorded], match: Match = Match.EXACT) -> None:
+    def __init__(
+        self,
+        answers: Iterable[Recorded],
+        match: Match = Match.EXACT,
+        otherwise: Otherwise = Otherwise.HAND,
+    ) -> None:
         """Begin with none given."""
-        self._answers = tuple(answers)
+        self.otherwise = otherwise
+        self.misses: list[Miss] = []
+        self._all = tuple(answers)
+        self._answers = tuple(one for one in self._all if one.answered)
         self._match = match
         self._modern = any(one.modern for one in self._answers)
         self._given: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._answers)
+
+    def add(self, one: Recorded) -> None:
+        """Take one more answer, which somebody else has just given."""
+        self._all += (one,)
+        self._answers += (one,)
+        self._given.add(one.seq)
 
     def find(self, exchange: Exchange) -> Found | None:
         """Find the answer to a request, without counting it as given; None when none fits."""
@@ -166,12 +156,48 @@ class Replay:
             return Found(best, "similar") if score >= ALIKE else None
         return None
 
+    def around(self, seq: int) -> Recorded | None:
+        """Return the whole of a recorded answer: what was said before and after it."""
+        return next((one for one in self._all if one.seq == seq), None)
+
+    def unanswered(self, exchange: Exchange) -> Recorded | None:
+        """Find what was said about a request that was never answered, each time in its turn."""
+        wanted = (exchange.method, name_of(exchange.request), essence(exchange.request.params))
+        return self._take(
+            one
+            for one in self._all
+            if one.id and not one.answered and (one.method, one.name, one.params) == wanted
+        )
+
+    def reaction(self, method: str) -> Recorded | None:
+        """Find what was said after a notification of the client's, each time in its turn."""
+        return self._take(one for one in self._all if not one.id and one.method == method)
+
+    def instead(self, exchange: Exchange, decision: Decision) -> Decision:
+        """Say what becomes of a request that was not recorded; `decision` is the answer book's."""
+        if self.otherwise is not Otherwise.ERROR or decision.due(0):
+            return decision
+        asked = f"{exchange.method} {name_of(exchange.request)}".strip()
+        error = {"code": NOT_RECORDED, "message": f"no answer was recorded for {asked}"}
+        return Decision(0.0, json.dumps(error), Form.ERROR, "replay: not recorded")
+
+    def miss(self, exchange: Exchange) -> None:
+        """Remember a request that fitted nothing; a `ping` asks for nothing that is recorded."""
+        if exchange.method != "ping":
+            self.misses.append(Miss(exchange.number, exchange.method, name_of(exchange.request)))
+
     def given(self, seq: int) -> None:
         """Count the answer of this frame as given: its turn is over."""
         self._given.add(seq)
 
     def _next(self, answers: list[Recorded]) -> Recorded | None:
         return next((one for one in answers if one.seq not in self._given), None)
+
+    def _take(self, answers: Iterable[Recorded]) -> Recorded | None:
+        found = self._next(list(answers))
+        if found is not None:
+            self.given(found.seq)
+        return found
 
 
 def _alike(left: str, right: str) -> float:

@@ -256,6 +256,16 @@ class Session:
         own = verdict.line if verdict.sendable or not anyway else verdict.forced
         if own is None:
             return Refused(exchange, verdict)
+        return self._send(exchange, own, verdict)
+
+    def reply_with_line(self, number: int, line: str) -> Outcome:
+        """Answer with a whole line as it is, right or wrong: somebody sent it so once."""
+        exchange = self.exchanges.get(number)
+        if exchange is None or exchange.state is not State.PENDING:
+            return Late(exchange)
+        return self._send(exchange, line, Verdict(line, None, line))
+
+    def _send(self, exchange: Exchange, own: str, verdict: Verdict) -> Sent:
         done = self._finish(exchange, Happened.REPLY_SENT)
         self._learn_from_reply(done, own)
         overtaken, freed = self._overtake(done)

@@ -21,9 +21,18 @@ if TYPE_CHECKING:
     from humanmcp.protocol.session import Session
     from humanmcp.stub.ledger import Ledger
     from humanmcp.stub.manner import Manner
+    from humanmcp.stub.replaying import Player
     from humanmcp.stub.vigil import Vigil
 
 logger = logging.getLogger(__name__)
+
+
+def _player(session: Session, ledger: Ledger, manner: Manner) -> Player | None:
+    if manner.replay is None:
+        return None
+    from humanmcp.stub.replaying import Player  # noqa: PLC0415 - seldom wanted
+
+    return Player(manner.replay, session, ledger)
 
 
 class Answers:
@@ -40,6 +49,7 @@ class Answers:
         self._manner = manner
         self._kept: dict[int, Reply] = {}
         self._used: dict[int, int] = {}
+        self.player = _player(session, ledger, manner)
         self._prepare()
 
     def _prepare(self) -> None:
@@ -66,9 +76,16 @@ class Answers:
         """Say what is answered without a person: as recorded, or by the book."""
         if self._session.twins(exchange):
             return Decision()  # only one of them can be answered: a person says which
-        recorded = self._manner.replay.find(exchange) if self._manner.replay else None
+        if self.player is not None and self.player.plays(exchange.number):
+            return Decision()  # first the client has to answer what it was asked
+        replay = self._manner.replay
+        recorded = replay.find(exchange) if replay else None
         if recorded is not None:
             return recorded.decision
+        decision = self._by_answer_book(exchange)
+        return decision if replay is None else replay.instead(exchange, decision)
+
+    def _by_answer_book(self, exchange: Exchange) -> Decision:
         return decide(
             exchange,
             self._shelf.book,
@@ -93,20 +110,23 @@ class Answers:
             case impossible:
                 assert_never(impossible)
 
-    def sent(self, outcome: Sent, by: str) -> None:
-        """Write a reply that passed: into the transcript, onto the wire, out of the inbox."""
+    def sent(self, outcome: Sent, by: str, line: bytes | None = None) -> None:
+        """Write a reply that passed: into the transcript, onto the wire, out of the inbox.
+
+        `line` is what goes out where the answer is a broken line that was recorded.
+        """
         exchange = outcome.exchange
         self.by[exchange.number] = by
         if len(self.by) > REMEMBERED:
             self.by.popitem(last=False)
         if outcome.line is not None:
             note = "deliberate" if outcome.deliberate else ""
-            self._ledger.write(outcome.line, exchange.number, by=by, note=note)
+            self._ledger.write(line or outcome.line, exchange.number, by=by, note=note)
         if self.vigils.pop(exchange.number, None) is not None:
             at = self._ledger.clock.stamp()
             self._ledger.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
-        for line in outcome.freed:
-            self._ledger.write(line)
+        for freed in outcome.freed:
+            self._ledger.write(freed)
         for twin in outcome.overtaken:
             self._kept.pop(twin.number, None)
             if self.vigils.pop(twin.number, None) is not None:
@@ -118,13 +138,10 @@ class Answers:
 
         A recorded answer is given as it was recorded, also where the check has something to say.
         """
-        replayed = decision.replayed is not None
-        outcome = self._session.reply(
-            exchange.number, decision.text, decision.form, anyway=replayed
-        )
+        if decision.replayed is not None and self.player is not None:
+            return self._replay(self.player, exchange, decision, decision.replayed)
+        outcome = self._session.reply(exchange.number, decision.text, decision.form)
         if isinstance(outcome, Sent):
-            if self._manner.replay is not None and decision.replayed is not None:
-                self._manner.replay.given(decision.replayed)
             if decision.rule is not None:
                 self._used[decision.rule] = self._used.get(decision.rule, 0) + 1
             self.sent(outcome, decision.by)
@@ -133,6 +150,22 @@ class Answers:
             first = outcome.verdict.errors[0]
             logger.warning("%s does not pass the check: %s", decision.by, first.code)
         return False
+
+    def _replay(self, player: Player, exchange: Exchange, decision: Decision, seq: int) -> bool:
+        line = player.line(exchange, seq)
+        if line is None:
+            outcome = self._session.reply(
+                exchange.number, decision.text, decision.form, anyway=True
+            )
+        else:
+            text = line.decode("utf-8", "replace")
+            outcome = self._session.reply_with_line(exchange.number, text)
+        if not isinstance(outcome, Sent):
+            return False
+        player.replay.given(seq)
+        self.sent(outcome, decision.by, line)
+        player.finish(exchange, seq)
+        return True
 
     def book_changed(self) -> None:
         """Decide anew about everything that waits: the book was saved."""

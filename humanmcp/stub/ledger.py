@@ -76,14 +76,15 @@ class Ledger:
         frame = Frame(self._seq, self.clock.stamp(), way, raw, number, by, note)
         self.inbox.record(self.name, frame, durable=durable)
 
-    def write(self, line: str, number: int = 0, *, by: str = "", note: str = "") -> None:
-        """Put a checked line into the transcript and onto the wire."""
-        raw = line.encode("utf-8", "replace")
+    def write(self, line: str | bytes, number: int = 0, *, by: str = "", note: str = "") -> None:
+        """Put a checked line into the transcript and onto the wire; bytes are broken on purpose."""
+        raw = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
         try:
             self.record(Way.OUT, raw, number, by=by, note=note)
         except InboxError:
             logger.exception("the transcript misses a line that was written")
-        self.wire.put(raw)
+        put = self.wire.put_deliberate if isinstance(line, bytes) else self.wire.put
+        put(raw)
 
     def close(self, exchange: Exchange, answer: Answer | None = None, reason: str = "") -> None:
         """Move an exchange to its last state in the inbox."""

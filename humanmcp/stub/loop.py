@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from humanmcp.bookshelf import BookFile
     from humanmcp.protocol.events import Event
     from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.messages import Message
     from humanmcp.protocol.session import Session
     from humanmcp.stub.files import TextFiles
     from humanmcp.stub.ledger import Ledger
@@ -273,13 +274,18 @@ class Stub:
                 self.ledger.close(exchange, reason=reason)
             case LineReady(line):
                 self.ledger.write(line)
-            case NoticeArrived() | ResponseArrived() | UnreadableArrived():
+            case NoticeArrived(message):
+                if self.answers.player is not None:
+                    self.answers.player.noticed(message.method)
+            case ResponseArrived(message):
+                self._play_on(message)
+            case UnreadableArrived():
                 pass  # in the transcript and in in.txt; nothing is answered
             case impossible:
                 assert_never(impossible)
 
     def _request_arrived(self, exchange: Exchange, now: float) -> None:
-        decision = self.answers.decision(exchange)
+        decision = self._played(exchange, self.answers.decision(exchange))
         if exchange.method == "subscriptions/listen" and self.manner.mode is not Mode.BY_HAND:
             acknowledged = self.session.acknowledge(exchange.number)
             if acknowledged is not None:
@@ -299,6 +305,25 @@ class Stub:
             self._cannot_keep((RequestArrived(exchange),), error, now)
             return
         self.answers.vigils[exchange.number] = vigil
+
+    def _played(self, exchange: Exchange, decision: Decision) -> Decision:
+        """Say what a recorded server said before its answer; what was not recorded is counted."""
+        player = self.answers.player
+        if player is None:
+            return decision
+        if not player.begin(exchange, decision.replayed):
+            return Decision()  # the answer comes when the client has answered what it was asked
+        if decision.replayed is None:
+            player.replay.miss(exchange)
+        return decision
+
+    def _play_on(self, message: Message) -> None:
+        """Go on with a recorded answer once the client has answered what it was asked."""
+        player = self.answers.player
+        number = player.response(message) if player is not None else 0
+        if number:
+            exchange = self.session.exchanges[number]
+            self.answers.by_book(exchange, self.answers.decision(exchange))
 
     def _request_repeated(self, exchange: Exchange, now: float) -> None:
         vigil = self.answers.vigils[exchange.number]

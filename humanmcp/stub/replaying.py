@@ -1,19 +1,35 @@
-"""Reads a transcript for `serve --replay`: the server is played as it was recorded."""
+"""Plays a server as it was recorded, for `serve --replay`: reads the recording, and speaks.
+
+What the server said before and after an answer is said again in its place; where it asked the
+client something, its answer waits until the client has answered.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox import layout
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.replay import Match, Replay, recorded
+from humanmcp.protocol import revisions
+from humanmcp.protocol.exchange import State
+from humanmcp.protocol.logline import is_log_line, read_log
+from humanmcp.protocol.messages import member
+from humanmcp.protocol.progress import METHOD as PROGRESS
+from humanmcp.protocol.recorded import Said, recorded, renewed
+from humanmcp.protocol.replay import Match, Otherwise, Replay
 from humanmcp.protocol.transcript import from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.messages import Message
+    from humanmcp.protocol.recorded import Recorded
+    from humanmcp.protocol.session import Session
     from humanmcp.protocol.transcript import Frame
+    from humanmcp.stub.ledger import Ledger
 
 
 class NoReplayError(StopError):
@@ -22,33 +38,173 @@ class NoReplayError(StopError):
     room = "serve"
 
 
-def read_replay(wanted: str, home: Path, match: str) -> Replay:
-    """Read the recorded answers of a transcript, a session's folder, or a session of the inbox.
+def read_replay(wanted: str, home: Path, match: str, otherwise: str = "hand") -> Replay:
+    """Read the recorded answers of a transcript or text log, or of a session by folder or name.
 
     Raises:
         NoReplayError: there is no such file, or no answer in it.
     """
-    path = _path(wanted, home)
+    path = recording_path(wanted, home)
     try:
-        answers = recorded(_frames(path))
+        replay = Replay(recorded(read_frames(path)), Match(match), Otherwise(otherwise))
     except OSError as error:
         raise NoReplayError("no replay", path=path, why=error) from error
-    if not answers:
+    if not len(replay):
         raise NoReplayError("nothing to replay", path=path)
-    return Replay(answers, Match(match))
+    return replay
 
 
-def _path(wanted: str, home: Path) -> Path:
+def recording_path(wanted: str, home: Path) -> Path:
+    """Find the file of a recording."""
     path = Path(wanted).expanduser()
     if not path.exists() and layout.is_session_name(wanted):
         path = home / layout.SESSIONS / wanted
     return path / layout.TRANSCRIPT if path.is_dir() else path
 
 
-def _frames(path: Path) -> Iterator[Frame]:
-    with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-        for line in stream:
-            try:
-                yield from_json(line)
-            except (ValueError, RecursionError):  # torn by a crash, or no frame of ours
+def read_frames(path: Path) -> Iterator[Frame]:
+    """Read a transcript, or a text log.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
+        lines = (line.removesuffix("\n") for line in stream)
+        first = next(lines, "")
+        rest = _chain(first, lines)
+        yield from read_log(rest, str) if is_log_line(first) else _from_transcript(rest)
+
+
+def _chain(first: str, lines: Iterable[str]) -> Iterator[str]:
+    yield first
+    yield from lines
+
+
+def _from_transcript(lines: Iterable[str]) -> Iterator[Frame]:
+    for line in lines:
+        try:
+            yield from_json(line)
+        except (ValueError, RecursionError):  # torn by a crash, or no frame of ours
+            continue
+
+
+# -- speaking -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Scene:
+    """An exchange that is played: what is still to be said before its answer."""
+
+    exchange: Exchange
+    recorded: Recorded
+    left: list[Said]
+    question: tuple[str, str | int | float] | None = None
+    """The id of the question that the client has to answer first."""
+
+
+class Player:
+    """Says again what the server said of its own, through the stub's one writer."""
+
+    def __init__(self, replay: Replay, session: Session, ledger: Ledger) -> None:
+        """Begin with nothing said."""
+        self.replay = replay
+        self._session = session
+        self._ledger = ledger
+        self._scenes: dict[int, _Scene] = {}
+        self._given: dict[str, str] = {}
+        """From the id of each recorded request to that of the one that was answered like it."""
+        self._said: set[int] = set()
+
+    def plays(self, number: int) -> bool:
+        """Say whether an exchange waits for the client's answer to a recorded question."""
+        return number in self._scenes
+
+    def begin(self, exchange: Exchange, seq: int | None) -> bool:
+        """Say what was said before an answer. False while the answer has to wait for the client.
+
+        `seq` names the recorded answer; None for a request without any, which may have been spoken
+        about all the same.
+        """
+        one = self.replay.unanswered(exchange) if seq is None else self.replay.around(seq)
+        if one is None:
+            return True
+        self._given[one.id] = exchange.id.token
+        scene = self._scenes[exchange.number] = _Scene(exchange, one, list(one.before))
+        return self._go_on(scene)
+
+    def response(self, message: Message) -> int:
+        """Take the client's answer. Returns the number of the exchange to be answered now, or 0."""
+        for number, scene in tuple(self._scenes.items()):
+            if message.id is None or scene.question != message.id.key:
                 continue
+            scene.question = None
+            current = self._session.exchanges.get(number)
+            if current is None or current.state is not State.PENDING:  # cancelled, say
+                del self._scenes[number]
+            elif self._go_on(scene) and scene.recorded.answered:
+                return number
+        return 0
+
+    def line(self, exchange: Exchange, seq: int) -> bytes | None:
+        """Return the line of a recorded answer that was broken; None for one that was none."""
+        one = self.replay.around(seq)
+        if one is None or one.raw is None or exchange.batch:
+            return None
+        return renewed(one.raw, {"id": (one.id, exchange.id.token)})
+
+    def finish(self, exchange: Exchange, seq: int) -> None:
+        """Say what was said after an answer."""
+        one = self.replay.around(seq)
+        for said in one.after if one is not None else ():
+            self._say(said, {} if one is None else {"id": (one.id, exchange.id.token)})
+
+    def noticed(self, method: str) -> None:
+        """Say what was said after a notification of the client's."""
+        one = self.replay.reaction(method)
+        for said in (*one.before, *one.after) if one is not None else ():
+            self._say(said, {})
+
+    def _go_on(self, scene: _Scene) -> bool:
+        """Say the next lines up to a question. True when nothing is left to be said."""
+        one, exchange = scene.recorded, scene.exchange
+        names = {"id": (one.id, exchange.id.token)}
+        if one.progress_token:
+            names["progressToken"] = (one.progress_token, exchange.progress_token or "")
+        while scene.left:
+            said = scene.left.pop(0)
+            asked = self._say(said, names)
+            if asked is not None and asked.id is not None:
+                scene.question = asked.id.key
+                return False
+        del self._scenes[exchange.number]
+        return True
+
+    def _say(self, said: Said, names: Mapping[str, tuple[str, str]]) -> Message | None:
+        """Say one line. Returns it when it asks something."""
+        by = f"replay: {said.seq}"
+        if said.message is None:
+            self._ledger.write(renewed(said.raw, names), by=by, note="deliberate")
+            return None
+        if said.message.method == PROGRESS and not names.get("progressToken", ("", "-"))[1]:
+            return None  # this time nobody wants to know: there is no token
+        line = renewed(said.raw, self._of_message(said, names)).decode("utf-8", "replace")
+        verdict = self._session.say(line, anyway=True)
+        line = verdict.line or verdict.forced or line
+        self._ledger.write(line, by=by, note="" if verdict.sendable else "deliberate")
+        return self._session.awaited[-1] if said.asks and self._session.awaited else None
+
+    def _of_message(
+        self, said: Said, names: Mapping[str, tuple[str, str]]
+    ) -> Mapping[str, tuple[str, str]]:
+        """Say which names change in a message: a question has an id that was never used."""
+        kept = {name: pair for name, pair in names.items() if name != "id"}
+        meta = member(member(said.raw.decode(), "params") or "{}", "_meta") or "{}"
+        subscription = member(meta, revisions.META_SUBSCRIPTION)
+        if subscription in self._given:
+            kept[revisions.META_SUBSCRIPTION] = (subscription, self._given[subscription])
+        if said.asks and said.message is not None and said.message.id is not None:
+            token = said.message.id.token
+            again = f"{len(self._said)}-{token.strip(chr(34))}"
+            kept["id"] = (token, f'"{again}"' if said.seq in self._said else token)
+            self._said.add(said.seq)
+        return kept

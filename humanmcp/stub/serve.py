@@ -5,6 +5,7 @@ Puts the parts together and takes them apart again; the work is in `loop.py`.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -35,15 +36,23 @@ if TYPE_CHECKING:
     from humanmcp.protocol.replay import Replay
     from humanmcp.settings import Settings
 
+logger = logging.getLogger(__name__)
+
 BOOK_NAME: Final = "book.toml"
 """The answer book in the inbox folder, used when `--book` names none."""
 
 MATCHES: Final = ("exact", "order", "similar")
 """How a recorded answer is found: `protocol.replay.Match`, which is not imported for its names."""
 
+OTHERWISE: Final = ("hand", "error")
+"""What becomes of what was not recorded: `protocol.replay.Otherwise`, likewise."""
+
 OPENINGS: Final = (Opening.BOOK.value, Opening.HAND.value)
 
 CANNOT_START: Final = 1
+
+MISSED: Final = 3
+"""The exit status of a replay that was asked for what was not recorded."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help=say("serve", "open"))
     parser.add_argument("--replay", metavar="TRANSCRIPT", help=say("serve", "replay"))
     parser.add_argument("--match", choices=MATCHES, default=MATCHES[0], help=say("serve", "match"))
+    parser.add_argument(
+        "--otherwise", choices=OTHERWISE, default=OTHERWISE[0], help=say("serve", "otherwise")
+    )
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -84,7 +96,19 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.open:
             _open_desk(home, language)
         # The client's first message comes first: several give up within a second or two.
-        return stub.run(when_quiet=lambda: _announce(stderr, stub, language, typed=typed))
+        status = stub.run(when_quiet=lambda: _announce(stderr, stub, language, typed=typed))
+        return status if replay is None else _misses(replay, status, stderr, language)
+
+
+def _misses(replay: Replay, status: int, stderr: Stderr, language: str) -> int:
+    """Say at the end what was asked and not recorded. Returns the exit status."""
+    if not replay.misses:
+        return status
+    told = say("serve", "missed", language, count=len(replay.misses))
+    for miss in replay.misses:
+        logger.warning("not recorded: %s", miss.words)
+    stderr.say("\n".join([told, *(f"  {miss.words}" for miss in replay.misses)]))
+    return status or MISSED
 
 
 def _opening(wanted: str | None, settings: Settings) -> Opening:
@@ -100,7 +124,7 @@ def _replay(arguments: argparse.Namespace, home: Path) -> Replay | None:
         return None
     from humanmcp.stub.replaying import read_replay  # noqa: PLC0415 - seldom wanted
 
-    return read_replay(arguments.replay, home, arguments.match)
+    return read_replay(arguments.replay, home, arguments.match, arguments.otherwise)
 
 
 def _stub(  # noqa: PLR0913 - the parts of a stub

@@ -179,14 +179,24 @@ class Wire:
         Raises:
             LineError: it holds a line break, is no UTF-8, or is empty.
         """
-        if not line:
-            raise LineError("it is empty", line)
-        if b"\n" in line or b"\r" in line:
+        if b"\r" in line:
             raise LineError("it holds a line break", line)
         try:
             line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise LineError(f"byte {error.start + 1} is no UTF-8", line) from error
+        self.put_deliberate(line)
+
+    def put_deliberate(self, line: bytes) -> None:
+        """Write a line that may be broken in every way but one: it is one line.
+
+        Raises:
+            LineError: it holds a line feed, or is empty.
+        """
+        if not line:
+            raise LineError("it is empty", line)
+        if b"\n" in line:
+            raise LineError("it holds a line break", line)
         self._put_bytes += len(line) + 1
         self._leaving.put(line)
 
@@ -195,6 +205,10 @@ class Wire:
         done = threading.Event()
         self._leaving.put(done)
         return done.wait(timeout) and not self._broken
+
+    def nudge(self) -> None:
+        """Let `get` return None now: something else has happened. May be called from any thread."""
+        self._arrived.put(None)
 
     def wake(self, told: Told) -> None:
         """Make `get` return this next. May be called from any thread."""

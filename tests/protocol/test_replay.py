@@ -9,7 +9,8 @@ import pytest
 
 from humanmcp.protocol.exchange import Exchange
 from humanmcp.protocol.messages import Message, read
-from humanmcp.protocol.replay import Match, Replay, recorded
+from humanmcp.protocol.recorded import recorded
+from humanmcp.protocol.replay import Match, Replay
 from humanmcp.protocol.transcript import CHANGED, DROPPED, HELD, INSTEAD, LET_GO, Frame, Way
 from humanmcp.protocol.verdict import Form
 
@@ -151,7 +152,7 @@ def test_a_handshake_recording_makes_a_modern_client_shake_hands() -> None:
     discover = '{"jsonrpc":"2.0","id":0,"method":"server/discover"}'
     found = Replay(recorded(WEATHER)).find(exchange(discover, "2026-07-28"))
     assert found is not None
-    assert json.loads(found.recorded.text)["code"] == -32601
+    assert json.loads(found.decision.text)["code"] == -32601
 
 
 def test_an_answer_of_the_other_era_does_not_fit() -> None:

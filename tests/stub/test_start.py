@@ -57,6 +57,7 @@ NOT_FOR_THE_FIRST_ANSWER: Final = {
     "watchdog": "a stub looks by itself",
     "humanmcp.protocol.book_toml": "for a book",
     "humanmcp.protocol.jsonmend": "for a text that is no JSON",
+    "humanmcp.protocol.recorded": "for --replay",
     "humanmcp.protocol.replay": "for --replay",
     "humanmcp.stub.replaying": "for --replay",
 }
