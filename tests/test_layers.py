@@ -35,7 +35,7 @@ FLOORS: Final = (
 CELLAR: Final = {
     "__init__": (),
     "bookshelf": ("locales", "protocol"),
-    "connecting": ("settings",),
+    "connecting": ("protocol", "settings"),
     "descriptors": (),
     "locales": ("protocol",),
     "logfile": (),

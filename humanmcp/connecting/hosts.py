@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
+from humanmcp.protocol import clients
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 DEFAULT_NAME: Final = "humanmcp"
+DEFAULT_WAIT: Final = 600
+"""Seconds that a call may take, where an entry can say so."""
 LONGEST_START: Final = 120
 """Seconds that a host should wait at most for the start: a broken server holds it up that long."""
 
@@ -61,7 +65,10 @@ class Host:
 
     `places` are where its configuration stands, by `sys.platform`; "" stands for all others.
     `wait_keys` are the members of an entry that make it wait longer, with what a second counts
-    there. `wait_code` names the sentence on waiting.
+    there. `client` is how it names itself to a server: by that `protocol/clients.py` knows how long
+    it waits. `members` are further members that an entry needs, `approval` the code of the sentence
+    on what its user is asked before our tools can be used. `user_places` are where servers for all
+    projects stand, of a host whose `places` lie in one project.
     """
 
     name: str
@@ -71,6 +78,10 @@ class Host:
     format: Format = Format.JSON
     shape: Shape = Shape.PLAIN
     wait_keys: Mapping[str, int] = field(default_factory=dict)
+    client: str = ""
+    members: Mapping[str, Any] = field(default_factory=dict)
+    approval: str = ""
+    user_places: Mapping[str, str] = field(default_factory=dict)
     link: str = ""
     """Which link installs an entry: "vscode", "cursor", "lm-studio" or "goose"."""
 
@@ -95,6 +106,9 @@ HOSTS: Final = (
         {"": "./.mcp.json"},
         shape=Shape.TYPED,
         wait_keys={"timeout": 1000},
+        client="claude-code",
+        approval="approval claude-code",
+        user_places={"": "~/.claude.json"},
     ),
     Host(
         "vscode",
@@ -104,6 +118,11 @@ HOSTS: Final = (
         format=Format.JSONC,
         shape=Shape.TYPED,
         link="vscode",
+        user_places={
+            "darwin": "~/Library/Application Support/Code/User/mcp.json",
+            "win32": "%APPDATA%/Code/User/mcp.json",
+            "": "~/.config/Code/User/mcp.json",
+        },
     ),
     Host("cursor", "Cursor", _MCP_SERVERS, {"": "~/.cursor/mcp.json"}, link="cursor"),
     Host("windsurf", "Windsurf", _MCP_SERVERS, {"": "~/.codeium/windsurf/mcp_config.json"}),
@@ -115,6 +134,7 @@ HOSTS: Final = (
         {"": "~/.gemini/settings.json"},
         format=Format.JSONC,
         wait_keys={"timeout": 1000},
+        client="gemini-cli",
     ),
     Host(
         "codex",
@@ -123,6 +143,10 @@ HOSTS: Final = (
         {"": "~/.codex/config.toml"},
         format=Format.TOML,
         wait_keys={"startup_timeout_sec": 1, "tool_timeout_sec": 1},
+        client="codex",
+        # Without it `codex exec` asks its model before a server is ready.
+        members={"required": True},
+        approval="approval codex",
     ),
     Host(
         "copilot-cli",
@@ -131,6 +155,7 @@ HOSTS: Final = (
         {"": "~/.copilot/mcp-config.json"},
         shape=Shape.COPILOT,
         wait_keys={"timeout": 1000},
+        client="copilot",
     ),
     Host(
         "opencode",
@@ -140,6 +165,7 @@ HOSTS: Final = (
         format=Format.JSONC,
         shape=Shape.OPENCODE,
         wait_keys={"timeout": 1000},
+        client="opencode",
     ),
     Host(
         "qwen-code",
@@ -148,6 +174,9 @@ HOSTS: Final = (
         {"": "~/.qwen/settings.json"},
         format=Format.JSONC,
         wait_keys={"timeout": 1000},
+        client="qwen-code",
+        # Without it the model has to look for a tool of ours before it sees it.
+        members={"alwaysLoadTools": True},
     ),
     Host(
         "zed",
@@ -176,10 +205,10 @@ HOSTS: Final = (
 BY_NAME: Final[Mapping[str, Host]] = {host.name: host for host in HOSTS}
 
 _WAIT_CODES: Final = {
-    "gemini-cli": "wait timeout",
+    "gemini-cli": "wait long",
     "copilot-cli": "wait timeout",
     "opencode": "wait timeout",
-    "qwen-code": "wait timeout",
+    "qwen-code": "wait long",
     "goose": "wait timeout",
     "claude-code": "wait claude-code",
     "codex": "wait codex",
@@ -197,13 +226,43 @@ def place(
     host: Host, platform: str, home: Path, environment: Mapping[str, str], project: Path
 ) -> Path:
     """Return where a host keeps its servers on this machine."""
-    written = host.places.get(platform, host.places[""])
+    return _filled_in(host.places, platform, home, environment, project)
+
+
+def user_place(host: Host, platform: str, home: Path, environment: Mapping[str, str]) -> Path:
+    """Return where a host keeps the servers for all projects of a user."""
+    return _filled_in(host.user_places or host.places, platform, home, environment, Path())
+
+
+def _filled_in(
+    places: Mapping[str, str],
+    platform: str,
+    home: Path,
+    environment: Mapping[str, str],
+    project: Path,
+) -> Path:
+    written = places.get(platform, places[""])
     if written.startswith("~/"):
         return home / written.removeprefix("~/")
     if written.startswith("./"):
         return project / written.removeprefix("./")
     roaming = environment.get("APPDATA") or str(home / "AppData" / "Roaming")
     return Path(roaming) / written.removeprefix("%APPDATA%/")
+
+
+def wait_to_write(host: Host, asked: int | None) -> int:
+    """Return the seconds that an entry says a call may take, 0 where it says nothing.
+
+    `asked` is what a person said. Otherwise ten minutes are written where the host itself would
+    give up sooner, or nobody knows: a limit in the entry may be shorter than none.
+    """
+    if not host.wait_keys:
+        return 0
+    if asked is not None:
+        return max(0, asked)
+    known = clients.find(host.client)
+    is_long = known is not None and (known.call is None or known.call >= DEFAULT_WAIT)
+    return 0 if is_long else DEFAULT_WAIT
 
 
 def entry(host: Host, command: Command, wait: int) -> dict[str, Any]:
@@ -221,7 +280,7 @@ def entry(host: Host, command: Command, wait: int) -> dict[str, Any]:
             made = {"type": "local", "command": [command.command, *args], "enabled": True}
         case Shape.GOOSE:
             made = {"type": "stdio", "enabled": True, "cmd": command.command, "args": args}
-    return made | {
+    return {**made, **host.members} | {
         key: (min(wait, LONGEST_START) if key.startswith("startup") else wait) * second
         for key, second in host.wait_keys.items()
         if wait

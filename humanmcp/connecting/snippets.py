@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from humanmcp.connecting.hosts import Command, Host
 
-DEFAULT_WAIT: Final = 600
-"""Seconds that a call may take, where an entry can say so."""
-
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -39,9 +36,10 @@ def shell_command(host: Host, name: str, command: Command) -> str:
     """Return the host's own command that adds the entry; "" when it has none."""
     words = [command.command, *command.args]
     match host.name:
-        case "claude-code" | "codex":
-            program = host.name.removesuffix("-code")
-            return shlex.join([program, "mcp", "add", name, "--", *words])
+        case "claude-code":
+            return shlex.join(["claude", "mcp", "add", "--scope", "user", name, "--", *words])
+        case "codex":
+            return shlex.join(["codex", "mcp", "add", name, "--", *words])
         case "vscode":
             plain = {"name": name, "command": words[0], "args": words[1:]}
             return shlex.join(["code", "--add-mcp", json.dumps(plain, ensure_ascii=False)])

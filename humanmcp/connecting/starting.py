@@ -68,6 +68,14 @@ def manner_for(chosen: str | None, *, files: bool) -> tuple[str, ...]:
     return ("--opening", chosen or "book")
 
 
+def with_limit(given: Mapping[str, Any], wait: int) -> dict[str, Any]:
+    """Return the settings of an entry that tells its host to wait this long: the server knows it.
+
+    `wait` is in seconds, 0 where the entry says nothing; what a person said of it stays.
+    """
+    return {**({"client_limit": wait} if wait else {}), **given}
+
+
 def starter() -> list[str]:
     """Return the words that start humanmcp from anywhere, without a PATH."""
     python = Path(sys.executable)

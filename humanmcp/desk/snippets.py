@@ -18,16 +18,17 @@ from humanmcp.connecting.hosts import (
     install_link,
     place,
     wait_code,
+    wait_to_write,
 )
-from humanmcp.connecting.snippets import DEFAULT_WAIT, shell_command, snippet
-from humanmcp.connecting.starting import command_for, manner_for, passed_on
+from humanmcp.connecting.snippets import shell_command, snippet
+from humanmcp.connecting.starting import command_for, manner_for, passed_on, with_limit
 from humanmcp.locales import say
 from humanmcp.paths import home_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.connecting.hosts import Command, Host
+    from humanmcp.connecting.hosts import Host
     from humanmcp.settings import Settings
 
 
@@ -59,16 +60,19 @@ def told(home: Path, settings: Settings, flags: Mapping[str, Any]) -> Mapping[st
 def snippets(told: Mapping[str, Any], language: str) -> tuple[Snippet, ...]:
     """List the hosts with what each is given. A server speaks English unless it is told so."""
     given = told if language == "en" else {**told, "lang": language}
-    command = command_for(given, manner_for(None, files="files" in given))
-    return tuple(_snippet(host, command, language) for host in HOSTS)
+    return tuple(_snippet(host, given, language) for host in HOSTS)
 
 
-def _snippet(host: Host, command: Command, language: str) -> Snippet:
+def _snippet(host: Host, given: Mapping[str, Any], language: str) -> Snippet:
+    wait = wait_to_write(host, None)
+    manner = manner_for(None, files="files" in given)
+    command = command_for(given, manner)
+    made = entry(host, command_for(with_limit(given, wait), manner), wait)
     return Snippet(
         name=host.name,
         label=host.label,
         where=place(host, sys.platform, Path.home(), os.environ, Path()),
-        text=snippet(host, DEFAULT_NAME, entry(host, command, DEFAULT_WAIT)).rstrip("\n"),
+        text=snippet(host, DEFAULT_NAME, made).rstrip("\n"),
         shell=shell_command(host, DEFAULT_NAME, command),
         link=install_link(host, DEFAULT_NAME, command),
         waiting=say("config", wait_code(host), language),

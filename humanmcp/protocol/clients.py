@@ -110,7 +110,7 @@ CLIENTS: Final = (
     Client(
         ("gemini-cli",),
         "Gemini CLI",
-        opening=90,
+        opening=600,
         call=600,
         is_host=True,
         setting='"timeout" (milliseconds) in the server\'s entry',
@@ -143,6 +143,7 @@ CLIENTS: Final = (
         ("qwen-code", "qwen-cli"),
         "Qwen Code",
         opening=30,
+        call=600,
         is_host=True,
         setting='"timeout" (milliseconds) in the server\'s entry',
         seen="0.24.4, November 2026",

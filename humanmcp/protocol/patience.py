@@ -23,8 +23,6 @@ REPEAT_WITHIN: Final = 30.0
 Measured clients take 0.3 s at most; a suspended laptop takes longer.
 """
 
-_OPENING: Final = frozenset({"initialize", "server/discover"})
-
 _TEACHES: Final = "tools/call"
 """The one method whose limit is learned: several clients give lists far less time than calls."""
 
@@ -36,8 +34,9 @@ class Patience(NamedTuple):
 
     `limit` is in seconds from the (last) arrival of the request, None when it is unknown or there
     is none; `source` is a code of `locales/` (room `waiting`) for where it is known from. `means`
-    is "progress", "hold" or "", and then `why_not` is the code of the reason. `hold_at` is when to
-    ask the client to repeat, in seconds from the last arrival.
+    is "progress", "progress-maybe" (it is sent, and nobody knows whether it helps), "hold" or "",
+    and then `why_not` is the code of the reason. `hold_at` is when to ask the client to repeat, in
+    seconds from the last arrival.
     """
 
     limit: float | None
@@ -54,10 +53,19 @@ def gave_up_after(exchange: Exchange, reason: str, waited: float, patience: Pati
     does a call that was kept waiting by something that works, whose last leg is shorter than the
     limit, or whose end came later than it.
     """
-    kept_waiting = exchange.legs > 0 or (patience.means == "progress" and patience.limit is None)
+    kept_waiting = exchange.legs > 0 or patience.means == "progress"
     if exchange.method != _TEACHES or kept_waiting or re.search(_GAVE_UP, reason) is None:
         return 0.0
     return waited if waited >= 1 else 0.0
+
+
+def outlasted(exchange: Exchange, waited: float, learned: float) -> bool:
+    """Say whether an answer that came now shows that the client waits longer than was learned.
+
+    What was learned was learned from a cancel: this client says so when it gives up, and it has
+    not. A second is allowed for a cancel that is on its way.
+    """
+    return exchange.method == _TEACHES and 0 < learned < waited - 1
 
 
 def patience(
@@ -65,41 +73,68 @@ def patience(
 ) -> Patience:
     """Say how long a client waits for an exchange.
 
-    `own_limit` is the user's setting and wins. `learned` is how long this client waited for a tool
-    call before (`gave_up_after`); it counts where nothing is known or where it is shorter than what
-    is known. Both are seconds, 0 for none.
-
-    The hold is for clients whose limit is known: each repeats a call ten times at most, so a client
-    without a limit would be made to give up by it. For the same reason what was learned brings a
-    hold forward, where a later one would come too late, but never begins one.
+    `own_limit` is the user's setting for a call and wins; of a client that nobody knows it counts
+    for every method. `learned` is how long this client waited for a tool call before
+    (`gave_up_after`); it counts where nothing is known or where it is shorter than what is known.
+    Both are seconds, 0 for none.
     """
     known = clients.find(client_name)
-    if own_limit > 0:
-        limit: float | None = own_limit
-        source = "set"
-    elif known is None:
-        limit, source = None, "unknown"
-    else:
-        limit = known.opening if exchange.method in _OPENING else known.call
-        source = known.source if limit is not None else "no-limit"
-    may_hold = limit is not None
-    if own_limit <= 0 and exchange.method == _TEACHES and 0 < learned < (limit or math.inf):
+    limit, source = _limit(exchange.method, known, own_limit)
+    hold_at = _hold_at(exchange, known, own_limit, limit, learned)
+    is_call = exchange.method == _TEACHES
+    if own_limit <= 0 and is_call and 0 < learned < (limit or math.inf):
         limit, source = learned, "learned"
     has_token = exchange.progress_token is not None
-    repeats = known.repeats if known is not None else 0
-    if own_limit > 0:
-        repeats = repeats or clients.SDK_REPEATS
-    can_hold = (
-        exchange.revision in revisions.MODERN
-        and exchange.method in revisions.INPUT_REQUIRED_METHODS
-        and exchange.legs < repeats
-    )
     if has_token and known is not None and known.progress_helps:
         # Each notification re-arms the limit, so there is none while they are sent.
         return Patience(None, source, "progress", "")
-    if can_hold and may_hold and limit is not None:
-        return Patience(limit, source, "hold", "", hold_at=limit - min(5.0, limit * 0.2))
+    if hold_at is not None:
+        return Patience(limit, source, "hold", "", hold_at=hold_at)
+    if has_token and known is None:
+        return Patience(limit, source, "progress-maybe", "")
+    return Patience(limit, source, "", _why_not(exchange, has_token=has_token))
+
+
+def _limit(method: str, known: clients.Client | None, own_limit: float) -> tuple[float | None, str]:
+    """Return how long a client waits for a method, and where that is known from."""
+    is_opening = method in clients.OPENING or method == "server/discover"
+    if own_limit > 0 and (known is None or not is_opening):
+        return own_limit, "set"
+    if known is None:
+        return None, "unknown"
+    limit = known.limit(method, as_configured=own_limit > 0)
+    return limit, "no-limit" if limit is None else known.source
+
+
+def _hold_at(
+    exchange: Exchange,
+    known: clients.Client | None,
+    own_limit: float,
+    limit: float | None,
+    learned: float,
+) -> float | None:
+    """Return when to ask the client to repeat a request, None for never.
+
+    The hold is for clients whose limit is known: each repeats a call ten times at most, so a client
+    without a limit would be made to give up by it. For the same reason what was learned brings a
+    hold forward, where a later one would come too late, but never begins one. Some known clients
+    count all repeats as one call: those are not asked.
+    """
+    repeats = known.repeats if known is not None else clients.SDK_REPEATS if own_limit > 0 else 0
+    can_hold = (
+        limit is not None
+        and exchange.revision in revisions.MODERN
+        and exchange.method in revisions.INPUT_REQUIRED_METHODS
+        and exchange.legs < repeats
+    )
+    if not can_hold or limit is None:
+        return None
+    if own_limit <= 0 and exchange.method == _TEACHES and 0 < learned < limit:
+        limit = learned
+    return limit - min(5.0, limit * 0.2)
+
+
+def _why_not(exchange: Exchange, *, has_token: bool) -> str:
     if has_token:
-        return Patience(limit, source, "progress", "")
-    why_not = "no-token" if exchange.revision in revisions.HANDSHAKE else "no-means"
-    return Patience(limit, source, "", why_not)
+        return "progress-changes-nothing"
+    return "no-token" if exchange.revision in revisions.HANDSHAKE else "no-means"

@@ -23,10 +23,18 @@ from humanmcp.connecting.hosts import (
     install_link,
     is_ours,
     place,
+    user_place,
     wait_code,
+    wait_to_write,
 )
-from humanmcp.connecting.snippets import DEFAULT_WAIT, shell_command, snippet
-from humanmcp.connecting.starting import PASSED_ON, command_for, manner_for, passed_on
+from humanmcp.connecting.snippets import shell_command, snippet
+from humanmcp.connecting.starting import (
+    PASSED_ON,
+    command_for,
+    manner_for,
+    passed_on,
+    with_limit,
+)
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.settings import Settings, add_flags
@@ -42,7 +50,11 @@ ROOM: Final = "config"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What goes into which host's file."""
+    """What goes into which host's file.
+
+    `command` is for the host's own command and for links, which cannot say how long a call may
+    take. `manner` are the words that say who opens the session.
+    """
 
     host: Host
     name: str
@@ -83,13 +95,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "host", metavar="HOST", choices=BY_NAME, help=words("host", hosts=", ".join(BY_NAME))
     )
     parser.add_argument("--name", default=DEFAULT_NAME, help=words("name"))
-    parser.add_argument("--path", metavar="FILE", help=words("path"))
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--path", metavar="FILE", help=words("path"))
+    where.add_argument("--user", action="store_true", help=words("user"))
     act = parser.add_mutually_exclusive_group()
     act.add_argument("--write", action="store_true", help=words("write"))
     act.add_argument("--remove", action="store_true", help=words("remove"))
-    parser.add_argument(
-        "--wait", type=int, default=DEFAULT_WAIT, metavar="SECONDS", help=words("wait")
-    )
+    parser.add_argument("--wait", type=int, metavar="SECONDS", help=words("wait"))
     manner = parser.add_mutually_exclusive_group()
     manner.add_argument("--by-hand", action="store_true", help=words("by hand"))
     manner.add_argument("--auto", action="store_true", help=words("auto"))
@@ -123,14 +135,20 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
         raise ConfigError("no book", path=settings.book)
     chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.opening
     opening = manner_for(chosen, files="files" in given)
-    command = command_for(given, opening)
-    path = (
-        Path(arguments.path).expanduser().absolute()
-        if arguments.path
-        else place(host, sys.platform, Path.home(), os.environ, Path.cwd())
-    )
-    made = entry(host, command, max(0, arguments.wait))
-    return Wanted(host, arguments.name, path, command, made, language, opening)
+    wait = wait_to_write(host, arguments.wait)
+    made = entry(host, command_for(with_limit(given, wait), opening), wait)
+    plain = command_for(given, opening)
+    path = _path(host, arguments.path, for_user=arguments.user)
+    return Wanted(host, arguments.name, path, plain, made, language, opening)
+
+
+def _path(host: Host, written: str | None, *, for_user: bool) -> Path:
+    """Return the file that is meant."""
+    if written:
+        return Path(written).expanduser().absolute()
+    if for_user:
+        return user_place(host, sys.platform, Path.home(), os.environ)
+    return place(host, sys.platform, Path.home(), os.environ, Path.cwd())
 
 
 # -- print, write, remove ---------------------------------------------------------------------
@@ -246,6 +264,8 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
 def _say_waiting(wanted: Wanted) -> None:
     complain(wanted.say(f"opens {' '.join(wanted.manner) or 'files'}", host=wanted.host.name))
     complain(wanted.say(wait_code(wanted.host)))
+    if wanted.host.approval:
+        complain(wanted.say(wanted.host.approval))
 
 
 def _outcome(*, changed: bool, kept: Path | None) -> dict[str, Any]:
@@ -264,4 +284,5 @@ def _as_json(wanted: Wanted) -> dict[str, Any]:
         "link": wanted.link,
         "shell": wanted.shell,
         "waiting": wanted.say(wait_code(wanted.host)),
+        "approval": wanted.say(wanted.host.approval) if wanted.host.approval else "",
     }

@@ -13,6 +13,7 @@ from humanmcp.inbox.contract import Answer
 from humanmcp.protocol.book import Decision, decide, prepared
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
 from humanmcp.protocol.exchanges import REMEMBERED
+from humanmcp.protocol.patience import outlasted
 
 if TYPE_CHECKING:
     from humanmcp.bookshelf import BookFile
@@ -122,7 +123,9 @@ class Answers:
         if outcome.line is not None:
             note = "deliberate" if outcome.deliberate else ""
             self._ledger.write(line or outcome.line, exchange.number, by=by, note=note)
-        if self.vigils.pop(exchange.number, None) is not None:
+        vigil = self.vigils.pop(exchange.number, None)
+        if vigil is not None:
+            self._unlearn(exchange, self._ledger.clock.now() - vigil.last_arrived)
             at = self._ledger.clock.stamp()
             self._ledger.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
         for freed in outcome.freed:
@@ -132,6 +135,12 @@ class Answers:
             if self.vigils.pop(twin.number, None) is not None:
                 self._ledger.close(twin, reason="twin")
         self._ledger.describe(self._session)
+
+    def _unlearn(self, exchange: Exchange, waited: float) -> None:
+        """Forget how long this client was seen to wait, when it has just waited longer."""
+        client, limits = self._session.known.client_name, self._ledger.limits
+        if outlasted(exchange, waited, limits.of(client)):
+            limits.forget(client)
 
     def by_book(self, exchange: Exchange, decision: Decision) -> bool:
         """Let the book answer. False when its answer does not pass the check.

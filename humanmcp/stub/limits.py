@@ -46,13 +46,24 @@ class SeenLimits:
         name = client[:LONGEST_NAME]
         if not name:
             return
-        kept = {one: each for one, each in self._all().items() if one != name}
-        newest = list(kept.items())[-(MOST_CLIENTS - 1) :]
-        content = json.dumps({**dict(newest), name: round(seconds, 1)}, indent=1).encode()
+        newest = list(self._others(name).items())[-(MOST_CLIENTS - 1) :]
+        self._keep({**dict(newest), name: round(seconds, 1)})
+
+    def forget(self, client: str) -> None:
+        """Forget it: the client has waited longer since."""
+        name = client[:LONGEST_NAME]
+        if name in self._all():
+            self._keep(self._others(name))
+
+    def _others(self, name: str) -> dict[str, float]:
+        return {one: each for one, each in self._all().items() if one != name}
+
+    def _keep(self, seconds: dict[str, float]) -> None:
+        content = json.dumps(seconds, indent=1).encode()
         try:
             atomic.replace_file(self._temporary, self._file, content, durable=False)
         except OSError:
-            logger.exception("how long %.40r waits cannot be kept", client)
+            logger.exception("how long clients wait cannot be kept")
 
     def _all(self) -> dict[str, float]:
         """Read the file again when it has changed."""

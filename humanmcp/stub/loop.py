@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Draft, InboxError, Item
-from humanmcp.protocol import drafts
+from humanmcp.protocol import clients, drafts
 from humanmcp.protocol.book import Decision, Mode
 from humanmcp.protocol.events import (
     LineReady,
@@ -347,17 +347,18 @@ class Stub:
 
     def _patience(self, exchange: Exchange) -> Patience:
         client = self.session.known.client_name
-        learned = self.ledger.limits.of(client)
+        learned = 0.0 if clients.is_shared(client) else self.ledger.limits.of(client)
         return patience(exchange, client, self.manner.client_limit, learned)
 
     def _learn(self, exchange: Exchange, reason: str, now: float) -> None:
         """Remember how long this client waited, when it says that it gave up for the time."""
         vigil = self.answers.vigils.get(exchange.number)
-        if vigil is None:
+        client = self.session.known.client_name
+        if vigil is None or clients.is_shared(client):
             return
         seconds = gave_up_after(exchange, reason, now - vigil.arrived, vigil.patience)
         if seconds:
-            self.ledger.limits.learn(self.session.known.client_name, seconds)
+            self.ledger.limits.learn(client, seconds)
 
     def _cannot_keep(self, events: Sequence[Event], error: InboxError, now: float) -> None:
         """Tell the client that its requests could not be stored: better than silence.

@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.protocol.exchange import Exchange
 from humanmcp.protocol.messages import Message, read
-from humanmcp.protocol.patience import Patience, gave_up_after, patience
+from humanmcp.protocol.patience import Patience, gave_up_after, outlasted, patience
 
 
 def call(revision: str = "2025-11-25", method: str = "tools/call", **meta: Any) -> Exchange:  # noqa: ANN401 - any JSON value
@@ -29,8 +29,52 @@ def test_progress_lifts_the_limit_of_clients_that_reset_it() -> None:
 def test_progress_is_sent_where_it_does_not_help_too() -> None:
     """hosts.md 5.2: harmless elsewhere, and the limit stands."""
     assert patience(call(progressToken="x"), "codex-mcp-client") == Patience(
-        300, "measured", "progress", ""
+        300, "measured", "", "progress-changes-nothing"
     )
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client-x"])
+def test_h3_the_limit_that_config_wrote_is_shown_and_progress_is_no_promise(name: str) -> None:
+    """H3: Codex with 600 s took an answer at 325 s; Claude Code showed no limit, ever."""
+    shown = patience(call(progressToken=0), name, own_limit=600)
+    assert shown == Patience(600, "set", "", "progress-changes-nothing")
+
+
+def test_h3_of_an_unknown_client_nobody_knows_whether_progress_helps() -> None:
+    """H3: it is sent, and not promised."""
+    assert patience(call(progressToken=0), "unheard-of").means == "progress-maybe"
+
+
+def test_h3_each_method_has_its_own_limit() -> None:
+    """H3: a list belongs to the opening, and the limit of a call is not the opening's."""
+    for method in ("initialize", "tools/list", "prompts/list"):
+        assert patience(call(method=method), "claude-code").limit == 30
+        assert patience(call(method=method), "codex-mcp-client").limit == 30
+        assert patience(call(method=method), "codex-mcp-client", own_limit=600).limit == 120
+    assert patience(call(method="initialize"), "inspector-client").limit == 15
+    assert patience(call(method="tools/list"), "inspector-client").limit == 60
+    assert patience(call(method="tools/list"), "unheard-of", own_limit=20).limit == 20
+
+
+def test_h3_who_counts_repeats_as_one_call_is_not_asked_to_repeat() -> None:
+    """hosts.md 5.3: the limit of Claude Code covers all rounds."""
+    assert patience(call("2026-07-28"), "claude-code", own_limit=600).hold_at is None
+
+
+@pytest.mark.parametrize(
+    ("method", "waited", "learned", "longer"),
+    [
+        ("tools/call", 30, 20, True),
+        ("tools/call", 20.5, 20, False),
+        ("tools/call", 30, 0, False),
+        ("tools/list", 30, 20, False),
+    ],
+)
+def test_h5_a_later_answer_that_was_taken_lifts_what_was_learned(
+    *, method: str, waited: float, learned: float, longer: bool
+) -> None:
+    """H5: who has not cancelled by then waits longer than it was seen to."""
+    assert outlasted(call(method=method), waited, learned) is longer
 
 
 @pytest.mark.parametrize("token", [True, None, 1.5, {}])

@@ -400,3 +400,101 @@ def test_why_a_configuration_is_no_json_is_said_in_both_languages(
         parsed(text, Format.JSON, tmp_path / "mcp.json")
     assert english in caught.value.sentence("en")
     assert japanese in caught.value.sentence("ja")
+
+
+def entry_of(run: Callable[..., Ran], host: str, *words: str) -> dict[str, Any]:
+    """Return the entry that is printed for a host."""
+    ran = run(host, "--json", *words)
+    found: dict[str, Any] = json.loads(ran.out)["entry"]
+    return found
+
+
+@pytest.mark.parametrize("host", ["claude-code", "gemini-cli", "qwen-code"])
+def test_h2_no_limit_is_written_for_a_host_that_waits_as_long_by_itself(
+    run: Callable[..., Ran], host: str
+) -> None:
+    """H2: the entry cut Claude Code's calls at 600 s, which waited over 640 s without it."""
+    made = entry_of(run, host)
+    assert "timeout" not in made
+    assert "--client-limit" not in made["args"]
+
+
+@pytest.mark.parametrize(
+    ("host", "key", "written"),
+    [
+        ("codex", "tool_timeout_sec", 600),
+        ("copilot-cli", "timeout", 600_000),
+        ("opencode", "timeout", 600_000),
+        ("goose", "timeout", 600),
+    ],
+)
+def test_h3_a_limit_that_is_written_is_told_to_the_server(
+    run: Callable[..., Ran], host: str, key: str, written: int
+) -> None:
+    """H2, H3: where the host would give up sooner; the person then sees the limit that holds."""
+    made = entry_of(run, host)
+    words = made.get("args") or made["command"]
+    assert made[key] == written
+    assert words[words.index("--client-limit") + 1] == "600"
+
+
+def test_h3_the_limit_that_was_asked_for_is_written_and_told(run: Callable[..., Ran]) -> None:
+    """H2, H3: also for a host without one; what was said of the limit stays; 0 leaves it out."""
+    made = entry_of(run, "claude-code", "--wait", "900")
+    assert (made["timeout"], made["args"][1:3]) == (900_000, ["--client-limit", "900"])
+    own = entry_of(run, "codex", "--client-limit", "60")
+    assert own["args"][1:3] == ["--client-limit", "60.0"]
+    none = entry_of(run, "codex", "--wait", "0")
+    assert "tool_timeout_sec" not in none
+    assert "--client-limit" not in none["args"]
+
+
+def test_h3_the_hosts_own_command_promises_no_limit(run: Callable[..., Ran]) -> None:
+    """H3: `codex mcp add` cannot say how long a call may take."""
+    assert "--client-limit" not in json.loads(run("codex", "--json").out)["shell"]
+
+
+@pytest.mark.parametrize(
+    ("host", "member"), [("codex", "required"), ("qwen-code", "alwaysLoadTools")]
+)
+def test_h1_what_a_host_needs_to_offer_the_tools_at_once_is_written(
+    run: Callable[..., Ran], host: str, member: str
+) -> None:
+    """H1, H8: Codex waits for the server, Qwen Code shows its model the tools."""
+    assert entry_of(run, host)[member] is True
+    run(host, "--write")
+    assert "Nothing to change" in run(host, "--write").err
+
+
+def test_h8_what_claude_code_asks_is_said_and_the_user_s_own_scope_is_offered(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """H8: twice, and no is selected; a server of the user's own is not asked about."""
+    told = run("claude-code").err
+    assert "Pending approval" in told
+    assert "--user" in told
+    assert "claude mcp add --scope user" in told
+    claude = write(tmp_path / ".claude.json", '{"projects": {}}')
+    assert run("claude-code", "--user", "--write").status == 0
+    assert list(json.loads(claude.read_text("utf-8"))["mcpServers"]) == ["humanmcp"]
+    assert not (tmp_path / ".mcp.json").exists()
+    run("claude-code", "--user", "--remove")
+    assert claude.read_text("utf-8") == '{"projects": {}}'
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "in its first turn; calls wait for you"),
+        (["--opening", "hand"], "You open each session by hand"),
+        (["--files", "texts"], "Because of --files"),
+        (["--by-hand"], "not even a ping"),
+        (["--auto"], "at once all that it can"),
+    ],
+)
+def test_h1_who_opens_the_session_is_said_where_it_is_chosen(
+    run: Callable[..., Ran], words: list[str], said: str
+) -> None:
+    """H1: opening by hand is one word, and its price is named."""
+    assert said in run("claude-code", *words).err
+    assert said in run("claude-code", *words, "--write").err

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.inbox import layout
+from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.verdict import Form
 from humanmcp.stub.limits import LARGEST, LONGEST, LONGEST_NAME, MOST_CLIENTS, SeenLimits
 from tests.serving import Serving
 from tests.stub.test_serve import INITIALIZE, call
@@ -80,27 +82,64 @@ def test_whatever_stands_in_the_file_is_no_trouble(home: Path, content: str) -> 
 
 def test_a_client_that_gave_up_is_known_the_next_time(home: Path) -> None:
     """Issue 3, 1: the next call shows the limit, and that it was seen before."""
-    inbox = FolderInbox(home)
+    with Serving(home) as host:
+        began = time.monotonic()
+        give_up(host, INITIALIZE)
+        host.say(call(3))
+        second = until(lambda: waiting(host), "the next call waits")
+        assert second.source == "learned"
+        assert second.limit is not None
+        assert 1 <= second.limit <= time.monotonic() - began + 0.1
 
-    def waiting() -> Waiting | None:
-        items = inbox.items(host.session.name)
-        return items[0].waiting if items else None
 
+def waiting(host: Serving) -> Waiting | None:
+    """Return how long the first exchange may wait, None while nothing waits."""
+    items = FolderInbox(host.home).items(host.session.name)
+    return items[0].waiting if items else None
+
+
+def give_up(host: Serving, initialize: str) -> None:
+    """Let a client give up on a call after more than a second."""
+    host.say(initialize)
+    host.hear()
+    began = time.monotonic()
+    host.say(call(2))
+    first = until(lambda: waiting(host), "the call waits")
+    assert (first.limit, first.source) == (None, "unknown")
+    until(lambda: time.monotonic() - began > 1.2, "it has waited for more than a second")
+    host.say(
+        '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'
+        '{"requestId":2,"reason":"McpError: MCP error -32001: Request timed out"}}'
+    )
+    until(lambda: waiting(host) is None, "it is cancelled")
+
+
+def test_h5_nothing_is_learned_by_a_name_that_programs_have_in_common(home: Path) -> None:
+    """H5: one program on the Python SDK, whose name is `mcp`, says nothing of the next one."""
+    SeenLimits(home).learn("mcp", 2)  # by an older version
+    with Serving(home) as host:
+        give_up(host, INITIALIZE.replace('"test"', '"mcp"'))
+        host.say(call(3))
+        second = until(lambda: waiting(host), "the next call waits")
+        assert (second.limit, second.source) == (None, "unknown")
+    assert SeenLimits(home).of("mcp") == 2
+
+
+def test_h5_an_answer_that_was_waited_for_lifts_what_was_learned(home: Path) -> None:
+    """H5: whoever takes an answer after two seconds does not give up after one tenth of one."""
+    limits = SeenLimits(home)
+    limits.learn("test", 0.1)
+    limits.learn("other", 60)
     with Serving(home) as host:
         host.say(INITIALIZE)
         host.hear()
         began = time.monotonic()
         host.say(call(2))
-        first = until(waiting, "the call waits")
-        assert (first.limit, first.source) == (None, "unknown")
-        until(lambda: time.monotonic() - began > 1.2, "it has waited for more than a second")
-        host.say(
-            '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'
-            '{"requestId":2,"reason":"McpError: MCP error -32001: Request timed out"}}'
-        )
-        until(lambda: waiting() is None, "it is cancelled")
-        host.say(call(3))
-        second = until(waiting, "the next call waits")
-        assert second.source == "learned"
-        assert second.limit is not None
-        assert 1 <= second.limit <= time.monotonic() - began + 0.1
+        assert until(lambda: waiting(host), "the call waits").source == "learned"
+        until(lambda: time.monotonic() - began > 1.3, "it has waited for longer")
+        inbox = FolderInbox(home)
+        (item,) = inbox.items(host.session.name)
+        inbox.send(item.key, Reply("here", Form.TEXT))
+        assert "here" in host.hear()
+        until(lambda: limits.of("test") == 0, "it is forgotten")
+    assert limits.of("other") == 60

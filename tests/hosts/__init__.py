@@ -1,0 +1,1 @@
+"""Real hosts against humanmcp: `make hosts`. Not a part of `make test`: the packages are large."""
