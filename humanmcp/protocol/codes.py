@@ -79,9 +79,9 @@ LEVELS: Final[Mapping[str, Level]] = {
     **_all(_W, "M85 M86 M87 M88 M89 M90"),
     # an incoming line that is no message
     **_all(_E, "N01 N02 N03 N04 N05 N06 N07 N08 N09"),
-    **_all(_W, "N10"),
+    **_all(_W, "N10 N11"),
     # a message that passes a tap
-    **_all(_W, "N30 N31 N36 N37"),
+    **_all(_W, "N30 N31 N36 N37 N38 N39"),
     **_all(_E, "N32 N33 N34 N35"),
 }
 """Every code and its level."""

@@ -222,6 +222,14 @@ def members(text: str) -> list[tuple[str, int, int]]:
     return spans
 
 
+def ids_in(text: str) -> set[str]:
+    """Return the tokens of all ids in a text that need be no JSON: half a message, say."""
+    return {found[1] for found in _AN_ID.finditer(text)}
+
+
+_AN_ID: Final = re.compile(r'"id"[ \t]*:[ \t]*("(?:[^"\\]|\\.)*"|-?\d+)')
+
+
 def _elements(text: str) -> list[str]:
     """List the texts of the elements of the array in `text`, which must be valid JSON."""
     parts: list[str] = []

@@ -256,12 +256,9 @@ def _named_in(said: Said, waiting: Collection[_Part]) -> _Part | None:
         token = messages.member(params, "progressToken")
         return next((part for part in waiting if token and part.progress_token == token), None)
     text = said.raw.decode("utf-8", "replace")
-    named = {found[1].strip('"') for found in _AN_ID.finditer(text)}
+    named = {token.strip('"') for token in messages.ids_in(text)}
     fitting = [part for part in waiting if _id(part.message).strip('"') in named]
     return fitting[-1] if fitting else None
-
-
-_AN_ID: Final = re.compile(r'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)')
 
 
 def _is_plain(part: _Part, frame: Frame, message: Message) -> bool:

@@ -33,11 +33,17 @@ _EARLY: Final = frozenset({"initialize", "ping", "server/discover", "logging/set
 
 
 def remarks(
-    message: Message, revision: str, known: Known = _NOBODY, also: tuple[Found, ...] = ()
+    message: Message,
+    revision: str,
+    known: Known = _NOBODY,
+    also: tuple[Found, ...] = (),
+    *,
+    strict: bool = False,
 ) -> tuple[Problem, ...]:
     """Return what there is to say of an incoming request or notification.
 
-    `also` is what was found by who knows the messages before it.
+    `also` is what was found by who knows the messages before it. `strict` is for whoever may still
+    change it: an error is one, not a warning about somebody else.
     """
     found = [*_envelope(message), *also]
     found += _method(message, revision)
@@ -45,20 +51,22 @@ def remarks(
         found += _order(message, revision, known)
         if message.method == "tools/call":
             found += _call(message, known)
-    return _with_params(message, revision, found)
+    return _with_params(message, revision, found, strict=strict)
 
 
 def from_server(
-    message: Message, revision: str, also: tuple[Found, ...] = ()
+    message: Message, revision: str, also: tuple[Found, ...] = (), *, strict: bool = False
 ) -> tuple[Problem, ...]:
     """Return what there is to say of what a server may send, and sent."""
-    return _with_params(message, revision, [*_envelope(message), *also])
+    return _with_params(message, revision, [*_envelope(message), *also], strict=strict)
 
 
-def _with_params(message: Message, revision: str, found: list[Found]) -> tuple[Problem, ...]:
+def _with_params(
+    message: Message, revision: str, found: list[Found], *, strict: bool
+) -> tuple[Problem, ...]:
     said = {each.path for each in found}
     found = found + [each for each in _params(message, revision) if each.path not in said]
-    return _placed(message, found, revisions.page(message.method, revision))
+    return _placed(message, found, revisions.page(message.method, revision), strict=strict)
 
 
 def same_id(message: Message, revision: str) -> Problem:
@@ -66,9 +74,17 @@ def same_id(message: Message, revision: str) -> Problem:
     return _placed(message, [Found("N10", ("id",))], revisions.page(message.method, revision))[0]
 
 
-def review(exchange: Exchange, response: Message, known: Known = _NOBODY) -> tuple[Problem, ...]:
+def review(
+    exchange: Exchange, response: Message, known: Known = _NOBODY, *, strict: bool = False
+) -> tuple[Problem, ...]:
     """Return what there is to say of somebody else's answer to a request."""
     found = _envelope(response)
+    if "result" in response.body and "error" in response.body:
+        found.append(Found("R05", ("error",)))
+    if response.id is not None and isinstance(response.id.value, float):
+        wanted, typed = exchange.id.token, response.id.token  # `3.0` is 3, and not to everybody
+        if typed != wanted:
+            found.append(Found("R16", ("id",), (("id", wanted), ("typed", typed))))
     for name in response.body:
         if name not in ("jsonrpc", "id", "result", "error"):
             found.append(Found("R17", (name,), (("key", shown(name)),), at_name=True))
@@ -76,22 +92,26 @@ def review(exchange: Exchange, response: Message, known: Known = _NOBODY) -> tup
         found += judge_error(response.body.get("error"), exchange.revision, ("error",))
     else:
         found += judge_result(exchange, response.body.get("result"), known)
-    return _placed(response, found, revisions.page(exchange.method, exchange.revision))
+    page = revisions.page(exchange.method, exchange.revision)
+    return _placed(response, found, page, strict=strict)
 
 
-def _placed(message: Message, found: list[Found], page: str) -> tuple[Problem, ...]:
+def _placed(
+    message: Message, found: list[Found], page: str, *, strict: bool = False
+) -> tuple[Problem, ...]:
     """Make problems that block nothing and offer no fix: the text is the peer's."""
     if not found:
         return ()
     placer = Placer(Source(message.raw, message.raw, (), None, page))
     problems = [
-        placer.problem(each._replace(mend=None, level=_softened(each))) for each in one_each(found)
+        placer.problem(each._replace(mend=None, level=_level(each, strict=strict)))
+        for each in one_each(found)
     ]
     return tuple(sorted(problems, key=lambda each: each.start))
 
 
-def _softened(found: Found) -> Level:
-    """Return how bad a finding is in what somebody else sent: at most a warning.
+def _level(found: Found, *, strict: bool) -> Level:
+    """Return how bad a finding is; in what somebody else sent at most a warning.
 
     Another revision than the one asked for is what a server must choose that does not have that
     one; of a person's own draft it is more often a slip.
@@ -100,7 +120,7 @@ def _softened(found: Found) -> Level:
         # "Otherwise, the server MUST respond with another protocol version it supports."
         return Level.HINT
     level = found.level or LEVELS[found.code]
-    return Level.WARNING if level is Level.ERROR else level
+    return Level.WARNING if level is Level.ERROR and not strict else level
 
 
 def _envelope(message: Message) -> list[Found]:

@@ -23,6 +23,7 @@ from humanmcp.descriptors import claim
 from humanmcp.inbox.contract import InboxError, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
+from humanmcp.locales import problem as sentence
 from humanmcp.locales.stop import sentence_of, trouble
 from humanmcp.logfile import log_to, log_what_ends_a_thread
 from humanmcp.moments import stamp
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 USAGE_ERROR: Final = 2
+
+MOST_NAMED: Final = 20
+"""Requests without an answer that are named on stderr; the record names them all."""
 
 SWITCH_EVERY: Final = 0.0005
 """Seconds after which a thread that forwards gets its turn from one that records."""
@@ -130,6 +134,7 @@ def _tap(
 
     source, sink = client
     sinks = {Way.IN: Sink(child.stdin), Way.OUT: Sink(sink), Way.ERR: Sink(os.dup(2))}
+    listening: Listening | None = None
     session, gate = None, Gate(record=record, keep=news.put)
     try:
         inbox, facts = _begin(settings, wanted)
@@ -166,6 +171,10 @@ def _tap(
     )
     status = tap.run()
     logger.info("the server has ended with status %s", status)
+    if listening is not None and listening.unanswered and not arguments.quiet:
+        complain(say("tap", "unanswered", language, count=len(listening.unanswered)))
+        for one in listening.unanswered[:MOST_NAMED]:
+            complain("  ", f"{one.seq}: {sentence(one.problem, language)}")
     if recorder.missing:
         logger.error("%s lines are missing: %s", recorder.missing, recorder.trouble or "-")
         why = sentence_of(recorder.trouble, language) if recorder.trouble else "-"

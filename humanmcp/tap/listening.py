@@ -17,19 +17,21 @@ from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import problem as sentence
 from humanmcp.protocol import messages
 from humanmcp.protocol.correlate import Correlation
-from humanmcp.protocol.hints import hints
+from humanmcp.protocol.hints import hints, line_hints
 from humanmcp.protocol.messages import Batch, Malformed, Message
 from humanmcp.protocol.problems import Level
 from humanmcp.protocol.transcript import Frame, Way
+from humanmcp.protocol.unanswered import Unanswered
 from humanmcp.protocol.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.inbox.contract import Inbox, SessionFacts
-    from humanmcp.protocol.correlate import Heard
+    from humanmcp.protocol.correlate import Asked, Heard
     from humanmcp.protocol.exchange import Known
     from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.unanswered import NeverAnswered
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +57,10 @@ class _Unchecked:
     heard: Heard | Malformed
     known: Known
     revision: str
+    line: tuple[Problem, ...] = ()
+    """What was said of the line as a line."""
+    waiting: tuple[Asked, ...] = ()
+    """What waited for an answer from whoever wrote a line that is no message."""
 
 
 class Listening:
@@ -75,11 +81,14 @@ class Listening:
         self._language = language
         self._view = View(Way.IN)
         self._correlation = Correlation()
+        self._unanswered = Unanswered()
         self._hearing = threading.Lock()
         self._unchecked: deque[_Unchecked] = deque()
         self._unchecked_bytes = 0
         self._told: object = None
         self._hurried = False
+        self.unanswered: tuple[NeverAnswered, ...] = ()
+        """The requests without an answer, known at the end."""
 
     def write(self, frame: Frame) -> None:
         """Put a frame into the transcript, and hear what it says."""
@@ -112,6 +121,15 @@ class Listening:
         self._unchecked.clear()
         self._unchecked_bytes = 0
 
+    def last_words(self) -> None:
+        """Say which requests never got an answer, now that nothing more comes."""
+        if self._hurried:
+            return
+        self.unanswered = self._unanswered.left(self._correlation)
+        for one in self.unanswered:
+            if not one.dropped:  # else it was said when it happened
+                self._say(one.seq, one.problem)
+
     def close(self) -> None:
         """Do nothing: whoever began the session ends it."""
 
@@ -125,34 +143,47 @@ class Listening:
     def _hear(self, frame: Frame) -> None:
         if not frame.raw.strip():
             return
-        match messages.read(frame.raw):
+        found = messages.read(frame.raw)
+        said = line_hints(frame.raw, found, self._correlation.revision)
+        for problem in said:
+            self._say(frame.seq, problem)
+        match found:
             case Message() as message:
-                self._hear_message(frame, message)
+                self._hear_message(frame, message, said)
             case Batch() as batch:
                 for item in batch.items:
                     if isinstance(item, Message):
-                        self._hear_message(frame, item)
+                        self._hear_message(frame, item, said)
             case Malformed() as malformed:
                 self._is_no_probe()
-                self._check_later(frame, malformed)
+                self._check_later(frame, malformed, said)
 
-    def _hear_message(self, frame: Frame, message: Message) -> None:
+    def _hear_message(self, frame: Frame, message: Message, said: tuple[Problem, ...]) -> None:
         with self._hearing:
             heard = self._correlation.hear(frame.way, message)
+        self._unanswered.heard(frame.seq, heard)
         if heard.method != "server/discover":
             self._is_no_probe()
-        self._check_later(frame, heard)
+        self._check_later(frame, heard, said)
 
     def _is_no_probe(self) -> None:
         if self._facts.probe:
             self._facts = self._facts._replace(probe=False)
 
-    def _check_later(self, frame: Frame, heard: Heard | Malformed) -> None:
+    def _check_later(
+        self, frame: Frame, heard: Heard | Malformed, said: tuple[Problem, ...]
+    ) -> None:
         now, size = self._correlation, len(frame.raw)
-        self._unchecked.append(_Unchecked(frame.seq, size, heard, now.known, now.revision))
+        waiting = self._waiting_for(frame.way) if isinstance(heard, Malformed) else ()
+        self._unchecked.append(
+            _Unchecked(frame.seq, size, heard, now.known, now.revision, said, waiting)
+        )
         self._unchecked_bytes += size
         while len(self._unchecked) > MOST_UNCHECKED or self._unchecked_bytes > MOST_UNCHECKED_BYTES:
             self._next_unchecked()
+
+    def _waiting_for(self, way: Way) -> tuple[Asked, ...]:
+        return tuple(asked for asked in self._correlation.open if asked.way is not way)
 
     def _next_unchecked(self) -> _Unchecked:
         one = self._unchecked.popleft()
@@ -179,9 +210,16 @@ class Listening:
     # -- checking -------------------------------------------------------------------------------
 
     def _check(self, one: _Unchecked) -> None:
-        for found in hints(one.heard, one.known, one.revision):
-            if found.level in _SAID:
-                self._say(one.seq, found)
+        found = hints(one.heard, one.known, one.revision)
+        for problem in found:
+            if problem.level in _SAID:
+                self._say(one.seq, problem)
+        if isinstance(one.heard, Malformed):
+            failed = self._unanswered.broken(one.seq, one.heard, one.waiting)
+        else:
+            failed = self._unanswered.checked(one.seq, one.heard, (*one.line, *found))
+        if failed is not None:
+            self._say(one.seq, failed.problem)
 
     def _say(self, seq: int, found: Problem) -> None:
         record = {

@@ -61,6 +61,9 @@ class Output(Protocol):
     def hurry(self) -> None:
         """From now on only write down: the end is near, and much still waits."""
 
+    def last_words(self) -> None:
+        """Put into the record what can only be said now that nothing more comes."""
+
     def close(self) -> None:
         """Finish."""
 
@@ -162,6 +165,8 @@ class Recorder:
         self._say_what_is_missing()
         while self._use_the_moment():
             pass
+        for output in self._outputs:
+            output.last_words()
         self._take_the_rest()
         for output in self._outputs:
             output.close()

@@ -47,6 +47,9 @@ class TextLog:
     def hurry(self) -> None:
         """Go on as before: there is nothing that could be left out."""
 
+    def last_words(self) -> None:
+        """Say nothing: what is known at the end only is no line of the wire."""
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()

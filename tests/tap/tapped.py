@@ -37,12 +37,14 @@ def python(code: str) -> tuple[str, ...]:
 class Tapped:
     """One tap around one server. `home` is the inbox folder."""
 
-    def __init__(self, home: Path, command: tuple[str, ...], *flags: str) -> None:
-        """Start it."""
+    def __init__(
+        self, home: Path, server: tuple[str, ...], *flags: str, command: tuple[str, ...] = COMMAND
+    ) -> None:
+        """Start it before this server."""
         self.home = home
         self._lines: SimpleQueue[bytes] = SimpleQueue()
         self.process = subprocess.Popen(
-            [*COMMAND, "--home", str(home), *flags, *command],
+            [*command, "--home", str(home), *flags, *server],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

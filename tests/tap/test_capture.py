@@ -320,3 +320,50 @@ def test_the_servers_own_flags_reach_the_server(home: Path, dashes: tuple[str, .
     with Tapped(home, (*dashes, *python(code), "--quiet", "--", "--home", "x")) as tapped:
         _status, rest, _errors = tapped.ended()
     assert json.loads(rest) == ["--quiet", "--", "--home", "x"]
+
+
+CALL = b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t"}}'
+BOTH = b'{"jsonrpc":"2.0","id":3,"result":{"content":[]},"error":{"code":1,"message":"x"}}'
+
+
+@pytest.mark.parametrize(
+    ("answer", "codes"),
+    [
+        (BOTH, ["R05", "N39"]),
+        (b'[{"jsonrpc":"2.0","id":3,"result":{"content":[]}}]', ["R12", "N39"]),
+        (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":3,"result":{"content":[]}}', ["N11", "N39"]),
+        (b'{"id":3,"result":{"content":[]}}', ["R01", "N39"]),
+        (b'{"jsonrpc":"2.0","id":3,"result":{"cont', ["N01", "N39"]),
+        (b'{"jsonrpc":"2.0","id":3.0,"result":{"content":[]}}', ["R16"]),
+        (b"", ["N38"]),
+    ],
+)
+def test_p2_what_keeps_an_answer_from_the_client_is_said_with_its_effect(
+    home: Path, tmp_path: Path, answer: bytes, codes: list[str]
+) -> None:
+    """In the record; and what never got an answer is named at the end, on stderr as well."""
+    log = tmp_path / "log"
+    script = [(b"IN", CALL), *([(b"OUT", answer)] if answer else [])]
+    log.write_bytes(b"".join(b"[at] %s: %s\n" % line for line in script))
+    command = (sys.executable, "-m", "humanmcp", "tap", "--lang", "en")
+    with Tapped(home, server("scripted", str(log)), command=command) as tapped:
+        tapped.say(CALL + b"\n")
+        if answer:
+            assert tapped.hear() == answer + b"\n"
+        _status, _rest, errors = tapped.close()
+        said = [json.loads(raw)["code"] for raw in tapped.recorded(Way.NOTE) if raw]
+    assert said == codes
+    named = "tools/call with id 3" in errors.decode()
+    assert named is bool({"N38", "N39"} & set(codes))
+
+
+def test_p2_an_answered_session_ends_without_a_word(home: Path, tmp_path: Path) -> None:
+    """Nothing is said where nothing is missing."""
+    log = tmp_path / "log"
+    answer = b'{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
+    log.write_bytes(b"[at] IN: %s\n[at] OUT: %s\n" % (CALL, answer))
+    with Tapped(home, server("scripted", str(log))) as tapped:
+        tapped.say(CALL + b"\n")
+        tapped.hear()
+        assert tapped.close()[2] == b""
+        assert not any(tapped.recorded(Way.NOTE))

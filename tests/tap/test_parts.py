@@ -89,6 +89,9 @@ class Slow:
         """Remember that it was asked for."""
         self.hurried = True
 
+    def last_words(self) -> None:
+        """Have nothing to say."""
+
     def close(self) -> None:
         """Finish."""
 
@@ -232,6 +235,9 @@ class Full:
 
     def hurry(self) -> None:
         """Go on as before."""
+
+    def last_words(self) -> None:
+        """Have nothing to say."""
 
     def close(self) -> None:
         """Finish."""
