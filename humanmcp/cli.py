@@ -33,7 +33,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "check": "humanmcp.terminal_desk.check",
     "config": "humanmcp.setup.config",
     "doctor": "humanmcp.setup.doctor",
-    "demo": "humanmcp.demo",
+    "demo": "humanmcp.demo.command",
     "client": "humanmcp.host.commands.client",
     "host": "humanmcp.host.commands.host",
     "play": "humanmcp.play",

@@ -1,0 +1,1 @@
+"""`humanmcp demo`: a small, real host that plays one whole session against `humanmcp serve`."""

@@ -1,0 +1,74 @@
+"""`humanmcp demo`: starts the server as a child, as every host does, and plays the session."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from humanmcp import paths
+from humanmcp.demo.good_host import GoodHost, Mood
+from humanmcp.demo.runner import Runner
+from humanmcp.demo.screen import Screen
+from humanmcp.demo.server import Child
+from humanmcp.locales import language_of, say
+from humanmcp.settings import add_flags
+from humanmcp.terminal import is_terminal
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.settings import Settings
+
+WEATHER_BOOK: Final = "weather.toml"
+DEMO_FOLDER: Final = "demo"
+BETWEEN_STEPS: Final = 2.5
+"""Seconds to read a step by, where people watch the demo play by itself."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of `demo`."""
+    add_flags(parser, "home", "files", "book", "lang")
+    parser.add_argument("--by-hand", action="store_true", help=say("demo", "help by-hand"))
+    moods = [mood.value for mood in Mood]
+    parser.add_argument("--mood", choices=moods, default=moods[0], help=say("demo", "help mood"))
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Play the session. Returns 0 when it came to its end, 1 when the connection did not last."""
+    language = language_of(settings.lang)
+    home = paths.make_private(paths.home_folder(settings.home))
+    watched = sys.stdin.isatty() or bool(arguments.by_hand)
+    book = settings.book or ("" if watched else str(sample(WEATHER_BOOK)))
+    folder = Path(settings.files).absolute() if settings.files else home / DEMO_FOLDER
+    command = [sys.executable, "-m", "humanmcp", "serve", "--home", str(home)]
+    command += ["--files", str(folder), "--lang", language]
+    command += ["--book", str(Path(book).absolute()), "--auto"] if book else ["--by-hand"]
+    pause = BETWEEN_STEPS if book and is_terminal() else 0
+    screen = Screen(language, program(), by_hand=not book)
+    with Child(command) as child:
+        runner = Runner(child, GoodHost(Mood(arguments.mood)), screen, pause)
+        try:
+            return 0 if runner.play(home, folder, language) else 1
+        except KeyboardInterrupt:
+            return 130
+        finally:
+            screen.end(home / "sessions")
+
+
+def sample(name: str) -> Path:
+    """Return the path of a sample: in the installed package, else in a checkout."""
+    package = Path(__file__).parent.parent
+    installed = package / "samples" / name
+    return installed if installed.exists() else package.parent / "samples" / name
+
+
+def program() -> str:
+    """Name the command as it can be typed here: a fresh `.venv` is not on PATH yet."""
+    ours = Path(sys.executable).with_name("humanmcp")
+    on_path = shutil.which("humanmcp")
+    if not ours.exists() or (on_path and Path(on_path).samefile(ours)):
+        return "humanmcp"
+    here = Path.cwd()
+    return str(ours.relative_to(here) if ours.is_relative_to(here) else ours)

@@ -1,0 +1,267 @@
+"""What a good host makes of each line of its server, whatever the server sends.
+
+`docs/reference/faults.md` says what that is. Knows no process, file or screen: a line goes in, and
+one of the values below comes out. What no request waits for is ignored and named, what is no valid
+answer fails its one call, and the connection stays, but for a version that the host does not speak.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from humanmcp.protocol import revisions
+from humanmcp.protocol.events import (
+    NoticeArrived,
+    RequestArrived,
+    ResponseArrived,
+    Sent,
+    UnreadableArrived,
+)
+from humanmcp.protocol.messages import Kind, Message, read
+from humanmcp.protocol.problems import Level, Problem
+from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.verdict import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.events import Event
+    from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.messages import JsonObject
+
+
+class Mood(enum.Enum):
+    """How a host takes what it could understand although the protocol does not allow it."""
+
+    STRICT = "strict"
+    """As the official SDKs: what breaks a rule fails the call."""
+    LENIENT = "lenient"
+    """As some chat programs: what can be understood is taken."""
+
+
+class Ignored(NamedTuple):
+    """A line that changes nothing: no request of the host waits for it.
+
+    `code` names the sentence; `problem` is why the line is no message, where it is none.
+    """
+
+    code: str
+    fillings: Mapping[str, str] = {}
+    problem: Problem | None = None
+
+
+class Answered(NamedTuple):
+    """The answer that the host waited for, and what it understood: a sentence and its fillings."""
+
+    asked: Message
+    message: Message
+    code: str
+    fillings: Mapping[str, str]
+
+
+class Failed(NamedTuple):
+    """An answer that the host cannot use: its one call fails, or at `initialize` the connection."""
+
+    asked: Message
+    message: Message
+    problem: Problem | None
+    code: str = "failed"
+
+
+class Noticed(NamedTuple):
+    """A notification of the server."""
+
+    message: Message
+
+
+class WasAsked(NamedTuple):
+    """A request of the server, and the line that the host answers it with."""
+
+    message: Message
+    line: str
+
+
+Reaction: TypeAlias = Ignored | Answered | Failed | Noticed | WasAsked
+
+
+class GoodHost:
+    """The host's side of one session of a revision with a handshake."""
+
+    def __init__(self, mood: Mood = Mood.STRICT) -> None:
+        """Begin with nothing asked."""
+        self.mood = mood
+        self.tools: tuple[JsonObject, ...] = ()
+        """The tools of the last list that it understood."""
+        self._session = Session(Role.CLIENT)
+        self._over: dict[tuple[str, str | int | float], str] = {}
+
+    def ask(self, method: str, params: Mapping[str, Any]) -> Message:
+        """Make the next request."""
+        asked = read(self._session.ask(method, params).encode())
+        assert isinstance(asked, Message)  # noqa: S101 - our own line
+        return asked
+
+    def give_up(self, asked: Message, reason: str) -> str | None:
+        """Stop waiting for an answer; return the line that tells the server, if there is one."""
+        self._end(asked, "late")
+        return self._session.give_up(asked, reason)
+
+    def take(self, line: bytes) -> tuple[Reaction, ...]:
+        """Take one line of the server: mostly one reaction, for a batch none or several."""
+        message = read(line)
+        if isinstance(message, Message):
+            if self.mood is Mood.STRICT and message.body.get("jsonrpc") != "2.0":
+                # JSON-RPC 2.0, section 4: 'jsonrpc ... MUST be exactly "2.0".'
+                return (Ignored("ignored-no-jsonrpc"),)
+            line = self._as_meant(message, line)
+        reactions = (self._react(event) for event in self._session.receive(line))
+        return tuple(one for one in reactions if one is not None)
+
+    def _as_meant(self, message: Message, line: bytes) -> bytes:
+        """In a lenient mood, read the id "3" as 3; otherwise return the line as it is."""
+        awaited = self._awaited_as_other_type(message)
+        if self.mood is Mood.STRICT or awaited is None or awaited.id is None:
+            return line
+        return json.dumps({**message.body, "id": awaited.id.value}).encode()
+
+    def _awaited_as_other_type(self, message: Message) -> Message | None:
+        """Find the request whose id differs from that of an answer in its JSON type only."""
+        typed = message.id
+        if typed is None or message.kind not in (Kind.RESULT, Kind.ERROR):
+            return None
+        alike = (
+            one
+            for one in self._session.awaited
+            if one.id is not None
+            and one.id.key != typed.key
+            and str(one.id.value) == str(typed.value)
+        )
+        return next(alike, None)
+
+    def _react(self, event: Event) -> Reaction | None:
+        match event:
+            case ResponseArrived(message, None):
+                return self._unasked(message)
+            case ResponseArrived(message, asked, problems) if asked is not None:
+                self._end(asked, "again")
+                return self._answered(asked, message, problems)
+            case RequestArrived(exchange):
+                return self._was_asked(exchange)
+            case NoticeArrived(message):
+                return Noticed(message)
+            case UnreadableArrived(malformed):
+                why = Problem(malformed.why, Level.ERROR, malformed.detail)
+                return Ignored("ignored-no-message", {}, why)
+            case _:
+                return None
+
+    def _unasked(self, message: Message) -> Ignored:
+        """Say why no request waits for this answer."""
+        if message.id is None:
+            return Ignored("ignored-no-id")
+        fillings = {"id": message.id.token, "waiting": self._waiting()}
+        if self._awaited_as_other_type(message) is not None:
+            return Ignored("ignored-id-type", fillings)
+        return Ignored(f"ignored-{self._over.get(message.id.key, 'unasked')}", fillings)
+
+    def _waiting(self) -> str:
+        ids = [one.id.token for one in self._session.awaited if one.id is not None]
+        return ", ".join(ids) or "-"
+
+    def _end(self, asked: Message, why: str) -> None:
+        if asked.id is not None:
+            self._over[asked.id.key] = why
+
+    def _was_asked(self, exchange: Exchange) -> WasAsked:
+        """Answer what any host can; refuse what this one did not declare."""
+        results = {"ping": "{}", "roots/list": '{"roots":[]}'}
+        text = results.get(exchange.method)
+        form = Form.RESULT if text is not None else Form.ERROR
+        refusal = '{"code":-32601,"message":"Method not found"}'
+        outcome = self._session.reply(exchange.number, text or refusal, form, anyway=True)
+        line = outcome.line if isinstance(outcome, Sent) else None
+        return WasAsked(exchange.request, line or "")
+
+    # -- what an answer means -------------------------------------------------------------------
+
+    def _answered(
+        self, asked: Message, message: Message, problems: tuple[Problem, ...]
+    ) -> Answered | Failed:
+        wrong = next((one for one in problems if one.level is Level.ERROR), None)
+        if "result" in message.body and "error" in message.body:
+            return Failed(asked, message, wrong)
+        if asked.method == "initialize" and self._speaks_not(message):
+            return Failed(asked, message, wrong, "failed-version")
+        if wrong is not None and self.mood is Mood.STRICT:
+            return Failed(asked, message, wrong)
+        understood = self._understood(asked, message)
+        return understood or Failed(asked, message, wrong)
+
+    def _speaks_not(self, message: Message) -> bool:
+        """Say whether the server chose a revision that this host does not speak."""
+        result = message.body.get("result")
+        chosen = result.get("protocolVersion") if isinstance(result, dict) else None
+        return isinstance(chosen, str) and chosen not in revisions.HANDSHAKE
+
+    def _understood(self, asked: Message, message: Message) -> Answered | None:
+        """Read an answer as far as it can be read; None where nothing can be made of it."""
+        if message.kind is Kind.ERROR:
+            return self._understood_error(asked, message)
+        result = message.body["result"]
+        if not isinstance(result, dict):
+            return None
+        match asked.method:
+            case "initialize":
+                return self._understood_server(asked, message, result)
+            case "tools/list":
+                return self._understood_tools(asked, message, result)
+            case _:
+                return self._understood_call(asked, message, result)
+
+    def _understood_error(self, asked: Message, message: Message) -> Answered | None:
+        error = message.body["error"]
+        if not isinstance(error, dict):
+            return None
+        said = {"code": str(error.get("code")), "message": str(error.get("message"))}
+        return Answered(asked, message, "understood-error", said)
+
+    def _understood_server(
+        self, asked: Message, message: Message, result: JsonObject
+    ) -> Answered | None:
+        server, offers = result.get("serverInfo"), result.get("capabilities")
+        if not isinstance(server, dict) or not isinstance(offers, dict):
+            return None
+        said = {name: str(server.get(name)) for name in ("name", "version")}
+        said["offers"] = ", ".join(offers) or "-"
+        return Answered(asked, message, "understood-initialize", said)
+
+    def _understood_tools(
+        self, asked: Message, message: Message, result: JsonObject
+    ) -> Answered | None:
+        tools = result.get("tools")
+        if not isinstance(tools, list):
+            return None
+        named = [one for one in tools if isinstance(one, dict) and isinstance(one.get("name"), str)]
+        self.tools = tuple(named)
+        names = ", ".join(one["name"] for one in named)
+        code = "understood-tools" if named else "understood-no-tools"
+        return Answered(asked, message, code, {"names": names, "count": str(len(named))})
+
+    def _understood_call(
+        self, asked: Message, message: Message, result: JsonObject
+    ) -> Answered | None:
+        content = result.get("content")
+        if not isinstance(content, list):
+            return None
+        code = "understood-tool-error" if result.get("isError") is True else "understood-call"
+        return Answered(asked, message, code, {"text": " ".join(map(_shown, content))})
+
+
+def _shown(item: object) -> str:
+    """Return one item of content as words; of what is no text, its kind."""
+    if isinstance(item, dict) and isinstance(item.get("text"), str):
+        return str(item["text"])
+    kind = item.get("type") if isinstance(item, dict) else None
+    return f"[{kind}]" if isinstance(kind, str) else "[?]"

@@ -1,0 +1,139 @@
+"""The demo step by step: asks, waits for the answer, and gives up where none can come any more."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.demo import steps
+from humanmcp.demo.good_host import Answered, Failed, Ignored, Noticed, WasAsked
+from humanmcp.host.transport import EndedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from humanmcp.demo.good_host import GoodHost, Reaction
+    from humanmcp.demo.screen import Screen
+    from humanmcp.demo.server import Child
+    from humanmcp.demo.steps import Step
+    from humanmcp.protocol.messages import Message
+
+LOOK_EVERY: Final = 0.2
+GIVES_UP_AFTER: Final = 20.0
+"""Seconds that the host still waits once something came that was no answer to its request.
+
+Before that it waits as long as its person needs: a lesson has no clock.
+"""
+_HARMLESS: Final = frozenset({"ignored-again", "ignored-late"})
+"""Ignored answers that belong to earlier requests: the present one is still to be answered."""
+_NOTES_WITHIN: Final = 1.0
+
+
+class Runner:
+    """Plays the host's part of one session."""
+
+    def __init__(self, child: Child, host: GoodHost, screen: Screen, pause: float) -> None:
+        """Put the parts together. `pause` is in seconds, between two steps."""
+        self._child = child
+        self._host = host
+        self._screen = screen
+        self._pause = pause
+        self._folder: Path | None = None
+        self._tools_changed = False
+
+    def play(self, home: Path, wanted: Path, language: str) -> bool:
+        """Play all steps; the text files are `wanted`. False when the connection ended before."""
+        script = steps.script(language)
+        try:
+            for number, step in enumerate(script, 1):
+                line, asked = self._say(step)
+                if self._folder is None:
+                    self._folder = self._child.files(home, wanted)
+                    self._screen.begin(self._folder)
+                self._screen.step(f"{number}/{len(script)}", step, line)
+                if asked is not None and not self._settle(step, asked):
+                    return False
+                time.sleep(self._pause)
+        except EndedError:
+            self._child.transport.close()  # then all that it said is here
+            self._screen.gone(self._child.said)
+            return False
+        return True
+
+    def _say(self, step: Step) -> tuple[str, Message | None]:
+        """Send a step's message. Returns its line, and the request to wait for if it is one."""
+        params = steps.call_of(self._host.tools, step.place) if step.place else step.params
+        if params is None:
+            return "", None  # there is no tool to call
+        if step.method.startswith("notifications/"):
+            said = {"method": step.method, "jsonrpc": "2.0"}
+            line = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+            self._child.transport.send(line)
+            return line, None
+        asked = self._host.ask(step.method, params)
+        self._child.transport.send(asked.raw)
+        return asked.raw, asked
+
+    def _settle(self, step: Step, asked: Message) -> bool:
+        """Wait for an answer and show what became of it. False when that ends the connection."""
+        if step.example is not None:
+            self._screen.invite(step, asked)
+        answer = self._answer_to(asked)
+        self._screen.notes(within=_NOTES_WITHIN)
+        if answer is not None:
+            self._screen.answered(answer)
+        if asked.method == "initialize" and getattr(answer, "code", "") != "understood-initialize":
+            self._screen.not_connected()
+            return False
+        return self._list_again()
+
+    def _list_again(self) -> bool:
+        """Ask for the tools once more where the server has said that they changed."""
+        if not self._tools_changed:
+            return True
+        self._tools_changed = False
+        line, asked = self._say(steps.LIST_AGAIN)
+        self._screen.step("+", steps.LIST_AGAIN, line)
+        return asked is None or self._settle(steps.LIST_AGAIN, asked)
+
+    def _answer_to(self, asked: Message) -> Answered | Failed | None:
+        """Wait for the answer to the one request that is open. None where the host gave up."""
+        deadline = math.inf
+        while (left := deadline - time.monotonic()) > 0:
+            line = self._child.receive(min(LOOK_EVERY, left))
+            if line is None:
+                self._screen.complaint()
+                continue
+            self._screen.heard(line)
+            for reaction in self._host.take(line):
+                if isinstance(reaction, (Answered, Failed)):
+                    return reaction
+                if self._is_in_vain(reaction):
+                    deadline = min(deadline, time.monotonic() + GIVES_UP_AFTER)
+        self._give_up(asked)
+        return None
+
+    def _is_in_vain(self, reaction: Reaction) -> bool:
+        """Take what is no answer. True when the server may think that it has answered now."""
+        match reaction:
+            case Ignored(code):
+                in_vain = code not in _HARMLESS
+                self._screen.ignored(reaction, GIVES_UP_AFTER if in_vain else 0)
+                return in_vain
+            case WasAsked(message, line):
+                self._child.transport.send(line)
+                self._screen.was_asked(message, line)
+            case Noticed(message):
+                self._tools_changed |= message.method == "notifications/tools/list_changed"
+                self._screen.noticed(message)
+            case _:
+                pass
+        return False
+
+    def _give_up(self, asked: Message) -> None:
+        line = self._host.give_up(asked, f"no answer within {GIVES_UP_AFTER:g} s")
+        if line is not None:
+            self._child.transport.send(line)
+        self._screen.gave_up(asked, GIVES_UP_AFTER, line or "")

@@ -1,0 +1,183 @@
+"""What the demo shows in the terminal: each line of both sides, and what the host makes of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.demo import steps
+from humanmcp.demo.good_host import Answered, Failed
+from humanmcp.locales import problem, say
+from humanmcp.terminal import Painted
+from humanmcp.terminal import say as show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from humanmcp.demo.good_host import Ignored
+    from humanmcp.demo.steps import Step
+    from humanmcp.protocol.messages import Message
+
+LONGEST_SHOWN: Final = 1_000
+"""Characters of one line or text that are shown: a huge answer must not flood a screen."""
+_LOOK_EVERY: Final = 0.05
+
+
+class Screen:
+    """Shows one session step by step."""
+
+    def __init__(self, language: str, program: str, *, by_hand: bool) -> None:
+        """Show it in a language. `program` is how to type the command, `by_hand` whether to."""
+        self._language = language
+        self._program = program
+        self._by_hand = by_hand
+        self._folder: Path | None = None
+        self._arrows: list[str] = []
+        self._complained = ""
+
+    def _say(self, code: str, /, **fillings: object) -> str:
+        return say("demo", code, self._language, **fillings)
+
+    def _tell(self, code: str, colour: str, /, **fillings: object) -> None:
+        for line in self._say(code, **fillings).splitlines():
+            show(Painted("     " + line, colour))
+
+    # -- the host's lines -----------------------------------------------------------------------
+
+    def begin(self, folder: Path) -> None:
+        """Say what is going to happen, and where to answer."""
+        self._folder = folder
+        show(Painted(self._say("title"), "bold"))
+        show(
+            self._say(
+                "by-hand" if self._by_hand else "by-itself", folder=folder, program=self._program
+            )
+        )
+        show(Painted(self._say("starts", command="humanmcp serve"), "dim"))
+
+    def step(self, number: str, step: Step, line: str) -> None:
+        """Show a message of the host; without a line there was nothing to say."""
+        show()
+        what = step.code if line else "call-none"
+        if step.code == "call-tokyo" and line and f'"name":"{steps.TOOL}"' not in line:
+            what = "call-own"
+        show(Painted(f"{number}  {self._say(f'{what}-title')}", "bold"))
+        show("     " + self._say(f"{what}-is"))
+        if line:
+            show(Painted("  >> ", "cyan"), line)
+            self._arrow("to", step.method)
+
+    def invite(self, step: Step, asked: Message) -> None:
+        """Show an answer to copy, where a person answers."""
+        if not self._by_hand or asked.id is None:
+            return
+        example = {"jsonrpc": "2.0", "id": asked.id.value, **(step.example or {})}
+        text = json.dumps(example, ensure_ascii=False)
+        self._tell("your-turn", "yellow")
+        show(f"     echo '{text}' > {self._folder}/out.txt")
+
+    def gave_up(self, asked: Message, seconds: float, line: str) -> None:
+        """Say that the host waits no longer, and what it tells the server."""
+        self._tell("gave-up", "red", method=asked.method, seconds=f"{seconds:g}")
+        if line:
+            show(Painted("  >> ", "cyan"), line)
+            self._arrow("to", "notifications/cancelled")
+
+    # -- the server's lines ---------------------------------------------------------------------
+
+    def heard(self, line: bytes) -> None:
+        """Show a line of the server as it came, as far as a screen can hold it."""
+        show(Painted("  << ", "green"), self._cut(line.decode("utf-8", "replace")))
+
+    def _cut(self, text: str) -> str:
+        if len(text) <= LONGEST_SHOWN:
+            return text
+        return text[:LONGEST_SHOWN] + self._say("cut", count=f"{len(text):,}")
+
+    def answered(self, answer: Answered | Failed) -> None:
+        """Say what the host makes of an answer."""
+        self._arrow("from", "error" if "error" in answer.message.body else "result")
+        if isinstance(answer, Answered):
+            said = {name: self._cut(text) for name, text in answer.fillings.items()}
+            self._tell(answer.code, "green", **said)
+            return
+        why = problem(answer.problem, self._language) if answer.problem else self._say("unusable")
+        self._tell(answer.code, "red", method=answer.asked.method, why=why)
+
+    def ignored(self, ignored: Ignored, still: float) -> None:
+        """Say why a line changes nothing, and how many seconds the host still waits."""
+        why = problem(ignored.problem, self._language) if ignored.problem else ""
+        self._arrow("from", self._say("ignored"))
+        self._tell(ignored.code, "red", why=why, **ignored.fillings)
+        if still:
+            self._tell("still-waits", "yellow", seconds=f"{still:g}")
+
+    def noticed(self, message: Message) -> None:
+        """Say what the host makes of a notification."""
+        self._arrow("from", message.method)
+        changed = message.method == "notifications/tools/list_changed"
+        self._tell("noticed-tools" if changed else "noticed", "green", method=message.method)
+
+    def was_asked(self, message: Message, line: str) -> None:
+        """Show what the server asked, and the host's answer."""
+        self._arrow("from", message.method)
+        self._tell("was-asked", "green", method=message.method)
+        show(Painted("  >> ", "cyan"), line)
+        self._arrow("to", "error" if '"error":' in line else "result")
+
+    def not_connected(self) -> None:
+        """Say that there is no session without an answer to `initialize`."""
+        self._tell("not-connected", "red", program=self._program)
+
+    def gone(self, said: Sequence[bytes]) -> None:
+        """Say that the server ended, and what it said last."""
+        self._tell("gone", "red")
+        for line in said:
+            show("     " + line.decode("utf-8", "replace").rstrip())
+
+    # -- what stands in problems.txt ------------------------------------------------------------
+
+    def notes(self, within: float) -> None:
+        """Show what is said of the answer that was just sent, before the next step begins.
+
+        The server puts `out.txt` away after it has written the line: wait for that.
+        """
+        until = time.monotonic() + within
+        while self._by_hand and self._out_txt_is_full() and time.monotonic() < until:
+            time.sleep(_LOOK_EVERY)
+        self.complaint()
+
+    def _out_txt_is_full(self) -> bool:
+        try:
+            return self._folder is not None and (self._folder / "out.txt").stat().st_size > 0
+        except OSError:
+            return False
+
+    def complaint(self) -> None:
+        """Show what `problems.txt` says, once."""
+        if self._folder is None:
+            return
+        try:
+            text = (self._folder / "problems.txt").read_text(encoding="utf-8").strip()
+        except OSError:
+            return
+        if text and text != self._complained:
+            for line in text.splitlines():
+                show(Painted("     " + line, "red"))
+        self._complained = text
+
+    # -- at a glance ----------------------------------------------------------------------------
+
+    def _arrow(self, way: str, what: str) -> None:
+        self._arrows.append(self._say(f"arrow-{way}", what=what))
+
+    def end(self, sessions: Path) -> None:
+        """Show the whole session at a glance, and where to go from here."""
+        show()
+        show(Painted(self._say("at-a-glance"), "bold"))
+        for arrow in self._arrows:
+            show("     " + arrow)
+        show()
+        show(self._say("what-next", sessions=sessions, program=self._program))

@@ -1,0 +1,170 @@
+"""`humanmcp demo` in a terminal: the first thing that a newcomer runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.demo import command as demo
+from tests.serving import bare_environment
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLE = re.compile(r"^ +echo '(.+)' > (.+)$")
+
+
+@pytest.fixture
+def by_hand(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start the demo with a person in the server's seat."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "humanmcp", "demo", "--by-hand", "--lang", "en"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=bare_environment(tmp_path),
+        text=True,
+        encoding="utf-8",
+    ) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def test_a_book_plays_it_to_the_end(tmp_path: Path) -> None:
+    """Without a terminal nobody is there to answer: six steps, each understood."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "humanmcp", "demo", "--lang", "en"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=bare_environment(tmp_path),
+        timeout=PATIENCE,
+        check=True,
+    )
+    said = ended.stdout.decode()
+    assert re.findall(r"^(\d)/6 ", said, re.MULTILINE) == list("123456")
+    assert said.count("The host understood") == 5
+    assert "your tools are get-japan-forecast (1 in all)" in said
+
+
+def test_every_example_can_be_pasted_and_moves_it_on(by_hand: subprocess.Popen[str]) -> None:
+    """Five requests, five examples; each is sent as it stands, and the demo ends well."""
+    assert by_hand.stdout is not None
+    pasted = 0
+    for line in by_hand.stdout:
+        if example := EXAMPLE.match(line):
+            text, file = example.groups()
+            # Not before the server has put the files there: a shell is slower than this test.
+            until(Path(file).with_name("in.txt").exists, "the files of the demo")
+            Path(file).write_text(text + "\n", encoding="utf-8")
+            pasted += 1
+    assert pasted == 5
+    assert by_hand.wait(PATIENCE) == 0
+
+
+def played(home: Path, *flags: str) -> str:
+    """Play the demo from a book, and return what it shows."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "humanmcp", "demo", "--lang", "en", *flags],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=bare_environment(home),
+        timeout=PATIENCE,
+        check=True,
+    )
+    return ended.stdout.decode()
+
+
+def book(folder: Path, text: str) -> str:
+    """Write an answer book."""
+    file = folder / "a-book.toml"
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def test_l2_it_calls_what_was_offered(tmp_path: Path) -> None:
+    """Another tool than the lesson's: its arguments are filled in from the schema."""
+    offered = book(
+        tmp_path,
+        """
+        [[tools]]
+        name = "add"
+        [tools.inputSchema]
+        type = "object"
+        required = ["a"]
+        properties = { a = { type = "number" }, unit = { type = "string" } }
+        [[rules]]
+        tool = "add"
+        text = "done"
+        """,
+    )
+    said = played(tmp_path, "--book", offered)
+    assert '"name":"add","arguments":{"a":0,"unit":"Tokyo"}' in said
+    assert "the model chose your tool and filled in its arguments" in said
+    assert "get-japan-forecast" not in said
+
+
+def test_l2_without_a_tool_the_model_answers_by_itself(tmp_path: Path) -> None:
+    """Nothing is called, and the three steps say why."""
+    said = played(tmp_path, "--book", book(tmp_path, "tools = []"))
+    assert said.count("You offered no tool, so the model answers by itself") == 3
+    assert "tools/call" not in said.split("The whole session:")[1].split("Every line")[0]
+
+
+@pytest.mark.parametrize(("language", "place"), [("en", "Tokyo"), ("ja", "東京")])
+def test_l3_the_host_speaks_the_language_of_its_reader(
+    tmp_path: Path, language: str, place: str
+) -> None:
+    """Places, answers and the picture at the end; and it does not pretend to be another program."""
+    said = played(tmp_path, "--lang", language)
+    assert f'"location":"{place}"' in said
+    assert "Visual Studio Code" not in said
+    assert ("host  ──▶  you" in said) == (language == "en")
+    assert any("぀" < letter < "龥" for letter in said) == (language == "ja")
+
+
+def test_l3_a_second_demo_names_its_own_files(
+    tmp_path: Path, by_hand: subprocess.Popen[str]
+) -> None:
+    """The folder of the first one is taken: what is pasted must not answer that one."""
+    assert by_hand.stdout is not None
+    first = next(filter(None, map(EXAMPLE.match, by_hand.stdout)))
+    with subprocess.Popen(
+        [sys.executable, "-m", "humanmcp", "demo", "--by-hand", "--lang", "en"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=bare_environment(tmp_path),
+        text=True,
+        encoding="utf-8",
+    ) as second:
+        try:
+            assert second.stdout is not None
+            example = next(filter(None, map(EXAMPLE.match, second.stdout)))
+        finally:
+            second.kill()
+    assert example.group(2) != first.group(2)
+    assert Path(example.group(2)).parent.is_dir()
+
+
+def test_it_names_the_command_as_it_can_be_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`make demo` installs into `.venv`, which is not on PATH: then its path from here is named."""
+    command = tmp_path / ".venv" / "bin" / "humanmcp"
+    command.parent.mkdir(parents=True)
+    command.touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(command.with_name("python")))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert demo.program() == str(Path(".venv") / "bin" / "humanmcp")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert demo.program() == str(command)
+    monkeypatch.setenv("PATH", str(command.parent))
+    assert demo.program() == "humanmcp"

@@ -1,0 +1,195 @@
+"""L1: the demo's host does with every broken answer what `faults.md` says a good host does."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.demo.good_host import Answered, Failed, GoodHost, Ignored, Mood, Noticed, WasAsked
+from humanmcp.locales import LANGUAGES, problem, say
+from humanmcp.protocol import drafts
+from humanmcp.protocol.exchange import Exchange
+from humanmcp.protocol.faults import Fault, broken, faults
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.messages import Message
+
+RIGHT = {"content": [{"type": "text", "text": "sunny"}]}
+
+
+def asking(
+    mood: Mood = Mood.STRICT, method: str = "tools/call", name: str = "t"
+) -> tuple[GoodHost, Message]:
+    """Return a host that waits for one answer."""
+    host = GoodHost(mood)
+    params: dict[str, Any] = {"name": name, "arguments": {}}
+    if method == "initialize":
+        params = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {}}
+    return host, host.ask(method, params)
+
+
+def take(host: GoodHost, message: object) -> Any:  # noqa: ANN401 - one of the reactions
+    """Let it take one line and return its one reaction."""
+    line = message if isinstance(message, str) else json.dumps(message)
+    (reaction,) = host.take(line.encode())
+    return reaction
+
+
+def answer(id: object = 1, **body: object) -> dict[str, object]:  # noqa: A002 - the protocol's own word
+    """Make an answer."""
+    return {"jsonrpc": "2.0", "id": id, **(body or {"result": RIGHT})}
+
+
+def on_the_wire(asked: Message, fault: Fault) -> str:
+    """Break the right answer and return the line that Send anyway writes."""
+    exchange = Exchange(1, asked, "2024-11-05")
+    verdict = drafts.check(exchange, broken(exchange, json.dumps(answer()), fault))
+    line = verdict.line or verdict.forced
+    assert line is not None
+    return line
+
+
+WANTED = {
+    Fault.WRONG_ID: (Ignored, Ignored),
+    Fault.ID_AS_TEXT: (Ignored, Answered),
+    Fault.RESULT_AND_ERROR: (Failed, Failed),
+    Fault.NO_JSONRPC: (Ignored, Answered),
+    Fault.UNKNOWN_FIELD: (Answered, Answered),
+    Fault.LONE_SURROGATE: (Answered, Answered),
+    Fault.HUGE: (Answered, Answered),
+    Fault.CUT_IN_HALF: (Ignored, Ignored),
+    Fault.LOG_LINE: (Ignored, Ignored),
+}
+"""What each fault of a tool call comes to, in a strict and in a lenient mood."""
+
+
+@pytest.mark.parametrize("mood", Mood)
+def test_every_fault_has_the_end_that_the_manual_promises(mood: Mood) -> None:
+    """None of them ends the host, and none leaves it without a word."""
+    for fault, (strict, lenient) in WANTED.items():
+        host, asked = asking(mood)
+        reaction = take(host, on_the_wire(asked, fault))
+        assert isinstance(reaction, strict if mood is Mood.STRICT else lenient), fault
+    assert set(faults(Exchange(1, asked, "2024-11-05"))) <= set(WANTED)
+
+
+@pytest.mark.parametrize("mood", Mood)
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"result": {"content": "sunny"}},
+        {"result": "sunny"},
+        {"error": "no"},
+        {"result": None},
+        {"result": {"content": None}},
+    ],
+)
+def test_an_answer_that_cannot_be_read_fails_its_call(mood: Mood, body: dict[str, object]) -> None:
+    """A sentence instead of a list, a result or an error: the call fails, the host goes on."""
+    host, _ = asking(mood)
+    assert isinstance(take(host, answer(**body)), Failed)
+    host.ask("tools/call", {"name": "t"})
+    assert isinstance(take(host, answer(2)), Answered)
+
+
+@pytest.mark.parametrize("method", ["initialize", "tools/list", "tools/call"])
+@pytest.mark.parametrize("mood", Mood)
+@pytest.mark.parametrize(
+    "value", [None, 0, "x", [], [1], {}, {"tools": {}}, {"tools": [1, {"name": 2}]}, {"content": 1}]
+)
+@pytest.mark.parametrize("member", ["result", "error"])
+def test_no_value_ends_the_host(method: str, mood: Mood, value: object, member: str) -> None:
+    """Whatever stands in a result or an error, the host understands it or fails the call."""
+    host, _ = asking(mood, method)
+    reaction = take(host, answer(**{member: value}))
+    assert isinstance(reaction, (Answered, Failed))
+
+
+def test_a_wrong_id_is_ignored_and_the_right_one_counts_afterwards() -> None:
+    """It names the id that nobody asked with, and those that wait."""
+    host, _ = asking()
+    reaction = take(host, answer(1000001))
+    assert reaction == Ignored("ignored-unasked", {"id": "1000001", "waiting": "1"})
+    assert isinstance(take(host, answer(1)), Answered)
+
+
+def test_an_id_of_the_other_type_is_told_apart() -> None:
+    """The sentence says that a number and a text are two ids."""
+    host, _ = asking()
+    assert take(host, answer("1")).code == "ignored-id-type"
+
+
+def test_a_second_answer_is_ignored() -> None:
+    """The first one counts."""
+    host, _ = asking()
+    assert isinstance(take(host, answer()), Answered)
+    assert take(host, answer()).code == "ignored-again"
+
+
+def test_an_answer_after_the_host_gave_up_is_ignored() -> None:
+    """The server was told so with notifications/cancelled."""
+    host, asked = asking()
+    line = host.give_up(asked, "no answer within 20 s")
+    assert line is not None
+    assert json.loads(line)["params"] == {"requestId": 1, "reason": "no answer within 20 s"}
+    assert take(host, answer()).code == "ignored-late"
+
+
+def test_a_version_that_nobody_speaks_ends_the_connection() -> None:
+    """In both moods: there is nothing that the two could say to each other."""
+    for mood in Mood:
+        host, asked = asking(mood, "initialize")
+        reaction = take(host, on_the_wire(asked, Fault.WRONG_VERSION))
+        assert isinstance(reaction, Failed)
+        assert reaction.code == "failed-version"
+
+
+def test_an_error_without_an_id_and_a_batch_are_ignored() -> None:
+    """Neither belongs to a request of this revision."""
+    host, _ = asking()
+    assert take(host, answer(None, error={"code": -32700, "message": "?"})).code == "ignored-no-id"
+    assert take(host, [answer()]).problem.code == "N09"
+
+
+def test_bytes_that_are_no_text_are_ignored() -> None:
+    """They are named as what they are."""
+    host, _ = asking()
+    (reaction,) = host.take(b'{"jsonrpc":"2.0","id":1,"result":"\xff"}')
+    assert isinstance(reaction, Ignored)
+    assert reaction.problem is not None
+    assert reaction.problem.code == "N02"
+
+
+def test_what_the_server_asks_is_answered() -> None:
+    """A ping and the roots as declared; what was not declared is refused with -32601."""
+    host, _ = asking()
+    for method, member in (("ping", "result"), ("roots/list", "result"), ("x/y", "error")):
+        reaction = take(host, {"jsonrpc": "2.0", "id": method, "method": method})
+        assert isinstance(reaction, WasAsked)
+        assert member in json.loads(reaction.line)
+
+
+def test_a_notification_is_noticed() -> None:
+    """It wants no answer."""
+    host, _ = asking()
+    assert isinstance(take(host, {"jsonrpc": "2.0", "method": "notifications/message"}), Noticed)
+
+
+def test_a_failed_tool_is_told_from_a_refused_call() -> None:
+    """`isError` is read by the model, an error by the host."""
+    host, _ = asking()
+    reaction = take(host, answer(result={**RIGHT, "isError": True}))
+    assert reaction.code == "understood-tool-error"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_reaction_has_its_sentence(language: str) -> None:
+    """Also those that name a problem of the check."""
+    for fault in WANTED:
+        host, asked = asking()
+        reaction = take(host, on_the_wire(asked, fault))
+        why = problem(reaction.problem, language) if getattr(reaction, "problem", None) else ""
+        fillings = dict(getattr(reaction, "fillings", {}), why=why, method=asked.method)
+        assert say("demo", reaction.code, language, **fillings)

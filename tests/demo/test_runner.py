@@ -1,0 +1,193 @@
+"""The demo's host at work, with a server that answers as a test says."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.demo import runner
+from humanmcp.demo.good_host import GoodHost
+from humanmcp.demo.runner import Runner
+from humanmcp.demo.screen import Screen
+from humanmcp.host.transport import EndedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+RESULTS: dict[str, Any] = {
+    "initialize": {
+        "protocolVersion": "2024-11-05",
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "s", "version": "1"},
+    },
+    "tools/list": {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]},
+    "tools/call": {"content": [{"type": "text", "text": "sunny"}]},
+}
+
+
+def right(request: dict[str, Any]) -> list[bytes]:
+    """Answer a request as a server should."""
+    answer = {"jsonrpc": "2.0", "id": request["id"], "result": RESULTS[request["method"]]}
+    return [json.dumps(answer).encode()]
+
+
+class Server:
+    """Takes the place of the child process. `answer` makes the lines for each request."""
+
+    def __init__(self, folder: Path, answer: Callable[[dict[str, Any]], list[bytes]]) -> None:
+        """Begin with nothing said."""
+        self.transport = self
+        self.said: list[bytes] = []
+        self.heard: list[dict[str, Any]] = []
+        self._folder = folder
+        self._answer = answer
+        self._lines: list[bytes] = []
+
+    def send(self, line: str) -> None:
+        """Take a line of the host."""
+        message = json.loads(line)
+        self.heard.append(message)
+        if "id" in message and "method" in message:
+            self._lines += self._answer(message)
+
+    def receive(self, _timeout: float) -> bytes | None:
+        """Hand out the next line."""
+        if self._lines and self._lines[0] == b"END":
+            raise EndedError
+        return self._lines.pop(0) if self._lines else None
+
+    def files(self, _home: Path, _wanted: Path) -> Path:
+        """Say where the text files are."""
+        return self._folder
+
+    def close(self) -> None:
+        """End."""
+
+    @property
+    def methods(self) -> list[str]:
+        """What the host asked and said."""
+        return [message["method"] for message in self.heard if "method" in message]
+
+
+@pytest.fixture
+def play(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Callable[[dict[str, Any]], list[bytes]]], tuple[Server, bool]]:
+    """Play the whole demo against a server; the host is quick to give up."""
+    monkeypatch.setattr(runner, "GIVES_UP_AFTER", 0.05)
+    monkeypatch.setattr(runner, "LOOK_EVERY", 0.01)
+
+    def against(answer: Callable[[dict[str, Any]], list[bytes]]) -> tuple[Server, bool]:
+        server = Server(tmp_path, answer)
+        screen = Screen("en", "humanmcp", by_hand=False)
+        done = Runner(server, GoodHost(), screen, 0).play(tmp_path, tmp_path, "en")  # type: ignore[arg-type]  # it has what the runner uses
+        screen.end(tmp_path)
+        return server, done
+
+    return against
+
+
+def test_l1_it_gives_up_on_a_call_with_a_wrong_id_and_goes_on(
+    play: Any,  # noqa: ANN401 - the fixture above
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It says what it ignored and what it waits for, tells the server, and plays to the end."""
+
+    def answer(request: dict[str, Any]) -> list[bytes]:
+        wrong = request["id"] == 3
+        return right({**request, "id": 1_000_003} if wrong else request)
+
+    server, done = play(answer)
+    said = capsys.readouterr().out
+    assert done
+    assert "Ignored: nobody asked with id 1000003. Waiting: 3." in said
+    assert "The host gave up: tools/call" in said
+    assert server.methods.count("notifications/cancelled") == 1
+    assert server.methods.count("tools/call") == 3
+
+
+def test_l1_the_right_answer_after_a_wrong_one_counts(
+    play: Any,  # noqa: ANN401 - the fixture above
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A line that is no JSON, a log line, a wrong id: then the answer, in time."""
+    server, done = play(
+        lambda request: [b'{"jsonrpc":"2.0","id":', b"Server started", *right(request)]
+    )
+    said = capsys.readouterr().out
+    assert done
+    assert said.count("this line is no message") == 10
+    assert "gave up" not in said
+    assert "notifications/cancelled" not in server.methods
+
+
+def test_l1_a_huge_answer_does_not_flood_the_screen(
+    play: Any,  # noqa: ANN401 - the fixture above
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is cut, and the cut says how much there was."""
+
+    def answer(request: dict[str, Any]) -> list[bytes]:
+        if request["method"] != "tools/call":
+            return right(request)
+        result = {"content": [{"type": "text", "text": "0" * 1_000_000}]}
+        return [json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()]
+
+    _, done = play(answer)
+    said = capsys.readouterr().out
+    assert done
+    assert len(said) < 20_000
+    assert "1,000,000 characters in all" in said
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"result": {**RESULTS["initialize"], "protocolVersion": "1999-01-01"}},
+        {"error": {"code": -32603, "message": "no"}},
+        {"result": "no"},
+    ],
+)
+def test_l1_without_an_opening_it_says_that_it_cannot_connect(
+    play: Any,  # noqa: ANN401 - the fixture above
+    capsys: pytest.CaptureFixture[str],
+    first: dict[str, Any],
+) -> None:
+    """A version that nobody speaks, a refusal: there is no session."""
+    server, done = play(
+        lambda request: [json.dumps({"jsonrpc": "2.0", "id": request["id"], **first}).encode()]
+    )
+    assert not done
+    assert server.methods == ["initialize"]
+    assert "there is no session" in capsys.readouterr().out
+
+
+def test_it_asks_again_when_the_tools_have_changed(play: Any) -> None:  # noqa: ANN401 - the fixture above
+    """And calls what is offered then."""
+    changed = json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}).encode()
+    lists = iter(["t", "other"])
+
+    def answer(request: dict[str, Any]) -> list[bytes]:
+        if request["method"] == "tools/list":
+            tool = {"name": next(lists), "inputSchema": {"type": "object"}}
+            result = {"tools": [tool]}
+            return [json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()]
+        return [changed, *right(request)] if request["id"] == 3 else right(request)
+
+    server, done = play(answer)
+    assert done
+    called = [one["params"]["name"] for one in server.heard if one.get("method") == "tools/call"]
+    assert called == ["t", "other", "other"]
+
+
+def test_a_server_that_ends_is_told_of(
+    play: Any,  # noqa: ANN401 - the fixture above
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With what it said on its stderr."""
+    _, done = play(lambda request: right(request) if request["id"] < 3 else [b"END"])
+    assert not done
+    assert "The server ended" in capsys.readouterr().out
