@@ -18,7 +18,7 @@ import pytest
 from docs import make_reference
 from humanmcp import locales, logfile
 from humanmcp.cli import COMMANDS
-from humanmcp.demo import DEMO_FOLDER
+from humanmcp.demo.command import DEMO_FOLDER
 from humanmcp.desk import launch, login, playing, prepared, rules, trouble
 from humanmcp.inbox import layout
 from humanmcp.locales import LANGUAGES, sentences
