@@ -14,11 +14,13 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 
 # How many tests run at once; the tests share nothing but the machine.
 WORKERS ?= auto
+# Which hosts, and more words for `make hosts`: see tests/hosts/README.md.
+HOSTS ?=
 # More words for pytest: make test PYTEST="-k weather".
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs screenshots node browser editor clean
+.PHONY: help demo test check bench docs hosts screenshots node browser editor clean
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -40,6 +42,9 @@ bench: $(DEV) ## measure: the figures of bench/README.md in one table
 
 docs: $(DEV) ## write the generated pages of docs/reference anew
 	@$(BIN)/python docs/make_reference.py
+
+hosts: $(DEV) ## real hosts from npm (2 GB, no account) ask a person; see tests/hosts
+	@$(BIN)/python -m tests.hosts $(HOSTS)
 
 screenshots: $(DEV) browser editor ## take a picture of every view: light, dark, phone, Japanese
 	@$(BIN)/python -m tests.browser.screenshots

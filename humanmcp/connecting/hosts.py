@@ -107,6 +107,8 @@ HOSTS: Final = (
         shape=Shape.TYPED,
         wait_keys={"timeout": 1000},
         client="claude-code",
+        # Without it the model has to look for our tools before it sees them; and we are waited for.
+        members={"alwaysLoad": True},
         approval="approval claude-code",
         user_places={"": "~/.claude.json"},
     ),

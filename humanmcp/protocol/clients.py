@@ -95,7 +95,7 @@ CLIENTS: Final = (
         opening=30,
         is_host=True,
         setting='MCP_TIMEOUT, MCP_TOOL_TIMEOUT (milliseconds), or "timeout" in the server\'s entry',
-        seen="2.1.329, November 2026",
+        seen="2.1.329 and 2.1.330, November 2026",
     ),
     Client(
         ("codex-mcp-client", "codex"),

@@ -1,1 +1,1 @@
-"""Real hosts against humanmcp: `make hosts`. Not a part of `make test`: the packages are large."""
+"""Real hosts against humanmcp: `make hosts`, see README.md. Always run: the model's own test."""

@@ -455,12 +455,13 @@ def test_h3_the_hosts_own_command_promises_no_limit(run: Callable[..., Ran]) -> 
 
 
 @pytest.mark.parametrize(
-    ("host", "member"), [("codex", "required"), ("qwen-code", "alwaysLoadTools")]
+    ("host", "member"),
+    [("claude-code", "alwaysLoad"), ("codex", "required"), ("qwen-code", "alwaysLoadTools")],
 )
 def test_h1_what_a_host_needs_to_offer_the_tools_at_once_is_written(
     run: Callable[..., Ran], host: str, member: str
 ) -> None:
-    """H1, H8: Codex waits for the server, Qwen Code shows its model the tools."""
+    """H1, H8: hosts that would not wait do, and those that hide tools at first show them."""
     assert entry_of(run, host)[member] is True
     run(host, "--write")
     assert "Nothing to change" in run(host, "--write").err

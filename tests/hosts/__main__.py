@@ -1,0 +1,97 @@
+"""`make hosts`: real hosts from npm, with what `humanmcp config` writes. See README.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from humanmcp.terminal import complain, say_raw
+from tests.hosts.installing import CannotRunError, Installed, install
+from tests.hosts.measuring import METHODS, waits
+from tests.hosts.playing import tried
+from tests.hosts.table import BY_NAME, RealHost
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def main() -> int:
+    """Run what was asked for. Returns 1 when a host did not do what it has to."""
+    parser = argparse.ArgumentParser(prog="python -m tests.hosts", description=__doc__)
+    parser.add_argument("hosts", nargs="*", choices=[[], *BY_NAME], help="which (default: all)")
+    parser.add_argument("--folder", type=Path, help="keep the packages here for the next time")
+    parser.add_argument(
+        "--measure", nargs="+", choices=METHODS, help="how long each waits, instead"
+    )
+    parser.add_argument("--bound", type=float, default=120, help="seconds that --measure waits")
+    parser.add_argument("--config", default="", help="further words for `humanmcp config`")
+    arguments = parser.parse_args()
+    chosen = [BY_NAME[name] for name in arguments.hosts or BY_NAME]
+    with tempfile.TemporaryDirectory(prefix="hosts-", ignore_cleanup_errors=True) as folder:
+        packages = arguments.folder or Path(folder) / "packages"
+        there = _installed(chosen, packages.absolute())
+        if arguments.measure:
+            return _measure(there, Path(folder), arguments)
+        return _play(there, Path(folder), missing=len(chosen) - len(there))
+
+
+def _installed(chosen: Sequence[RealHost], packages: Path) -> dict[RealHost, Installed]:
+    there: dict[RealHost, Installed] = {}
+    for host in chosen:
+        try:
+            there[host] = install(host, packages)
+        except CannotRunError as error:
+            complain(f"NOT RUN: {host.name}: {error}")
+        else:
+            note = there[host].note
+            complain(f"{host.name} {there[host].version}" + (f" (failed: {note})" if note else ""))
+    return there
+
+
+def _play(there: dict[RealHost, Installed], folder: Path, *, missing: int) -> int:
+    failed = 0
+    for host, installed in there.items():
+        outcome = tried(host, installed, folder / host.name)
+        first = "never" if outcome.first is None else f"{outcome.first:.1f} s"
+        state = "FAILED" if outcome.faults else "ok"
+        say_raw(
+            f"{state:7}{host.name} {installed.version} ({outcome.client or 'no client'}):"
+            f" model asked after {first}"
+        )
+        for fault in outcome.faults:
+            say_raw(f"       {fault}")
+        if outcome.faults:
+            failed += 1
+            complain(f"{host.name} said:\n{outcome.said}")
+    say_raw(f"{len(there) - failed} ok, {failed} failed, {missing} not run")
+    return 1 if failed or not there else 0
+
+
+def _measure(there: dict[RealHost, Installed], folder: Path, arguments: argparse.Namespace) -> int:
+    def one(host: RealHost, method: str) -> str:
+        waited = waits(
+            host,
+            there[host],
+            folder / f"{host.name}-{method.replace('/', '-')}",
+            method=method,
+            bound=arguments.bound,
+            flags=tuple(arguments.config.split()),
+        )
+        if waited is None:
+            return f"{host.name} {there[host].version}: {method} never came"
+        end = waited.end or "still waited"
+        return f"{host.name} ({waited.client}): {method} {waited.seconds:.1f} s, {end}"
+
+    work = [(host, method) for host in there for method in arguments.measure]
+    with ThreadPoolExecutor(len(work)) as pool:  # they wait, nearly all of the time
+        for line in pool.map(lambda pair: one(*pair), work):
+            say_raw(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
