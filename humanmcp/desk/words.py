@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.locales import LANGUAGES, UnknownSentenceError, problem, say, sentences
-from humanmcp.protocol.problems import Level
+from humanmcp.protocol.problems import Applicability, Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.protocol.faults import Fault
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.problems import Fix, Problem
 
 ROOM: Final = "desk"
 SCRIPT: Final = "js."
 """Sentences whose code begins with this are handed to the scripts of the page, unfilled."""
+
+
+_DOUBTFUL: Final = frozenset({Applicability.GUESS, Applicability.PLACEHOLDER})
 
 
 def language_of(query: str, cookie: str, accepted: str, wanted: str = "") -> str:
@@ -50,10 +53,12 @@ def describe(found: Problem, language: str) -> dict[str, Any]:
         "line": found.line,
         "column": found.column,
         "page": found.page,
+        "count": found.times,
         "fix": None
         if fix is None
         else {
-            "label": fix_label(fix.label, language),
+            "label": fix_label(fix, language),
+            "applicability": fix.applicability.value,
             "edits": [[edit.start, edit.end, edit.new] for edit in fix.edits],
         },
     }
@@ -65,9 +70,12 @@ def fault(found: Fault, language: str) -> dict[str, str]:
     return {"name": found.value, "title": title, "host": host}
 
 
-def fix_label(code: str, language: str) -> str:
-    """Return what stands on the button of a fix."""
+def fix_label(fix: Fix, language: str) -> str:
+    """Return what stands on the button of a fix; a guess is called one."""
     try:
-        return say("fix", code, language)
+        label = say("fix", fix.label, language)
     except UnknownSentenceError:
-        return say(ROOM, "fix", language)
+        label = say(ROOM, "fix", language)
+    if fix.applicability in _DOUBTFUL:
+        return say("fix", fix.applicability.value, language, label=label)
+    return label

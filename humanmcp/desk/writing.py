@@ -15,6 +15,7 @@ from humanmcp.desk.telling import AsciiJson, called, now, spoken
 from humanmcp.desk.words import describe
 from humanmcp.inbox.contract import Action, Draft, Key, Reply
 from humanmcp.protocol.faults import Fault
+from humanmcp.protocol.mending import autofix
 from humanmcp.protocol.verdict import Form, Verdict
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
@@ -68,6 +69,15 @@ def check(request: Request, session: str, number: int, body: TextBody) -> dict[s
     item = desk.inbox.item(Key(session, number))
     judged = composing.verdict(desk.inbox, item, body.text, body.form)
     return write_verdict(judged, spoken(request))
+
+
+@router.post("/exchanges/{session}/{number}/autofix")
+def fix_all(request: Request, session: str, number: int, body: TextBody) -> dict[str, Any]:
+    """Apply every fix that takes nothing out, makes nothing up and is no guess."""
+    desk = desk_of(request)
+    item = desk.inbox.item(Key(session, number))
+    fixed = autofix(body.text, lambda text: composing.verdict(desk.inbox, item, text, body.form))
+    return {"text": fixed.text, **write_verdict(fixed.verdict, spoken(request))}
 
 
 def write_verdict(judged: Verdict, language: str) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.layout import FORMAT
 from humanmcp.protocol.exchange import Known, State
-from humanmcp.protocol.problems import Edit, Fix, Level, Problem
+from humanmcp.protocol.problems import Applicability, Edit, Fix, Level, Problem
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 
@@ -374,7 +374,10 @@ def _problem_record(problem: Problem) -> Record:
     }
     if problem.fix is not None:
         edits = [{"start": e.start, "end": e.end, "new": e.new} for e in problem.fix.edits]
-        record["fix"] = {"label": problem.fix.label, "edits": edits}
+        grade = problem.fix.applicability.value
+        record["fix"] = {"label": problem.fix.label, "edits": edits, "applicability": grade}
+    if problem.times > 1:
+        record["count"] = problem.times
     return record
 
 
@@ -396,6 +399,7 @@ def _read_problem(record: Record) -> Problem:
         column=_count(record, "column"),
         fix=None if fix is None else _read_fix(fix),
         page=_text(record, "page"),
+        times=_count(record, "count") or 1,
     )
 
 
@@ -412,6 +416,7 @@ def _read_fix(record: Record) -> Fix:
     return Fix(
         tuple(Edit(_count(e, "start"), _count(e, "end"), _text(e, "new")) for e in edits),
         _text(record, "label") or "fix",
+        _choice(record, "applicability", Applicability.GUESS),
     )
 
 

@@ -105,8 +105,9 @@ def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
 
 
 def problem(found: Problem, language: str = "en") -> str:
-    """Return a problem's sentence, without its place."""
-    return say("problem", found.code, language, **fillings_of(found, language))
+    """Return a problem's sentence, without its place; of many of a kind with their number."""
+    sentence = say("problem", found.code, language, **fillings_of(found, language))
+    return sentence if found.times == 1 else f"{found.times} \u00d7 {found.code}: {sentence}"
 
 
 def fillings_of(found: Problem, language: str) -> dict[str, str]:

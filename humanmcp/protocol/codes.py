@@ -26,11 +26,12 @@ def _all(level: Level, codes: str) -> dict[str, Level]:
 LEVELS: Final[Mapping[str, Level]] = {
     # the JSON text
     **_all(_E, "J01 J02 J03 J04 J05 J06 J07 J08 J09 J10 J11 J12 J13 J14 J15 J16 J17 J18 J19 J20"),
-    **_all(_E, "J21 J22 J23 J24 J25 J26 J27 J28 J29 J30 J31 J32 J33 J34"),
+    **_all(_E, "J21 J22 J23 J24 J25 J26 J27 J28 J29 J30 J31 J32 J33 J34 J35 J36 J37 J38 J39"),
+    **_all(_E, "J41 J42 J43 J44"),
     **_all(_W, "J40"),
     **_all(_R, "J50 J51"),
     # the file that a person wrote
-    **_all(_R, "F01 F02 F03"),
+    **_all(_R, "F01 F02 F03 F06"),
     **_all(_E, "F04 F05"),
     # the JSON-RPC envelope
     **_all(_E, "R01 R02 R03 R04 R05 R06 R07 R08 R09"),
@@ -40,7 +41,7 @@ LEVELS: Final[Mapping[str, Level]] = {
     **_all(_E, "R30 R31 R32 R33 R34 R35 R36 R37 R38 R39"),
     **_all(_W, "R40 R41"),
     # an answer that belongs to nothing
-    **_all(_E, "R50 R51 R52 R53"),
+    **_all(_E, "R50 R51 R52 R53 R54"),
     # what MCP asks
     **_all(_E, "M01 M02 M03"),
     **_all(_W, "M04 M05"),

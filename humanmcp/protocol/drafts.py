@@ -15,7 +15,16 @@ from humanmcp.protocol.documents import Documents, divide, id_of, unmatched
 from humanmcp.protocol.envelope import is_bare, judge_envelope, judge_error
 from humanmcp.protocol.exchange import Known, State
 from humanmcp.protocol.findings import Found, json_text, unwrap
-from humanmcp.protocol.jsontext import LONG, LONGEST, Reading, problem, read, size_of
+from humanmcp.protocol.grouping import grouped
+from humanmcp.protocol.jsontext import (
+    LONG,
+    LONGEST,
+    Reading,
+    as_typed,
+    problem,
+    read,
+    size_of,
+)
 from humanmcp.protocol.lints import lint_error
 from humanmcp.protocol.messages import Kind, compact, member, members
 from humanmcp.protocol.oneline import one_line
@@ -87,7 +96,7 @@ def check(
         placer = Placer(Source(reading.json, text, _ROOTS[form], _typed(reading), page))
         if late:
             found = [Found(late, ()), *found]
-        problems = in_order((*problems, *map(placer.problem, found)))
+        problems = grouped(in_order((*problems, *map(placer.problem, found))))
     line = _line(exchange, reading, form)
     blocked = any(each.blocks for each in problems)
     return Verdict(
@@ -116,7 +125,7 @@ def in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
 
 def _typed(reading: Reading) -> Callable[[int], int] | None:
     """Return what maps offsets back to the text as typed; None when nothing was mended."""
-    return reading.typed if reading.edits else None
+    return as_typed(reading.edits) if reading.edits else None
 
 
 def _findings(exchange: Exchange, reading: Reading, form: Form, known: Known) -> list[Found]:

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from humanmcp.protocol.findings import shown
-from humanmcp.protocol.problems import Edit
+from humanmcp.protocol.problems import Applicability, Edit, least
 from humanmcp.protocol.scalars import LITERALS, NO_NUMBERS, NUMBERLIKE, QUOTES, WORD, ScalarReader
 from humanmcp.protocol.wounds import SPACES, WIDE, Examination, HopelessError, Wound
+
+_ENVELOPE: Final = frozenset({"jsonrpc", "id", "result", "error", "content"})
+"""Names by which an answer is known when they stand without quotes and without a brace."""
 
 
 def examine(text: str) -> Examination:
@@ -25,7 +29,25 @@ def examine(text: str) -> Examination:
     except HopelessError:
         return Examination(patient.wounds(), (), whole=False)
     edits = sorted(patient.edits, key=lambda edit: (edit.start, edit.end))
-    return Examination(patient.wounds(), tuple(edits), whole=True)
+    return Examination(_graded(patient.wounds()), tuple(edits), whole=True)
+
+
+_SHAKY: Final = frozenset({"J17", "J34", "J37"})
+"""Mistakes that leave open where a text or a value ends."""
+_LEANING: Final = frozenset({"J01", "J07", "J13", "J22", "J26", "J28", "J36", "J38"})
+"""Mends that say how a text is built, and so lean on what was guessed elsewhere."""
+
+
+def _graded(wounds: tuple[Wound, ...]) -> tuple[Wound, ...]:
+    """Call a guess what follows from one: where a quote is lost, brackets are as well."""
+    if not any(each.code in _SHAKY for each in wounds):
+        return wounds
+    return tuple(
+        replace(each, applicability=least(each.applicability, Applicability.GUESS))
+        if each.code in _LEANING
+        else each
+        for each in wounds
+    )
 
 
 @dataclass(slots=True)
@@ -42,9 +64,12 @@ class _Patient(ScalarReader):
         self.space()
         self._shell_quotes()
         char = self.mark()
-        if char not in "{[" and not (char and char in QUOTES):
-            self._no_json()
-        self.value()
+        if self._lost_brace():
+            self._object(lost=True)
+        else:
+            if char not in "{[" and not (char and char in QUOTES):
+                self._no_json()
+            self.value()
         self.space()
         while self.at < len(self.text):
             self._after_the_end()
@@ -64,6 +89,18 @@ class _Patient(ScalarReader):
             self.wound("J31", self.at, self.at + 1, edits=tuple(edits), label="delete")
             self.at += 1
             self.space()
+
+    def _lost_brace(self) -> bool:
+        """Say whether the text begins with a member: its first brace is lost."""
+        if self.peek() in QUOTES and self.mark() not in "{[":
+            piece = self.piece(self.at)
+            name, end = self.text[piece.inner : piece.last], piece.end
+        else:
+            word = WORD.match(self.text, self.at)
+            name, end = (word[0], word.end()) if word else ("", self.at)
+        if not self.is_name(end):
+            return False
+        return self.peek() in QUOTES or name in _ENVELOPE
 
     def _no_json(self) -> None:
         number = NUMBERLIKE.match(self.text, self.at)
@@ -117,8 +154,8 @@ class _Patient(ScalarReader):
         elif char == "[":
             self._list()
         elif self.peek() in QUOTES:
-            self.string()
-        elif char in "+-.0123456789":
+            self.text_value()
+        elif char in "+-.0123456789" or self.is_minus():
             self.number()
         elif WORD.match(self.text, self.at):
             self.word()
@@ -146,9 +183,13 @@ class _Patient(ScalarReader):
             self.value()
             comma = self._separator()
 
-    def _object(self) -> None:
+    def _object(self, *, lost: bool = False) -> None:
         self._open.append(("{", self.at))
-        self.take_mark()
+        if lost:
+            at = self.at
+            self.wound("J38", at, at + 1, ("char", "{"), edits=(Edit(at, at, "{"),), label="insert")
+        else:
+            self.take_mark()
         self.space()
         names: set[str] = set()
         comma = -1
@@ -217,47 +258,48 @@ class _Patient(ScalarReader):
 
     def _drop_comma(self, comma: int) -> None:
         """Take back a comma that nothing follows."""
-        for each in list(self.edits):  # it may have been mended before, from full-width
-            if each.start == comma:
-                self.edits.remove(each)
-        for key, wound in list(self.found.items()):
-            kept = tuple(edit for edit in wound.edits if edit.start != comma)
-            if wound.edits and not kept:
-                del self.found[key]
-            elif kept != wound.edits:
-                self.found[key] = replace(wound, edits=kept)
+        for code in ("J03", "J32"):  # it may have been mended before, from full-width
+            note = self.found.get(code)
+            if note is not None and note.edits[-1].start == comma:
+                self.take_back(note.edits.pop())
+                if not note.edits:
+                    del self.found[code]
         semicolon = WIDE.get(self.text[comma], self.text[comma]) == ";"
         code = "J32" if semicolon else "J02"
         self.wound(code, comma, comma + 1, edits=(Edit(comma, comma + 1, ""),), label="delete")
 
     def _never_closed(self, opener: str, opened: int, own: str, at: int) -> None:
-        line = str(self.text.count("\n", 0, opened) + 1)
         place = at
         while place > 0 and self.text[place - 1] in SPACES:
             place -= 1
-        before = self.found.get("J07")
-        edit = Edit(place, place, own)
+        before = self.found.get("J07 1")
         if before is None:
-            self.found["J07"] = Wound(
-                "J07", opened, opened + 1, (("char", opener), ("opened", line)), (edit,), "close"
-            )
-        else:
-            kept = list(before.edits)
-            if kept[-1].start == place:  # one edit for one place: `]}` in this order
-                edit = Edit(place, place, kept[-1].new + own)
-                self.edits.remove(kept.pop())
-            self.found["J07"] = replace(before, edits=(*kept, edit))
+            line = str(self.text.count("\n", 0, opened) + 1)
+            detail = (("char", opener), ("opened", line))
+            edits = (Edit(place, place, own),)
+            self.wound("J07", opened, opened + 1, *detail, edits=edits, label="close")
+            return
+        edit = Edit(place, place, own)
+        if before.edits[-1].start == place:  # one edit for one place: `]}` in this order
+            edit = Edit(place, place, before.edits[-1].new + own)
+            self.take_back(before.edits.pop())
+        before.edits.append(edit)
         self.edits.append(edit)
 
     def _name(self) -> str:
         """Read the name of a member."""
         if self.peek() in QUOTES:
-            return self.string()
+            return self.name()
         found = WORD.match(self.text, self.at) or NUMBERLIKE.match(self.text, self.at)
         if not found:
             self._unexpected()
             return ""
         start, end, name = self.at, found.end(), found[0]
+        if self.text[end : end + 1] in ('"', "”") and self.is_name(end + 1):
+            edit = Edit(start, start, '"')
+            self.wound("J37", start, end, edits=(edit,), label="insert")
+            self.close_with(end)
+            return name
         self.wound(
             "J06",
             start,

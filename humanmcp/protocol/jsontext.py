@@ -18,9 +18,11 @@ from humanmcp.protocol.codes import LEVELS
 from humanmcp.protocol.findings import shown
 from humanmcp.protocol.jsonhalves import half_characters
 from humanmcp.protocol.messages import deeper_than
-from humanmcp.protocol.problems import Edit, Fix, Problem, line_and_column
+from humanmcp.protocol.problems import Edit, Fix, Lines, Problem, applied, line_and_column
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from humanmcp.protocol.messages import Json
 
 DEEPEST: Final = 100
@@ -52,26 +54,31 @@ class Reading(NamedTuple):
 
     def typed(self, at: int) -> int:
         """Return the offset in the text as typed of an offset in the mended text."""
-        ends, shifts = self._steps()
-        place = bisect_right(ends, at) - 1
+        return as_typed(self.edits)(at)
+
+
+def as_typed(edits: tuple[Edit, ...]) -> Callable[[int], int]:
+    """Return what turns offsets of a mended text into those of the text as typed."""
+    starts: list[int] = []
+    steps: list[tuple[int, int, int, int]] = []
+    grown = 0
+    for edit in edits:
+        start = edit.start + grown
+        end = start + len(edit.new)
+        starts.append(start)
+        steps.append((edit.start, edit.end, start, end))
+        grown += len(edit.new) - (edit.end - edit.start)
+
+    def typed(at: int) -> int:
+        place = bisect_right(starts, at) - 1
         if place < 0:
             return at
-        start, end, mended_start, mended_end = shifts[place]
+        begin, end, mended_start, mended_end = steps[place]
         if at >= mended_end:
             return end + at - mended_end
-        return min(start + at - mended_start, end)
+        return min(begin + at - mended_start, end)
 
-    def _steps(self) -> tuple[list[int], list[tuple[int, int, int, int]]]:
-        starts: list[int] = []
-        steps: list[tuple[int, int, int, int]] = []
-        grown = 0
-        for edit in self.edits:
-            start = edit.start + grown
-            end = start + len(edit.new)
-            starts.append(start)
-            steps.append((edit.start, edit.end, start, end))
-            grown += len(edit.new) - (edit.end - edit.start)
-        return starts, steps
+    return typed
 
 
 class _DoubtError(ValueError):
@@ -165,13 +172,14 @@ def _read_doubtful(text: str, size: int) -> Reading:
         if found_first is not None:
             return _unreadable(text, size, found_first)
     wounds = jsonmend.examine(body)
-    problems = [*repaired, *(_of_wound(wound, text, first) for wound in wounds.found)]
+    lines = Lines(text)
+    problems = [*repaired, *(_of_wound(wound, lines, first) for wound in wounds.found)]
     edits = [
         *([Edit(0, first, "")] if first else []),
         *(Edit(e.start + first, e.end + first, e.new) for e in wounds.edits),
         *([Edit(last, len(text), "")] if last < len(text) else []),
     ]
-    mended = _apply(text, edits)
+    mended = applied(text, edits)
     problems.extend(_notes(text, size))
     problems.sort(key=lambda each: (each.start, each.code))
     value = None
@@ -228,24 +236,14 @@ def _repairs(text: str) -> tuple[int, int, list[Problem]]:
     return first, last, repaired
 
 
-def _apply(text: str, edits: list[Edit]) -> str:
-    parts: list[str] = []
-    at = 0
-    for edit in edits:
-        parts += (text[at : edit.start], edit.new)
-        at = edit.end
-    parts.append(text[at:])
-    return "".join(parts)
-
-
 def problem(code: str, text: str, start: int, end: int, *detail: tuple[str, str]) -> Problem:
     """Make a problem of a text at offsets."""
     line, column = line_and_column(text, start) if text else (0, 0)
     return Problem(code, LEVELS[code], detail, "", start, end, line, column)
 
 
-def _of_wound(wound: Wound, text: str, first: int) -> Problem:
-    line, column = line_and_column(text, wound.start + first)
+def _of_wound(wound: Wound, lines: Lines, first: int) -> Problem:
+    line, column = lines.place(wound.start + first)
     edits = tuple(Edit(e.start + first, e.end + first, e.new) for e in wound.edits)
     return Problem(
         wound.code,
@@ -256,7 +254,8 @@ def _of_wound(wound: Wound, text: str, first: int) -> Problem:
         wound.end + first,
         line,
         column,
-        Fix(edits, wound.label) if edits else None,
+        Fix(edits, wound.label, wound.applicability) if edits else None,
+        times=wound.count,
     )
 
 

@@ -1,49 +1,99 @@
-"""A text with every fix applied: what a person may copy instead of correcting it piece by piece.
+"""Fix all: a text with every fix applied that nobody has to look at.
 
-Knows problems and their fixes, and not what a text is checked against: the check comes in.
+The one way to apply fixes in bulk, for the page, for `check --fix` and for the suggestion in
+`problems.txt`. It takes nothing out that a person typed, makes up no answer and follows no guess:
+such fixes are offered one at a time. Knows problems and their fixes, and not what a text is checked
+against: the check comes in.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from humanmcp.protocol.problems import Edit, Fix
+from humanmcp.protocol.problems import Applicability, applied, together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator
 
     from humanmcp.protocol.problems import Problem
     from humanmcp.protocol.verdict import Verdict
 
+    Judge: TypeAlias = Callable[[str], Verdict]
+
+__all__ = ["NO_SUGGESTION", "Autofix", "Suggestion", "autofix", "mended", "suggestion", "together"]
+
 _ROUNDS: Final = 8  # a text that is no JSON hides its other mistakes: each round may show new ones
-_LONGEST: Final = 20_000  # nobody reads more of it, and each round is a check of the whole text
+_LONGEST: Final = 20_000  # nobody reads more of it in problems.txt
 
 
-def mended(text: str, judge: Callable[[str], Verdict]) -> str:
-    """Return a refused text as it passes; "" where the fixes that there are do not get it there."""
+class Autofix(NamedTuple):
+    """A text after every safe fix, and what the check says of it."""
+
+    text: str
+    verdict: Verdict
+
+    @property
+    def left(self) -> tuple[Problem, ...]:
+        """Return the problems that have a fix which a person has to choose."""
+        return tuple(one for one in self.verdict.problems if one.fix and not one.fix.is_safe)
+
+
+def autofix(text: str, judge: Judge) -> Autofix:
+    """Apply every safe fix, in rounds, until there is none left."""
+    verdict = judge(text)
+    seen = {verdict.text}
     for _round in range(_ROUNDS):
-        if len(text) > _LONGEST:
+        edits = together(_safe(verdict))
+        fixed = applied(verdict.text, edits)
+        if not edits or fixed in seen:
             break
-        verdict = judge(text)
-        if verdict.sendable:
-            return verdict.text
-        edits = together(verdict.errors)
-        if not edits:
-            break
-        text = Fix(tuple(edits)).apply(verdict.text)
-    return ""
+        seen.add(fixed)
+        verdict = judge(fixed)
+    return Autofix(verdict.text, verdict)
 
 
-def together(problems: Iterable[Problem]) -> list[Edit]:
-    """Return the edits of all fixes that do not touch what an earlier one changes."""
-    taken: list[Edit] = []
-    for problem in problems:
-        edits = problem.fix.edits if problem.fix is not None else ()
-        if not any(_meet(new, old) for new in edits for old in taken):
-            taken += edits
-    return taken
+def _safe(verdict: Verdict) -> Iterator[Problem]:
+    """Yield the problems whose fixes may be applied now.
+
+    While a text is no JSON, what it says is read through guesses: then only its spelling as JSON
+    is mended, and what it lacks as a message is looked at in the next round.
+    """
+    broken = any(one.blocks and one.code.startswith("J") for one in verdict.problems)
+    for one in verdict.problems:
+        if one.fix is not None and one.fix.is_safe and (one.code.startswith("J") or not broken):
+            yield one
 
 
-def _meet(one: Edit, other: Edit) -> bool:
-    """Say whether two edits change the same place."""
-    return one.start < other.end and other.start < one.end
+class Suggestion(NamedTuple):
+    """A refused text as it passes; the grade says what it took to get it there."""
+
+    text: str = ""
+    applicability: Applicability = Applicability.SAFE
+
+
+NO_SUGGESTION: Final = Suggestion()
+"""There is no way that can be said."""
+
+
+def mended(text: str, judge: Judge) -> str:
+    """Return a refused text as it passes; "" where the safe fixes do not get it there."""
+    if len(text) > _LONGEST:
+        return ""
+    fixed = autofix(text, judge)
+    return fixed.text if fixed.verdict.sendable else ""
+
+
+def suggestion(text: str, judge: Judge) -> Suggestion:
+    """Return how a refused text would pass: by itself, or after one more fix, which is named.
+
+    Empty where that does not get it there, and for a text that is too long to be read again.
+    """
+    whole = mended(text, judge)
+    if whole or len(text) > _LONGEST:
+        return Suggestion(whole)
+    fixed = autofix(text, judge)
+    doubtful = [one.fix for one in fixed.left if one.blocks and one.fix]
+    if len(doubtful) != 1:
+        return NO_SUGGESTION
+    rest = mended(doubtful[0].apply(fixed.text), judge)
+    return Suggestion(rest, doubtful[0].applicability) if rest else NO_SUGGESTION

@@ -289,22 +289,25 @@ def deeper_than(text: str, limit: int) -> bool:
     """Say whether brackets nest deeper than `limit`, without parsing (parsers may overflow)."""
     if text.count("[") + text.count("{") <= limit:
         return False
-    brackets = _NO_BRACKET.sub("", text)
+    brackets = whole = _NO_BRACKET.sub("", text)
     for _level in range(limit):
         if not brackets:
             return False
-        brackets = _INNERMOST.sub("", brackets)
-    # something is left: it nests deeper, or its brackets do not match
-    return bool(brackets) and _depth(_NO_BRACKET.sub("", text)) > limit
+        before, brackets = len(brackets), _INNERMOST.sub("", brackets)
+        if len(brackets) > before * 3 // 4:
+            break  # little is gained: it would be read a hundred times
+    # something is left: it nests deeper, its brackets do not match, or it has many
+    return bool(brackets) and _nests(whole, limit)
 
 
-def _depth(brackets: str) -> int:
-    """Return how deep a text of brackets nests, matching or not."""
-    depth = deepest = 0
+def _nests(brackets: str, limit: int) -> bool:
+    """Say whether a text of brackets nests deeper than `limit`, matching or not."""
+    depth = 0
     for bracket in brackets:
         depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+        if depth > limit:
+            return True
+    return False
 
 
 def json_type(value: Json) -> str:

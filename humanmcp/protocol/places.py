@@ -5,12 +5,14 @@ Walks only the part of the text that leads to a finding, so that a valid text ne
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.codes import LEVELS
 from humanmcp.protocol.findings import HOLE, Does
 from humanmcp.protocol.messages import members, skip_space, value_end
-from humanmcp.protocol.problems import Edit, Fix, Problem, line_and_column
+from humanmcp.protocol.problems import Edit, Fix, Lines, Problem
+from humanmcp.protocol.trust import trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -47,7 +49,9 @@ class Placer:
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self._lines = Lines(source.text)
         self._inside: dict[int, Mapping[Step, Spot]] = {}
+        self._in_order: dict[int, list[Spot]] = {}
         start = skip_space(source.json, 0)
         self._whole = Spot(start, start, start, max(start, len(source.json.rstrip())))
 
@@ -55,7 +59,7 @@ class Placer:
         """Make the problem of a finding."""
         start, end = self._extent(found)
         source = self.source
-        line, column = line_and_column(source.text, start) if source.text else (0, 0)
+        line, column = self._lines.place(start) if source.text else (0, 0)
         return Problem(
             found.code,
             found.level or LEVELS[found.code],
@@ -65,7 +69,7 @@ class Placer:
             end,
             line,
             column,
-            self._fix(found.mend) if found.mend else None,
+            self._fix(found, found.mend) if found.mend else None,
             source.page,
         )
 
@@ -88,6 +92,12 @@ class Placer:
             self._inside[spot.start] = contents(self.source.json, spot.start, spot.end)
         return self._inside[spot.start]
 
+    def _ordered(self, spot: Spot) -> list[Spot]:
+        """List the members or items of a value in the order of the text. Once each."""
+        if spot.start not in self._in_order:
+            self._in_order[spot.start] = sorted(self._contents(spot).values())
+        return self._in_order[spot.start]
+
     def _extent(self, found: Found) -> tuple[int, int]:
         """Return the offsets, in the text as typed, that a finding is about."""
         path = found.path
@@ -107,12 +117,14 @@ class Placer:
 
     # -- mends ----------------------------------------------------------------------------------
 
-    def _fix(self, mend: Mend) -> Fix | None:
+    def _fix(self, found: Found, mend: Mend) -> Fix | None:
         edits = self._edits(mend)
         if edits is None:
             return None
         moved = (Edit(self._typed(e.start), self._typed(e.end), e.new) for e in edits)
-        return Fix(tuple(moved), mend.label)
+        old = " ".join(self.source.json[e.start : e.end] for e in edits)
+        grade = trust(found, mend, old, " ".join(e.new for e in edits))
+        return Fix(tuple(moved), mend.label, grade)
 
     def _edits(self, mend: Mend) -> list[Edit] | None:  # noqa: PLR0911 - one arm an act
         if mend.does is Does.INSERT:
@@ -142,23 +154,21 @@ class Placer:
         owner = self.spot(mend.path[:-1])
         if owner is None or self.source.json[owner.start : owner.start + 1] != "{":
             return None
-        inside = self._contents(owner).values()
+        inside = self._ordered(owner)
         if not inside:
             return [Edit(owner.start + 1, owner.end - 1, f'"{name}": {new}')]
-        after = max(spot.end for spot in inside)
+        after = inside[-1].end
         return [Edit(after, after, f', "{name}": {new}')]
 
     def _removal(self, spot: Spot, path: Path) -> Edit:
         """Cut a member or item with the comma before it, or after it when it is the first."""
         owner = self.spot(path[:-1])
-        others = sorted(self._contents(owner).values()) if owner else []
-        before = [other for other in others if other.start < spot.start]
-        after = [other for other in others if other.start > spot.start]
-        if before:
-            return Edit(before[-1].end, spot.end, "")
-        if after:
-            return Edit(spot.name_start, after[0].name_start, "")
-        return Edit(spot.name_start, spot.end, "")
+        others = self._ordered(owner) if owner else []
+        at = bisect_left(others, spot)
+        if at:
+            return Edit(others[at - 1].end, spot.end, "")
+        after = others[at + 1 :][:1]
+        return Edit(spot.name_start, after[0].name_start if after else spot.end, "")
 
 
 def contents(json: str, start: int, end: int) -> Mapping[Step, Spot]:

@@ -8,7 +8,9 @@ N.. an incoming line, F.. the files a person writes.
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from bisect import bisect_left, bisect_right, insort
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +29,27 @@ class Level(enum.Enum):
     """Was wrong in a way that has one meaning only, and is mended in what is sent."""
 
 
+class Applicability(enum.Enum):
+    """How far a fix may be trusted, as linters grade theirs. Only SAFE ones are applied in bulk."""
+
+    SAFE = "safe"
+    """The same content, written as it has to be: nothing typed goes, nothing is made up."""
+    GUESS = "guess"
+    """Something else may have been meant."""
+    PLACEHOLDER = "placeholder"
+    """It puts in something of ours that a person has to replace by their own words."""
+    REMOVES = "removes"
+    """It takes out something that a person typed."""
+
+
+_TRUST: Final = tuple(Applicability)
+
+
+def least(*grades: Applicability) -> Applicability:
+    """Return the grade of a fix that is made of several."""
+    return max(grades, key=_TRUST.index, default=Applicability.SAFE)
+
+
 class Edit(NamedTuple):
     """Replace `text[start:end]` by `new`. Offsets count characters of the text as typed."""
 
@@ -40,13 +63,27 @@ class Fix(NamedTuple):
 
     edits: tuple[Edit, ...]
     label: str = "fix"
+    applicability: Applicability = Applicability.SAFE
+
+    @property
+    def is_safe(self) -> bool:
+        """Say whether it may be applied together with others, without a look at it."""
+        return self.applicability is Applicability.SAFE
 
     def apply(self, text: str) -> str:
         """Return the mended text."""
-        # from the end, so that offsets stay right; of several at one place the last one first
-        for edit in reversed(sorted(self.edits, key=lambda edit: edit.start)):  # noqa: C413 - `reverse=True` would keep the order of equals
-            text = text[: edit.start] + edit.new + text[edit.end :]
-        return text
+        return applied(text, sorted(self.edits, key=lambda edit: (edit.start, edit.end)))
+
+
+def applied(text: str, edits: Iterable[Edit]) -> str:
+    """Return a text after edits that stand in their order and do not overlap."""
+    parts: list[str] = []
+    at = 0
+    for edit in edits:
+        parts += (text[at : edit.start], edit.new)
+        at = edit.end
+    parts.append(text[at:])
+    return "".join(parts)
 
 
 class Problem(NamedTuple):
@@ -68,6 +105,8 @@ class Problem(NamedTuple):
     fix: Fix | None = None
     page: str = ""
     """The page of the specification that says so."""
+    times: int = 1
+    """How many of this kind there are: many are one problem, at the place of the first."""
 
     @property
     def blocks(self) -> bool:
@@ -75,9 +114,45 @@ class Problem(NamedTuple):
         return self.level is Level.ERROR
 
 
+def together(problems: Iterable[Problem]) -> list[Edit]:
+    """Return the edits of the fixes of several problems, in the order of the text.
+
+    Of two that change the same place the earlier problem's counts; a fix is taken whole or not.
+    """
+    taken: list[tuple[int, int, int, Edit]] = []
+    for problem in problems:
+        edits = problem.fix.edits if problem.fix is not None else ()
+        if not any(_meets(edit, taken) for edit in edits):
+            for edit in edits:
+                insort(taken, (edit.start, edit.end, len(taken), edit))
+    return [edit for _start, _end, _count, edit in taken]
+
+
+def _meets(edit: Edit, taken: list[tuple[int, int, int, Edit]]) -> bool:
+    """Say whether an edit changes a place that one of those changes; none of them meet."""
+    before = bisect_left(taken, (edit.end,))  # those that begin before this one ends
+    return before > 0 and taken[before - 1][1] > edit.start
+
+
 def blocking(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return those that keep a text from being sent."""
     return tuple(problem for problem in problems if problem.blocks)
+
+
+class Lines:
+    """Finds lines and columns in one text: for many places, where each would count from the top."""
+
+    def __init__(self, text: str) -> None:
+        """Look for nothing yet."""
+        self._text = text
+        self._starts: list[int] = []
+
+    def place(self, at: int) -> tuple[int, int]:
+        """Return the line and column, both from 1, of the character at offset `at`."""
+        if not self._starts:
+            self._starts = [0, *(found.end() for found in re.finditer("\n", self._text))]
+        line = bisect_right(self._starts, at)
+        return line, at - self._starts[line - 1] + 1
 
 
 def line_and_column(text: str, at: int) -> tuple[int, int]:

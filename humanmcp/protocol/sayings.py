@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from humanmcp.protocol import revisions
 from humanmcp.protocol.envelope import judge_error
 from humanmcp.protocol.findings import Found, delete, insert, quoted, rename_to, replace_with, shown
-from humanmcp.protocol.jsontext import read
+from humanmcp.protocol.grouping import grouped
+from humanmcp.protocol.jsontext import as_typed, read
 from humanmcp.protocol.lints_asking import lacking
 from humanmcp.protocol.messages import Kind, RequestId, compact, json_type
 from humanmcp.protocol.oneline import one_line
@@ -63,10 +64,10 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
             found += progress.judge(value.get("params"))
     method = value.get("method") if isinstance(value, dict) else ""
     page = revisions.page(method if isinstance(method, str) else "", revision)
-    typed = reading.typed if reading.edits else None
+    typed = as_typed(reading.edits) if reading.edits else None
     placer = Placer(Source(reading.json, text, (), typed, page))
     problems = (*reading.problems, *(placer.problem(each) for each in one_each(found)))
-    problems = tuple(sorted(problems, key=lambda each: each.start))
+    problems = grouped(sorted(problems, key=lambda each: each.start))
     line = compact(reading.json)
     blocked = any(each.blocks for each in problems)
     forced = one_line(text) if reading.edits and blocked else line

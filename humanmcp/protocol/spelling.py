@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -20,17 +21,17 @@ def alike(typed: Json, known: Iterable[Word]) -> Word | None:
     """
     if not isinstance(typed, str) or not typed or len(typed) > 64:
         return None
-    plain = _plain(typed)
+    letters = plain(typed)
     best: Word | None = None
     best_distance = 3
     for word in known:
         if not isinstance(word, str):
             continue
-        other = _plain(word)
-        if plain == other or plain.rstrip("s") == other.rstrip("s") != "":
+        other = plain(word)
+        if letters == other or letters.rstrip("s") == other.rstrip("s") != "":
             return word
         allowed = 2 if len(other) > 7 else 1 if len(other) > 2 else 0
-        distance = slips(plain, other, allowed)
+        distance = slips(letters, other, allowed)
         if distance <= allowed and distance < best_distance:
             best, best_distance = word, distance
     return best
@@ -46,9 +47,9 @@ def meant_by(missing: str, typed: Iterable[str]) -> str | None:
     near = alike(missing, names)
     if near is not None:
         return near
-    whole = _plain(missing)
+    whole = plain(missing)
     for name in names:
-        part = _plain(name)
+        part = plain(name)
         if len(part) > 2 and (part in whole or whole in part or part.endswith(_last(missing))):
             return name
     return None
@@ -60,7 +61,10 @@ def _last(name: str) -> str:
     return name[start:].lower().rstrip("s") if start else "\0"
 
 
-def _plain(word: str) -> str:
+def plain(word: str) -> str:
+    """Return a word without what case, separators and full-width letters make of it."""
+    if not word.isascii():
+        word = unicodedata.normalize("NFKC", word)
     return "".join(letter for letter in word.lower() if letter.isalnum())
 
 

@@ -7,12 +7,15 @@ objects and lists by `jsonmend.py`.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from humanmcp.protocol.problems import Edit
+from humanmcp.protocol.problems import Applicability, Edit, least
 
 SPACES: Final = " \t\r\n"
+_PLAIN_SPACE: Final = re.compile(r"[ \t\r\n]*")
 WIDE_SPACE: Final = "\u3000"
 UNSEEN: Final = "\xa0\u200b\u200c\u200d\u2060\ufeff\u2002\u2003\u2009\u202f\u2028\u2029\x85\x0b\x0c"
 WIDE: Final = {
@@ -24,10 +27,25 @@ WIDE: Final = {
     "【": "[",
     "】": "]",
 }
+CORNERS: Final = {"「": "[", "」": "]", "『": "{", "』": "}"}
+"""What an input method for Japanese types on the keys of `[` `]` `{` `}`, unless it is a quote."""
+_OPENERS: Final = re.compile(
+    r"""\s*(?:[{\[｛［【「『"'“”＂＇」\d０-９+\-－ー−]|(?:true|false|null)\b)"""
+)
+_NAMES: Final = re.compile(r"""\s*(?:["'“”＂＇「』]|[\w$\-]+\s*[:：=])""")
+_CORNER_OPENS: Final = {"「": _OPENERS, "『": _NAMES}
 _ALL_IN_ONE: Final = frozenset(
     {"J03", "J04", "J05", "J06", "J08", "J10", "J11", "J14", "J15", "J16", "J18", "J32", "J33"}
 )
 """Mistakes that a person makes all over a text: one wound each, with a replace-all fix."""
+_ENOUGH: Final = 10
+"""Mistakes of any other kind that are named one by one; the others are one wound together."""
+_GRADES: Final = {
+    **dict.fromkeys(("J10", "J17", "J23", "J24", "J37"), Applicability.GUESS),
+    "J34": Applicability.PLACEHOLDER,
+    **dict.fromkeys(("J08", "J30"), Applicability.REMOVES),
+}
+"""The mends that do more than to write the same content as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +58,35 @@ class Wound:
     detail: tuple[tuple[str, str], ...] = ()
     edits: tuple[Edit, ...] = ()
     label: str = "replace"
+    applicability: Applicability = Applicability.SAFE
+    count: int = 1
+
+
+@dataclass(slots=True)
+class _Note:
+    """A wound of which more may be found."""
+
+    code: str
+    start: int
+    end: int
+    detail: tuple[tuple[str, str], ...]
+    label: str
+    edits: list[Edit] = field(default_factory=list)
+    applicability: Applicability = Applicability.SAFE
+    count: int = 0
+
+    def wound(self) -> Wound:
+        """Return what was noted so far."""
+        return Wound(
+            self.code,
+            self.start,
+            self.end,
+            self.detail,
+            tuple(self.edits),
+            self.label,
+            self.applicability,
+            1 if self.code in _ALL_IN_ONE or self.code == "J07" else self.count,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +113,16 @@ class Reader:
     text: str
     at: int = 0
     edits: list[Edit] = field(default_factory=list)
-    found: dict[str, Wound] = field(default_factory=dict)
+    found: dict[str, _Note] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
 
     # -- notes ----------------------------------------------------------------------------------
 
     def wounds(self) -> tuple[Wound, ...]:
         """Return what was found, in the order of the text."""
-        return tuple(sorted(self.found.values(), key=lambda wound: wound.start))
+        return tuple(note.wound() for note in sorted(self.found.values(), key=lambda n: n.start))
 
-    def wound(
+    def wound(  # noqa: PLR0913 - a mistake, and what there is to say of its mend
         self,
         code: str,
         start: int,
@@ -82,20 +130,31 @@ class Reader:
         *detail: tuple[str, str],
         edits: tuple[Edit, ...] = (),
         label: str = "replace",
+        grade: Applicability | None = None,
     ) -> None:
         """Take note of a mistake; one of a kind that stands all over a text is one wound."""
         self.edits += edits
-        key = code if code in _ALL_IN_ONE else f"{code} {start}"
-        before = self.found.get(key)
-        if before is None:
+        self.counts[code] += 1
+        key = code if code in _ALL_IN_ONE else f"{code} {min(self.counts[code], _ENOUGH)}"
+        note = self.found.get(key)
+        if note is None:
             label = f"{label}_all" if key in _ALL_IN_ONE and label == "replace" else label
-            self.found[key] = Wound(code, start, end, detail, edits, label)
-        else:
-            self.found[key] = replace(before, edits=before.edits + edits)
+            note = self.found[key] = _Note(code, start, end, detail, label)
+        note.edits += edits
+        note.count += 1
+        grade = grade or _GRADES.get(code, Applicability.SAFE)
+        note.applicability = least(note.applicability, grade)
 
     def swap(self, code: str, start: int, end: int, new: str, *detail: tuple[str, str]) -> None:
         """Take note of a mistake that other characters in its place mend."""
         self.wound(code, start, end, *detail, edits=(Edit(start, end, new),))
+
+    def take_back(self, edit: Edit) -> None:
+        """Forget an edit that was made a moment ago."""
+        at = len(self.edits) - 1
+        while self.edits[at] is not edit:  # from the end: there may be thousands before it
+            at -= 1
+        del self.edits[at]
 
     def peek(self) -> str:
         """Return the next character, "" at the end."""
@@ -106,11 +165,13 @@ class Reader:
     def space(self) -> None:
         """Pass over white space, and over what is meant as such."""
         text = self.text
-        while self.at < len(text):
-            char = text[self.at]
-            if char in SPACES:
-                self.at += 1
-            elif char == WIDE_SPACE:
+        while True:
+            found = _PLAIN_SPACE.match(text, self.at)
+            self.at = found.end() if found else self.at
+            char = text[self.at : self.at + 1]
+            if not char:
+                return
+            if char == WIDE_SPACE:
                 self.swap("J11", self.at, self.at + 1, " ")
                 self.at += 1
             elif char in UNSEEN:
@@ -137,12 +198,14 @@ class Reader:
     def mark(self) -> str:
         """Return the next character as the ASCII one that is meant."""
         char = self.peek()
+        opens = _CORNER_OPENS.get(char)
+        if char in CORNERS and (opens is None or opens.match(self.text, self.at + 1)):
+            return CORNERS[char]
         return WIDE.get(char, char) if char else ""
 
     def take_mark(self) -> None:
         """Pass over one punctuation mark, mending a full-width one."""
-        char = self.peek()
-        if char in WIDE:
-            half = WIDE[char]
+        char, half = self.peek(), self.mark()
+        if char != half:
             self.swap("J03", self.at, self.at + 1, half, ("char", char), ("half", half))
         self.at += 1

@@ -52,7 +52,8 @@ def _about(outcomes: Iterable[Outcome], language: str) -> Iterator[str]:
                 said.add(block)
                 yield block
         if outcome.mended:
-            yield say("files", "mended", language, text=_shown(outcome.mended))
+            code = f"mended {outcome.grade.value}"
+            yield say("files", code, language, text=_shown(outcome.mended))
         for page in dict.fromkeys(each.page for each in told if each.blocks and each.page):
             yield say("files", "page", language, page=page)
     yield ""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.locales.stop import trouble
 from humanmcp.protocol.documents import divide
-from humanmcp.protocol.problems import blocking
+from humanmcp.protocol.problems import Applicability, blocking
 from humanmcp.stub.arrivals import Arrivals
 from humanmcp.stub.explain import note, report
 from humanmcp.stub.place import Place, Unfit
@@ -222,12 +222,20 @@ class TextFiles:
         """Say that a text was sent; `problems` are what should be noticed all the same."""
         self._settle(Outcome(text, sent=True, problems=tuple(problems)))
 
-    def refuse(self, text: Text, problems: Sequence[Problem], mended: str = "") -> None:
+    def refuse(
+        self,
+        text: Text,
+        problems: Sequence[Problem],
+        mended: str = "",
+        grade: Applicability = Applicability.SAFE,
+    ) -> None:
         """Say that a text was not sent, and why. It stays in `out.txt`, as typed.
 
-        `mended` is how it would pass, where that can be said: the person may copy it.
+        `mended` is how it would pass, where that can be said: the person may copy it. `grade` says
+        what it took to get it there.
         """
-        self._settle(Outcome(text, sent=False, problems=tuple(problems), mended=mended))
+        outcome = Outcome(text, sent=False, problems=tuple(problems), mended=mended, grade=grade)
+        self._settle(outcome)
 
     def _handed_out(self) -> Sequence[Text]:
         return () if self._round is None else self._round.texts

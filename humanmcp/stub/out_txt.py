@@ -8,7 +8,7 @@ from humanmcp.inbox.contract import Reply
 from humanmcp.protocol import drafts
 from humanmcp.protocol.addressing import addressed, is_report, kind_of, unaddressed
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
-from humanmcp.protocol.mending import mended
+from humanmcp.protocol.mending import suggestion
 from humanmcp.protocol.messages import Kind
 from humanmcp.protocol.verdict import Verdict
 
@@ -64,7 +64,7 @@ class OutTxt:
     def _say(self, text: Text) -> None:
         verdict = self._session.say(text.text)
         if verdict.line is None:
-            self._files.refuse(text, verdict.problems, mended(text.text, self._session.judge))
+            self._files.refuse(text, verdict.problems, *suggestion(text.text, self._session.judge))
             return
         self._ledger.write(verdict.line, by=BY_FILES)
         self._files.accept(text, verdict.problems)
@@ -75,7 +75,8 @@ class OutTxt:
                 self._answers.sent(outcome, BY_FILES)
                 self._files.accept(text, outcome.verdict.problems)
             case Refused():
-                self._files.refuse(text, outcome.verdict.problems, mended(text.text, self._judge))
+                suggested = suggestion(text.text, self._judge)
+                self._files.refuse(text, outcome.verdict.problems, *suggested)
             case Parked(exchange):
                 self._answers.keep(exchange.number, Reply(text.text, by=BY_FILES))
                 self._files.accept(text, ())
@@ -86,7 +87,7 @@ class OutTxt:
 
     def _refuse(self, text: Text) -> None:
         problems = unaddressed(text.text, self._session.exchanges.remembered)
-        self._files.refuse(text, problems, mended(text.text, self._judge))
+        self._files.refuse(text, problems, *suggestion(text.text, self._judge))
 
     def _judge(self, text: str) -> Verdict:
         """Judge an answer without sending it, as the one it is meant for would have it."""

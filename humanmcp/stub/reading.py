@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from humanmcp.protocol.problems import Applicability
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -54,13 +56,14 @@ class Text(NamedTuple):
 class Outcome(NamedTuple):
     """What became of a text, and what there is to say about it.
 
-    `mended` is a refused text as it would pass, where that can be said.
+    `mended` is a refused text as it would pass, where that can be said, and `grade` what it took.
     """
 
     text: Text
     sent: bool
     problems: tuple[Problem, ...]
     mended: str = ""
+    grade: Applicability = Applicability.SAFE
 
 
 def texts_of(reading: Reading, found: Documents, start: int, number: int) -> tuple[Text, ...]:

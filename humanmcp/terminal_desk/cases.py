@@ -45,7 +45,11 @@ class Case:
 
     def verdict(self) -> Verdict:
         """Judge it."""
-        return drafts.check(self.exchange, self.text, self.form, _NOTHING_KNOWN)
+        return self.judge(self.text)
+
+    def judge(self, text: str) -> Verdict:
+        """Judge another text in its place."""
+        return drafts.check(self.exchange, text, self.form, _NOTHING_KNOWN)
 
 
 class CaseError(StopError):
@@ -125,31 +129,6 @@ def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
             if member in value:
                 return method
     return "tools/call"
-
-
-def fixed_text(case: Case, verdict: Verdict) -> tuple[str, Verdict]:
-    """Apply every fix, one after the other, as long as that leaves fewer problems.
-
-    A fix may uncover the next mistake (a text that is no JSON hides all others), so the check runs
-    again after each.
-    """
-    text = verdict.text
-    seen = {text}
-    while True:
-        better = next(
-            (
-                mended
-                for problem in verdict.problems
-                if problem.fix is not None and (mended := problem.fix.apply(text)) not in seen
-            ),
-            None,
-        )
-        if better is None:
-            return text, verdict
-        seen.add(better)
-        text = better
-        verdict = Case(case.exchange, text, case.form).verdict()
-        text = verdict.text
 
 
 def verdict_as_json(verdict: Verdict, language: str) -> dict[str, Any]:

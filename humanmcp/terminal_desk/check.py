@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol import revisions
+from humanmcp.protocol.mending import autofix
 from humanmcp.protocol.problems import Level
 from humanmcp.protocol.verdict import Form, Verdict
 from humanmcp.settings import add_flags
@@ -21,7 +22,6 @@ from humanmcp.terminal_desk.cases import (
     Case,
     CaseError,
     case_of,
-    fixed_text,
     verdict_as_json,
 )
 from humanmcp.terminal_desk.explain import explained, summary
@@ -90,7 +90,7 @@ def _one(arguments: argparse.Namespace, language: str) -> int:
     )
     verdict = case.verdict()
     if arguments.fix:
-        return _fixed(case, verdict, language)
+        return _fixed(case, language)
     if arguments.json:
         say_json({**verdict_as_json(verdict, language), "method": case.exchange.method})
     else:
@@ -100,14 +100,17 @@ def _one(arguments: argparse.Namespace, language: str) -> int:
     return 0 if verdict.sendable else REFUSED
 
 
-def _fixed(case: Case, verdict: Verdict, language: str) -> int:
+def _fixed(case: Case, language: str) -> int:
     """Print the mended text, and what is left to say on stderr."""
-    text, verdict = fixed_text(case, verdict)
+    fixed = autofix(case.text, case.judge)
+    text, verdict = fixed
     say_raw(text.removesuffix("\n"))
     left = [problem for problem in verdict.problems if problem.level is not Level.REPAIRED]
     for problem in left:
         for parts in explained(problem, text, language):
             complain(*parts)
+    if fixed.left:
+        complain(say(ROOM, "left", language, count=len(fixed.left)))
     return 0 if verdict.sendable else REFUSED
 
 

@@ -47,7 +47,7 @@ def explained(
     yield (
         Painted(f"{place}: " if place else "", "bold"),
         Painted(say("check", problem.level.value, language), colour),
-        f" {problem.code}: {one_line(sentence(problem, language))}",
+        f" {_coded(problem, language)}",
     )
     if problem.line:
         yield from _excerpt(problem, text, colour, shift)
@@ -58,6 +58,12 @@ def explained(
         yield ("    ", Painted(f"= {because}", "dim"))
     if problem.page:
         yield ("    ", Painted(f"= {problem.page}", "dim"))
+
+
+def _coded(problem: Problem, language: str) -> str:
+    """Return the sentence behind its code; of many of a kind it has both itself."""
+    told = one_line(sentence(problem, language))
+    return told if problem.times > 1 else f"{problem.code}: {told}"
 
 
 def _why(problem: Problem, language: str) -> str:
@@ -79,9 +85,17 @@ def place_of(problem: Problem, language: str, *, name: str = "", shift: int = 0)
 
 
 def fix_in_words(fix: Fix, text: str, language: str) -> str:
-    """Say what a fix would change, in one line."""
+    """Say what a fix would change, in one line, and how far it may be trusted."""
+    words = _changes(fix, text, language)
+    if fix.is_safe:
+        return words
+    return say("check", f"as {fix.applicability.value}", language, words=words)
+
+
+def _changes(fix: Fix, text: str, language: str) -> str:
     if len(fix.edits) != 1:
-        return say("check", "fix several", language, count=len(fix.edits))
+        code = "fix several" if fix.is_safe else "fix places"
+        return say("check", code, language, count=len(fix.edits))
     edit = fix.edits[0]
     old = one_line(text[edit.start : edit.end].strip(), _LONGEST_EDIT)
     new = one_line(edit.new.strip(), _LONGEST_EDIT)
@@ -98,6 +112,7 @@ def as_json(problem: Problem, language: str) -> dict[str, Any]:
         "line": problem.line,
         "column": problem.column,
         "pointer": problem.pointer,
+        "count": problem.times,
         "message": sentence(problem, language),
         "fix": None if problem.fix is None else fix_as_json(problem.fix),
         "page": problem.page,
@@ -108,6 +123,7 @@ def fix_as_json(fix: Fix) -> dict[str, Any]:
     """Return a fix as an object for machines: replace text[start:end] by `new`, last edit first."""
     return {
         "label": fix.label,
+        "applicability": fix.applicability.value,
         "edits": [{"start": edit.start, "end": edit.end, "new": edit.new} for edit in fix.edits],
     }
 
@@ -123,7 +139,7 @@ def sentence(problem: Problem, language: str) -> str:
 def summary(problems: Sequence[Problem], language: str) -> str:
     """Count the problems by level: `1 error, 2 warnings`."""
     counts = [
-        (level, sum(problem.level is level for problem in problems))
+        (level, sum(problem.times for problem in problems if problem.level is level))
         for level in (Level.ERROR, Level.WARNING, Level.HINT, Level.REPAIRED)
     ]
     words = [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from humanmcp.cli import main
 from humanmcp.desk.app import CALLS
 from tests.browser.seats import call
 from tests.desk.desking import Desking
@@ -148,6 +149,27 @@ def test_the_history_is_searched(seats: tuple[Desking, Serving]) -> None:
     assert found("session:A") == everything
     assert found("session:Z") == []
     assert found("sunny%20rain") == []
+
+
+def test_fix_all_is_the_same_in_the_page_in_the_terminal_and_in_the_files(
+    seats: tuple[Desking, Serving], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Redesign, section 1, row 4: "apply every fix" gave three results in three seats."""
+    desk, host = seats
+    here = path(desk)
+    number = desk.get(here)["id"]
+    text = f"{{'jsonrpc':'2.0','id':{number},'result':{{'content':'sunny',}},}}"
+    fixed = desk.post(f"{here}/autofix", {"text": text}).json()
+    assert fixed["sendable"] is True
+    file = tmp_path / "answer.json"
+    file.write_text(text, encoding="utf-8")
+    capsys.readouterr()
+    assert main(["check", "--fix", "--method", "tools/call", str(file)]) == 0
+    assert capsys.readouterr().out == f"{fixed['text']}\n"
+    host.type(text)
+    until(lambda: fixed["text"] in host.complaint(), "the same text in problems.txt")
+    note = f'{{"jsonrpc":"2.0","id":{number},"result":{{"content":[]}},"note":"mine"}}'
+    assert desk.post(f"{here}/autofix", {"text": note}).json()["text"] == note
 
 
 def test_wrong_bodies_and_names_are_refused_and_change_nothing(

@@ -90,6 +90,22 @@ BROKEN: Final = (
     ("quotes inside a text", '{"a":"say "hi" now"}', "J33", r'{"a":"say \"hi\" now"}', 11),
     ("one bracket too many", '{"a":1}}', "J26", '{"a":1}', 8),
     ("the wrong bracket", '{"a":1]', "J28", '{"a":1}', 7),
+    ("K9 a corner bracket for a list", '{"a":「1、"b"」}', "J03", '{"a":[1,"b"]}', 6),
+    ("K9 corner brackets for braces", '『"a":1』', "J03", '{"a":1}', 1),
+    ("K9 corner brackets as quotes", '{"a":「晴れ」}', "J05", '{"a":"晴れ"}', 6),
+    ("K9 white corner brackets as quotes", '{"a":『晴れ』}', "J05", '{"a":"晴れ"}', 6),
+    ("K9 guillemets", '{"a":«b»}', "J05", '{"a":"b"}', 6),
+    ("K9 a long vowel for a minus", '{"a":ー32603}', "J03", '{"a":-32603}', 6),
+    ("K9 a minus sign", '{"a":\u221232603}', "J03", '{"a":-32603}', 6),
+    ("K9 full-width digits", '{"a":－３２６０３}', "J03", '{"a":-32603}', 6),
+    ("K9 a full-width word", '{"a":ｔｒｕｅ}', "J03", '{"a":true}', 6),
+    ("K3 triple quotes", '{"a":"""b c"""}', "J05", '{"a":"b c"}', 6),
+    ("K3 texts side by side", '{"a":"b" "c"}', "J36", '{"a":"bc"}', 8),
+    ("K3 texts joined by a plus", '{"a":"b" +\n "c"}', "J36", '{"a":"bc"}', 8),
+    ("K3 the first brace lost", '"a":1}', "J38", '{"a":1}', 1),
+    ("K3 the first quote of a text lost", '{"a": b c"}', "J37", '{"a": "b c"}', 7),
+    ("K3 the first quote of a name lost", '{a": 1}', "J37", '{"a": 1}', 2),
+    ("K3 the last quote of a name lost", '{"a: {"b": 1}}', "J17", '{"a": {"b": 1}}', 2),
     ("text without quotes", '{"a":sunny day}', "J22", '{"a":"sunny day"}', 6),
     ("a date without quotes", '{"a":2026-07-28}', "J22", '{"a":"2026-07-28"}', 6),
 )  # fmt: skip
@@ -234,6 +250,24 @@ def test_of_a_very_long_text_the_first_mistake_is_told(end: str, code: str) -> N
     (problem,) = (each for each in jsontext.read(text).problems if each.blocks)
     assert problem.code == code
     assert problem.start in (0, *range(2_000_000, len(text)))
+
+
+@pytest.mark.parametrize(
+    ("one", "between", "code"),
+    [
+        ("'a'", ",", "J05"), ('"a\nb"', ",", "J15"), ("1 //x\n", ",", "J08"), ("[1,]", ",", "J02"),
+        ("1", " ", "J01"), ("007", ",", "J21"), ('"abc\n', "", "J17"), ("ab c", ",", "J22"),
+        ('"\\ud800"', ",", "J23"), ('"a"', " ", "J36"),
+    ],
+)  # fmt: skip
+def test_k10_forty_thousand_mistakes_of_one_kind_are_a_few_problems(
+    one: str, between: str, code: str
+) -> None:
+    """K10: each cost another look at all of them; 58 s for a Python repr of 440 kB."""
+    text = '{"a":[' + between.join([one] * 40_000) + "]}"
+    found = [each for each in jsontext.read(text).problems if each.code == code]
+    assert 1 <= len(found) <= 10
+    assert len(found) == 1 or sum(each.times for each in found) >= 39_000
 
 
 def test_a_name_twice_in_a_very_long_text_is_still_found() -> None:

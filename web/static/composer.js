@@ -52,8 +52,8 @@ class Composer {
     this.locked = false;
     this.typed = false; // in this page: a draft may be older
     this.problems = new ProblemList({
-      fix: (problem) => this.fix([problem]),
-      fixAll: (problems) => this.fix(problems),
+      fix: (problem) => this.fix(problem),
+      fixAll: () => this.fixAll(),
       show: (problem) => this.showPlace(problem),
     });
     this.form = new FormView(byId("form-fields"), facts, (text) => this.wrote(text, "form"));
@@ -268,8 +268,20 @@ class Composer {
     this.editor.select(problem, this.text);
   }
 
-  fix(problems) {
-    this.set(this.problems.fixed(this.text, problems), "fix");
+  fix(problem) {
+    this.set(this.problems.fixed(this.text, problem), "fix");
+    this.focus();
+  }
+
+  async fixAll() {
+    const text = this.text;
+    try {
+      const fixed = await call(`${this.path}/autofix`, { text, form: "message" });
+      if (text !== this.text) return; // somebody went on writing
+      this.set(fixed.text, "fix");
+    } catch (error) {
+      tell(say("failed", { why: error.message }), 10);
+    }
     this.focus();
   }
 

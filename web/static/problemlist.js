@@ -16,7 +16,7 @@ export class ProblemList {
     if (now === this.shown) return;
     this.shown = now;
     const focused = this.list.contains(document.activeElement);
-    const fixable = problems.filter((one) => one.fix);
+    const fixable = problems.filter((one) => one.fix?.applicability === "safe");
     this.list.replaceChildren(
       ...(fixable.length > 1 ? [this.all(fixable)] : []),
       ...problems.map((one) => this.one(one, text)),
@@ -25,9 +25,9 @@ export class ProblemList {
   }
 
   all(problems) {
-    const label = say("fixall", { count: problems.length });
+    const label = say("fixall", { count: problems.reduce((sum, one) => sum + one.count, 0) });
     return make("li", { class: "problem-all" },
-      make("button", { type: "button", class: "fix small", on: { click: () => this.act.fixAll(problems) } }, label));
+      make("button", { type: "button", class: "fix small", on: { click: () => this.act.fixAll() } }, label));
   }
 
   one(problem) {
@@ -48,17 +48,16 @@ export class ProblemList {
     return make("li", { class: `problem ${problem.level}` }, ...parts);
   }
 
-  // Apply the fixes of some problems, from the end of the text to its beginning.
-  fixed(text, problems) {
-    const edits = problems.flatMap((one) => one.fix?.edits ?? [])
-      .map(([start, end, fresh]) => [unitsAt(text, start), unitsAt(text, end), fresh])
-      .sort((one, other) => other[0] - one[0] || other[1] - one[1]);
-    let before = Infinity;
+  // Apply the fix of one problem: its edits stand in the order of the text. All at once is done by
+  // the check, which alone knows what may be done without a look at it.
+  fixed(text, problem) {
+    const edits = problem.fix.edits.map(([start, end, fresh]) => [unitsAt(text, start), unitsAt(text, end), fresh]);
+    edits.sort((one, other) => one[0] - other[0] || one[1] - other[1]);
+    let [fixed, at] = ["", 0];
     for (const [start, end, fresh] of edits) {
-      if (end > before) continue; // two fixes of one place: the later look at it mends the other
-      text = text.slice(0, start) + fresh + text.slice(end);
-      before = start;
+      fixed += text.slice(at, start) + fresh;
+      at = end;
     }
-    return text;
+    return fixed + text.slice(at);
   }
 }

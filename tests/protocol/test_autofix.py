@@ -1,0 +1,192 @@
+"""Fix all takes nothing out that was typed, makes no answer up, and follows no guess."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from humanmcp.protocol.drafts import check
+from humanmcp.protocol.mending import autofix, suggestion
+from humanmcp.protocol.problems import Applicability
+from tests.asking import asked
+from tests.protocol.damaging import Typed, carelessly, plainly
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.protocol.mending import Autofix
+
+PLAIN: Final = tuple(plainly())
+CARELESS: Final = tuple(carelessly())
+
+FILLERS: Final = frozenset(
+    {
+        *("jsonrpc", "2.0", "id", "3", "result", "error"),  # the envelope, and the client's own id
+        *("resulttype", "complete", "ttlms", "cachescope", "private", "0"),  # asked of any result
+        *("content", "type", "text"),  # plain text as what a tool says
+        *("code", "-32603", "message"),  # an error of which only the words were typed
+    }
+)
+"""What a bulk fix may add: the structure around an answer, and never an answer."""
+
+
+def fix(typed: Typed) -> Autofix:
+    """Apply every safe fix to a text."""
+    exchange = asked(typed.method)
+    return autofix(typed.text, lambda text: check(exchange, text))
+
+
+def letters(text: str) -> str:
+    """Return what a reader sees of a text, without what quotes, brackets and spaces it needs."""
+    text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+    text = re.sub(r"\\[nrtbf]", "", text)
+    return re.sub(r"[^\w.\-/?#=]+", "", unicodedata.normalize("NFKC", text)).casefold()
+
+
+def leaves(value: object) -> Iterator[str]:
+    """Yield the names, texts and numbers of a value."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            yield from leaves(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from leaves(inner)
+    elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        yield str(value)
+
+
+def in_order(part: str, whole: str) -> bool:
+    """Say whether the letters of a text all stand in another, in their order."""
+    rest = iter(whole)
+    return all(letter in rest for letter in part)
+
+
+def hold(typed: Typed, fixed: Autofix) -> None:
+    """Assert what is true of every bulk fix."""
+    before, after = letters(typed.text), letters(fixed.text)
+    for text in {text for text in leaves(typed.meant) if letters(text) in before}:
+        assert letters(text) in after, (typed.kind, typed.text, fixed.text)
+    assert in_order(_words(typed.text), _words(fixed.text)), (typed.text, fixed.text)
+    assert "…" not in fixed.text
+    try:
+        value = json.loads(fixed.text)
+    except ValueError:
+        return
+    for leaf in leaves(value):
+        known = letters(leaf) in before or leaf.casefold() in FILLERS
+        assert known, (typed.kind, leaf, typed.text, fixed.text)
+
+
+def _words(text: str) -> str:
+    """Return the letters of the words that are nobody's structure."""
+    known = {"true", "false", "null", "none", "undefined", "json"} | FILLERS
+    words = re.findall(r"[^\W\d_]{3,}", unicodedata.normalize("NFKC", _unescaped(text)).casefold())
+    return "".join(word for word in words if word not in known)
+
+
+def _unescaped(text: str) -> str:
+    text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text)
+    return re.sub(r"\\+[nrtbf](?![a-z])|\\", " ", text)
+
+
+def test_k3_the_corpus_is_large() -> None:
+    """K3: several thousand texts, each with what was meant."""
+    assert len(PLAIN) + len(CARELESS) > 2500
+
+
+@pytest.mark.parametrize("kind", sorted({typed.kind for typed in PLAIN}))
+def test_k3_what_has_one_meaning_is_mended_to_it(kind: str) -> None:
+    """K3: Python's repr and pprint, an input method, a lost brace: the very answer comes out."""
+    for typed in PLAIN:
+        if typed.kind == kind:
+            fixed = fix(typed)
+            hold(typed, fixed)
+            assert fixed.verdict.sendable, (typed.text, fixed.text)
+            assert json.loads(fixed.verdict.line or "") == typed.meant, typed.text
+
+
+def test_k3_no_bulk_fix_loses_or_invents_anything() -> None:
+    """K3: one mistake at each place: every text survives, and nobody's words are added."""
+    for typed in CARELESS:
+        hold(typed, fix(typed))
+
+
+WORDS: Final = st.text(alphabet="abc déあ晴:,'\"{}[]\\/\n…-5", min_size=1, max_size=12)
+
+
+@settings(max_examples=300, deadline=None)
+@given(WORDS, WORDS, st.data())
+def test_k3_whatever_is_typed_survives(one: str, other: str, data: st.DataObject) -> None:
+    """K3: any two texts in any of the places, and a character lost or put in anywhere."""
+    answer: dict[str, Any] = {
+        "jsonrpc": "2.0", "id": 3,
+        "result": {"content": [{"type": "text", "text": one}], "note": other},
+    }  # fmt: skip
+    text = json.dumps(answer, ensure_ascii=False)
+    at = data.draw(st.integers(0, len(text) - 1))
+    new = data.draw(st.sampled_from(["", '"', "'", ",", "{", "}", "]", ":", "x", "「", "ー"]))
+    broken = text[:at] + new + text[at + data.draw(st.integers(0, 1)) :]
+    fixed = fix(Typed("any", "tools/call", broken, {}))
+    for part in (one, other, "note"):
+        if letters(part) in letters(broken):
+            assert letters(part) in letters(fixed.text), (broken, fixed.text)
+    assert fixed.text.count("…") == broken.count("…")
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ('{"result":{"content":[{"type":"text","text":"""sunny"""}]}}', "sunny"),
+        ("{'result':{'content':[{'type':'text','text':'sun'\n   'ny'}]}}", "sunny"),
+        ("{'result':{'content':[{'type':'text','text':'sun' +\n 'ny'}]}}", "sunny"),
+        (
+            """{'result':{'content':[{'type':'text','text':'''say "hi"\nnow'''}]}}""",
+            'say "hi"\nnow',
+        ),
+    ],
+)
+def test_k3_adjacent_and_triple_quoted_texts_are_one(text: str, becomes: str) -> None:
+    """K3: Python reads them as one text."""
+    line = fix(Typed("", "tools/call", text, {})).verdict.line or ""
+    assert json.loads(line)["result"]["content"][0]["text"] == becomes
+
+
+def test_k3_a_lost_quote_leaves_an_error_an_error() -> None:
+    """K3: `"error: {` was made a result of "…"."""
+    text = '{"jsonrpc":"2.0","id":3,"error: {"code":-32602,"message":"too far"}}'
+    verdict = check(asked("tools/call"), text)
+    (found,) = (each for each in verdict.problems if each.blocks)
+    assert found.code == "J17"
+    assert found.fix is not None
+    assert found.fix.applicability is Applicability.GUESS
+    assert found.fix.apply(text) == text.replace('"error:', '"error":')
+    assert fix(Typed("", "tools/call", text, {})).text == text
+
+
+def test_k3_a_removal_is_offered_alone_and_named() -> None:
+    """K3: `note` stays in a bulk fix; its own fix takes it out."""
+    text = '{"jsonrpc":"2.0","id":3,"result":{"content":[],},"note":"mine"}'
+    exchange = asked("tools/call")
+    fixed = autofix(text, lambda typed: check(exchange, typed))
+    assert fixed.text == text.replace("],}", "]}")
+    (left,) = fixed.left
+    assert left.fix is not None
+    assert left.fix.applicability is Applicability.REMOVES
+    offered = suggestion(text, lambda typed: check(exchange, typed))
+    assert offered.applicability is Applicability.REMOVES
+    assert "mine" not in offered.text
+
+
+@pytest.mark.parametrize("text", ["{}", '{"error":{"code":-32602}}', '{"jsonrpc":"2.0","id":3}'])
+def test_k11_no_fix_of_ours_is_an_answer(text: str) -> None:
+    """K11: "…" and examples of ours never go out because everything was fixed."""
+    fixed = fix(Typed("", "tools/call", text, {}))
+    assert not fixed.verdict.sendable
+    assert "…" not in fixed.text
