@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse
@@ -19,13 +20,20 @@ if TYPE_CHECKING:
     from humanmcp.host.conversation import Turn
     from humanmcp.host.offering import Place
     from humanmcp.host.runner import Choice, Runner
-    from humanmcp.host.servers import Servers
+    from humanmcp.host.servers import Server
     from humanmcp.host.typing_in import Typist
 
 ROOM: Final = "host"
 PROMPT: Final = "> "
 STARTED: Final = "MCP Client Started!"
 _LONGEST: Final = 2000
+SAY_AFTER: Final = 2.0
+"""Seconds of starting after which it is said what is waited for."""
+WAIT_FOR_TOOLS: Final = 10.0
+"""Seconds that the first prompt waits for servers that still start: a model that knows no tool yet
+answers without. Later ones wait for nobody."""
+WAIT_OF_A_SCRIPT: Final = 20.0
+"""The same where nobody sits at the terminal: nobody is kept waiting there."""
 
 
 class AtHost:
@@ -94,11 +102,27 @@ class Chat:
         self.runner = runner
         self.typist = typist
         self.language = language
+        self._has_waited = False
 
     def run(self) -> None:
-        """Talk until `exit`, `/quit` or the end of input."""
+        """Start the servers, and talk until `exit`, `/quit` or the end of input."""
         show(STARTED)
-        self._servers(self.runner.servers)
+        servers = self.runner.servers
+        for server in servers.all:
+            if not server.entry.can_start:
+                self._server(server)
+        servers.begin(self._server)
+        late = threading.Timer(SAY_AFTER, self._say_who_is_awaited)
+        late.daemon = True
+        late.start()
+        try:
+            self._talk()
+        finally:
+            late.cancel()
+
+    def _talk(self) -> None:
+        if not self.typist.is_there:
+            self._let_servers_start()
         while (typed := self.typist.ask(PROMPT)) is not None:
             if typed.strip() in ("exit", "/quit", "/exit"):
                 return
@@ -106,13 +130,31 @@ class Chat:
                 self._do(typed.strip())
             self.typist.answer_waiting()
 
+    def _let_servers_start(self) -> None:
+        """Wait a little for the tools of servers that still start; the slow ones come later."""
+        if not self._has_waited:
+            self._has_waited = True
+            patience = WAIT_FOR_TOOLS if self.typist.is_there else WAIT_OF_A_SCRIPT
+            self.runner.servers.wait_until_settled(patience)
+
+    def _say_who_is_awaited(self) -> None:
+        """Say what is known of the servers that take their time. Nobody has to wait for them."""
+        servers = self.runner.servers
+        for server in servers.awaited:
+            asked = ", ".join(server.awaits) or "…"
+            code = "starting person" if server.entry.is_person else "starting"
+            told = {"name": server.name, "methods": asked, "seconds": f"{servers.patience:g}"}
+            with self.typist.above():
+                complain(say(ROOM, code, self.language, **told))
+
     def _do(self, typed: str) -> None:
         match typed:
             case "/tools":
                 for tool in self.runner.servers.offered():
                     show("  ", Painted(tool.name, "bold"), f"  {tool.description}")
             case "/servers":
-                self._servers(self.runner.servers)
+                for server in self.runner.servers.all:
+                    self._server(server)
             case "/history":
                 self._history()
             case _ if typed.split(maxsplit=1)[0] == "/reconnect":
@@ -131,29 +173,32 @@ class Chat:
         except KeyboardInterrupt:
             show(Painted(say(ROOM, "interrupted", self.language), "yellow"))
         else:
-            self._servers(servers, name)
+            self._server(next(one for one in servers.all if one.name == name))
 
     def _run(self, prompt: str) -> None:
         try:
+            self._let_servers_start()
             self.runner.run(prompt)
         except (ModelError, TurnLimitError) as error:
             show(Painted(error.sentence(self.language), "red"))
         except KeyboardInterrupt:
             show(Painted(say(ROOM, "interrupted", self.language), "yellow"))
 
-    def _servers(self, servers: Servers, only: str = "") -> None:
-        for server in servers.all:
-            if only not in ("", server.name):
-                continue
-            if server.entry.url:
-                state = say(ROOM, "is remote", self.language, url=server.entry.url)
-            elif server.entry.disabled:
-                state = say(ROOM, "is disabled", self.language)
-            elif server.trouble:
-                state = server.trouble.sentence(self.language)
-            else:
-                state = say(ROOM, "has tools", self.language, count=len(server.tools))
-            show("  ", Painted(server.name, "bold"), f"  {state}")
+    def _server(self, server: Server) -> None:
+        """Show one server, and what is known of it."""
+        with self.typist.above():
+            show("  ", Painted(server.name, "bold"), f"  {self._state(server)}")
+
+    def _state(self, server: Server) -> str:
+        if server.entry.url:
+            return say(ROOM, "is remote", self.language, url=server.entry.url)
+        if server.entry.disabled:
+            return say(ROOM, "is disabled", self.language)
+        if server.trouble:
+            return server.trouble.sentence(self.language)
+        if server.is_starting:
+            return say(ROOM, "is starting", self.language)
+        return say(ROOM, "has tools", self.language, count=len(server.tools))
 
     def _history(self) -> None:
         for turn in self.runner.history:

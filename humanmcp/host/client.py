@@ -9,19 +9,28 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections import OrderedDict
 from concurrent import futures
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from humanmcp.host.company import Onlooker
+from humanmcp.host.asking import Key, as_key, token_of, with_id, with_progress_token
+from humanmcp.host.company import Onlooker, Stray
 from humanmcp.host.eras import enveloped, needed_capability
 from humanmcp.host.initialization import initialize
 from humanmcp.host.opening import Identity, NoAnswerError, NotOfferedError, Opening, Response
 from humanmcp.host.questions import find_out, one_line
 from humanmcp.host.transport import EndedError
 from humanmcp.protocol import messages, revisions
-from humanmcp.protocol.events import RequestArrived, RequestCancelled, ResponseArrived, Sent
+from humanmcp.protocol.events import (
+    NoticeArrived,
+    RequestArrived,
+    RequestCancelled,
+    ResponseArrived,
+    Sent,
+)
 from humanmcp.protocol.messages import Kind, Message
+from humanmcp.protocol.progress import METHOD as PROGRESS
 from humanmcp.protocol.session import Role, Session
 from humanmcp.protocol.verdict import Form
 
@@ -40,8 +49,15 @@ PATIENCE: Final = 60.0
 LONGEST_PATIENCE: Final = 7 * 24 * 3600.0
 """Seconds that an answer may take where people play: a week."""
 
+FIRST_ID: Final = 101
+"""The id of a client's first request. A server that answers to 1, whatever it is asked, must not be
+right by chance: with most other clients it would not be."""
+
 MOST_ROUNDS: Final = 10
 """How often one call is repeated for `input_required`, as with both official SDKs."""
+
+MOST_GIVEN_UP: Final = 1000
+"""Requests that were given up whose late answers are still known as such."""
 
 MOST_PAGES: Final = 1000
 """Pages of one list: a server whose list never ends must not keep us for ever."""
@@ -92,10 +108,15 @@ class Client:
         onlooker: Onlooker | None = None,
         patience: float = PATIENCE,
         strict: bool = False,
+        lenient: bool = False,
+        progress: bool = True,
+        first_id: int = FIRST_ID,
         wait: Wait = first_done,
     ) -> None:
         """Take the client's seat. `strict` never asks for what the server did not declare.
 
+        `lenient` takes an answer with a wrong id for that of the only request that waits.
+        `progress` asks to be told of progress where a request may take long; it lengthens patience.
         `wait` waits for the first of several answers; a person can be asked something meanwhile.
         """
         self.transport = transport
@@ -104,14 +125,19 @@ class Client:
         self.onlooker = onlooker or Onlooker()
         self.patience = patience
         self.strict = strict
+        self.lenient = lenient
+        self.progress = progress
         self._wait = wait
-        self.session = Session(Role.CLIENT)
+        self.session = Session(Role.CLIENT, first_id)
         self.stated = ""
         """The revision that every request carries; "" in a session with a handshake."""
         self.server: Mapping[str, Any] = {}
         """What the server said of itself: the result of `initialize` or `server/discover`."""
         self._lock = threading.RLock()
-        self._waiting: dict[tuple[str, str | int | float], Future[Response]] = {}
+        self._waiting: dict[Key, Future[Response]] = {}
+        self._given_up: OrderedDict[Key, Message] = OrderedDict()
+        self._heard: dict[Key, float] = {}
+        """When progress of a request was last heard, by its token and the monotonic clock."""
         self._questions = 0
         self._answered = 0.0
         """When the last of the server's questions was answered, by the monotonic clock."""
@@ -191,11 +217,16 @@ class Client:
         if self.strict and needed and needed not in self.offered:
             raise NotOfferedError(method, needed)
         with self._lock:
-            line = self.session.ask(method, enveloped(params, self.stated, self.identity))
+            number = self.session.new_id()
+            if self.progress:
+                params = with_progress_token(method, params, number)
+            line = self.session.ask(method, enveloped(params, self.stated, self.identity), number)
             return self._await(line)
 
     def wait(self, begun: Begun, patience: float = 0) -> Response:
-        """Wait for the answer to what was begun. While the server waits for us, no time passes.
+        """Wait for the answer to what was begun.
+
+        While the server waits for us, no time passes; progress begins it anew.
 
         Raises:
             NoAnswerError: none came in time. The server was told that nobody waits any more.
@@ -216,7 +247,8 @@ class Client:
         began = time.monotonic()
         try:
             while not any(one.is_answered for one in begun):
-                left = max(began, self._answered) + seconds - time.monotonic()
+                heard = (self._heard.get(token_of(one.asked), 0.0) for one in begun)
+                left = max(began, self._answered, *heard) + seconds - time.monotonic()
                 if left <= 0 and not self._questions:
                     return False
                 self._wait([one.future for one in begun], left if left > 0 else seconds)
@@ -232,6 +264,9 @@ class Client:
             line = self.session.give_up(asked, reason)
             if asked.id is not None:
                 self._waiting.pop(asked.id.key, None)
+                self._given_up[asked.id.key] = asked
+                if len(self._given_up) > MOST_GIVEN_UP:
+                    self._given_up.popitem(last=False)
             if line is not None:
                 with contextlib.suppress(EndedError):  # nobody is left to be told
                     self._write(line)
@@ -281,10 +316,27 @@ class Client:
         """Take a line from the server."""
         with self._lock:
             self.onlooker.line_arrived(line)
-            events = self.session.receive(line)
+            meant, stray = self._meant(line)
+            events = self.session.receive(meant)
+        if stray is not None:
+            self.onlooker.answer_went_astray(stray)
         for event in events:
             self.onlooker.happened(event)
             self._react(event)
+
+    def _meant(self, line: bytes) -> tuple[bytes, Stray | None]:
+        """Look at the id of an answer. Returns the line, with the right id where we are lenient."""
+        message = messages.read(line)
+        if not isinstance(message, Message) or message.kind not in (Kind.RESULT, Kind.ERROR):
+            return line, None
+        waiting = self.session.awaited
+        key = message.id.key if message.id is not None else None
+        if key in {one.id.key for one in waiting if one.id is not None}:
+            return line, None
+        late = self._given_up.pop(key, None) if key is not None else None
+        if late is not None or not self.lenient or len(waiting) != 1:
+            return line, Stray(message, waiting, late)
+        return with_id(message.raw, waiting[0]), Stray(message, waiting, None, waiting[0])
 
     def said_aside(self, line: bytes) -> None:
         """Take a line that the server wrote to its stderr."""
@@ -310,8 +362,11 @@ class Client:
                 key = asked.id.key if asked.id is not None else None
                 with self._lock:
                     future = self._waiting.pop(key, None) if key is not None else None
+                    self._heard.pop(token_of(asked), None)
                 if future is not None:
                     future.set_result(Response(asked, message, problems))
+            case NoticeArrived(message) if message.method == PROGRESS:
+                self._hear_progress(message)
             case RequestArrived(exchange) if exchange.method == "ping":
                 with contextlib.suppress(EndedError):  # it asked, and left
                     self._judge(exchange.number, "{}")
@@ -321,6 +376,13 @@ class Client:
                 self.respondent.withdraw(exchange, reason)
             case _:
                 pass  # the onlooker has seen it
+
+    def _hear_progress(self, notice: Message) -> None:
+        """Wait longer for what goes on, as long as it is awaited."""
+        token = as_key(notice.params.get("progressToken"))
+        with self._lock:
+            if token in {token_of(one) for one in self.session.awaited}:
+                self._heard[token] = time.monotonic()
 
     # -- the server's questions ------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from humanmcp.protocol.verdict import Form
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from humanmcp.locales.stop import Reason
     from humanmcp.protocol.events import Event, Outcome
     from humanmcp.protocol.exchange import Exchange, Known
+    from humanmcp.protocol.messages import Message
 
 
 class Judge(Protocol):
@@ -30,6 +32,20 @@ class Respondent(Protocol):
         """Learn that the server no longer wants an answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """An answer whose id belongs to no request that waits.
+
+    `waiting` are those that wait; `late` is the request of this id that was given up before, and
+    `taken` the one that it was taken for all the same; None for none.
+    """
+
+    message: Message
+    waiting: tuple[Message, ...] = ()
+    late: Message | None = None
+    taken: Message | None = None
+
+
 class Onlooker:
     """Sees everything that goes over the wire. This one looks away; others override."""
 
@@ -44,6 +60,9 @@ class Onlooker:
 
     def happened(self, event: Event) -> None:
         """See what the line before meant."""
+
+    def answer_went_astray(self, stray: Stray) -> None:
+        """See an answer whose id belongs to no request that waits."""
 
     def server_ended(self, why: EndedError) -> None:
         """See that the server is gone, and that it was not us who ended it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.child import Command
@@ -50,6 +51,13 @@ class Entry:
     def can_start(self) -> bool:
         """Say whether it can be started as a child process."""
         return self.command is not None and not self.disabled
+
+    @property
+    def is_person(self) -> bool:
+        """Say whether it is surely a person who answers there: humanmcp's own server, by hand."""
+        words = self.command.words if self.command is not None else ()
+        names = {PurePath(word).stem for word in words[:-1]}
+        return "humanmcp" in names and "serve" in words and not {"--auto", "--replay"} & set(words)
 
 
 def read_config(path: Path) -> tuple[Entry, ...]:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.host.eras import enveloped
 from humanmcp.host.explaining import told
 from humanmcp.host.form_at_terminal import LeftError, reason
 from humanmcp.host.forms import FieldError, TypingError, arguments
@@ -13,7 +14,7 @@ from humanmcp.host.opening import Opening, entries_of
 from humanmcp.host.typing_in import Typist, complete_with
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol import drafts, messages, revisions
+from humanmcp.protocol import drafts, messages
 from humanmcp.protocol.jsontext import read
 from humanmcp.protocol.messages import Message
 from humanmcp.protocol.problems import Level, blocking
@@ -163,6 +164,7 @@ class Prompt:
     def _method(self, method: str, rest: str) -> None:
         in_background = rest.endswith("&")
         params = _object(rest.removesuffix("&").strip())
+        self._is_faulty(method, params)  # said, and sent: a person may want to see what comes of it
         if method.startswith("notifications/"):
             self.client.notify(method, params)
         elif in_background:
@@ -194,11 +196,7 @@ class Prompt:
         name, _, typed = rest.partition(" ")
         if not name:
             raise MistypedError("call what")
-        tools = self.client.session.known.tools
-        if tools is None and "tools" in self.client.offered:
-            self.client.call("tools/list")
-            tools = self.client.session.known.tools
-        schema = (tools or {}).get(name, {}).get("inputSchema")
+        schema = self._tool(name).get("inputSchema")
         try:
             given = arguments(typed, None if anyway else schema)
         except TypingError as error:
@@ -211,21 +209,35 @@ class Prompt:
             except LeftError as error:
                 raise MistypedError("left form", name=name) from error
         params = {"name": name, "arguments": given}
-        if not anyway and self._is_faulty(params):
+        if not anyway and self._is_faulty("tools/call", params):
             raise MistypedError("not called", name=name)
         self._show("tools/call", self.client.call("tools/call", params))
 
-    def _is_faulty(self, params: Mapping[str, Any]) -> bool:
-        """Ask the check about a call before it is sent."""
-        call = {"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": params}
-        message = messages.read(json.dumps(call, ensure_ascii=False).encode())
+    def _tool(self, name: str) -> Mapping[str, Any]:
+        """Return what the server said of a tool; all pages of its list are asked for once more."""
+        if name not in (self.client.session.known.tools or {}) and "tools" in self.client.offered:
+            for _page in self.client.pages("tools/list"):
+                pass
+        found = (self.client.session.known.tools or {}).get(name)
+        return found if isinstance(found, dict) else {}
+
+    def _is_faulty(self, method: str, params: Mapping[str, Any] | None) -> bool:
+        """Ask the check about a request or a notification before it is sent."""
+        client = self.client
+        said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        if not method.startswith("notifications/"):
+            said["id"] = 0
+            params = enveloped(params, client.stated, client.identity)
+        if params is not None:
+            said["params"] = params
+        message = messages.read(json.dumps(said, ensure_ascii=False).encode("utf-8", "replace"))
         assert isinstance(message, Message)  # noqa: S101 - we made it
-        revision = self.client.session.negotiated or revisions.LATEST_HANDSHAKE
-        found = drafts.remarks(message, revision, self.client.session.known)
-        wrong = [one for one in found if one.level is not Level.HINT]
-        for one in wrong:
+        found = drafts.remarks(
+            message, client.stated or client.session.revision, client.session.known
+        )
+        for one in found:
             show(*told(one, self.language, seen=True))
-        return bool(wrong)
+        return any(one.level is not Level.HINT for one in found)
 
     # -- what comes back -----------------------------------------------------------------------
 

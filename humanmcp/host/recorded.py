@@ -13,6 +13,7 @@ from humanmcp.protocol.transcript import Way
 if TYPE_CHECKING:
     from humanmcp.host.at_inbox import AtInbox
     from humanmcp.host.client import Client
+    from humanmcp.host.company import Stray
     from humanmcp.host.transport import EndedError
     from humanmcp.protocol.events import Event
 
@@ -65,6 +66,10 @@ class Recorded(Onlooker):
         if self.client is not None and isinstance(event, ResponseArrived):
             self._describe(self.client)
         self.inner.happened(event)
+
+    def answer_went_astray(self, stray: Stray) -> None:
+        """Pass it on: the page finds that out by itself."""
+        self.inner.answer_went_astray(stray)
 
     def server_ended(self, why: EndedError) -> None:
         """Record that the server is gone."""

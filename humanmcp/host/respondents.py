@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from humanmcp.host.at_inbox import AtInbox
     from humanmcp.host.company import Judge
     from humanmcp.locales.stop import Reason
     from humanmcp.protocol.exchange import Exchange, Known
@@ -46,3 +48,29 @@ class Nobody:
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Do nothing: what was asked is answered already."""
+
+
+class WhenAsked:
+    """Sits down at a desk when the first question comes: most servers never ask anything."""
+
+    def __init__(self, sit_down: Callable[[], AtInbox]) -> None:
+        """Remember how."""
+        self._sit_down = sit_down
+        self._desk: AtInbox | None = None
+        self._lock = threading.Lock()
+
+    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+        """Answer at the desk."""
+        with self._lock:
+            self._desk = self._desk or self._sit_down()
+        self._desk.answer(exchange, known, judge)
+
+    def withdraw(self, exchange: Exchange, reason: Reason) -> None:
+        """Take the question back from the desk."""
+        if self._desk is not None:
+            self._desk.withdraw(exchange, reason)
+
+    def end(self) -> None:
+        """Leave the desk."""
+        if self._desk is not None:
+            self._desk.end()

@@ -6,12 +6,13 @@ A server that does not start, or dies, costs its tools and nothing else.
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.child import ChildTransport, StartError
-from humanmcp.host.client import Client
+from humanmcp.host.client import Client, first_done
 from humanmcp.host.company import Onlooker
 from humanmcp.host.conversation import OfferedTool
 from humanmcp.host.offering import BETWEEN, NoToolError, Place, offered_name, text_of
@@ -23,7 +24,8 @@ from humanmcp.protocol.events import NoticeArrived
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.host.company import Respondent
+    from humanmcp.host.client import Wait
+    from humanmcp.host.company import Respondent, Stray
     from humanmcp.host.config import Entry
     from humanmcp.host.opening import Identity
     from humanmcp.protocol.events import Event
@@ -67,6 +69,9 @@ class _Ear(Onlooker):
             self.server.stale = self.server.stale or changed
         self.inner.happened(event)
 
+    def answer_went_astray(self, stray: Stray) -> None:
+        self.inner.answer_went_astray(stray)
+
     def server_ended(self, why: EndedError) -> None:
         self.server.trouble = why
         self.inner.server_ended(why)
@@ -85,6 +90,7 @@ class Server:
     def begin_anew(self) -> None:
         """Forget what was: it is about to be started."""
         self.settled.clear()
+        self.is_starting = self.entry.can_start
         self.client: Client | None = None
         self.tools: tuple[Mapping[str, Any], ...] = ()
         self.trouble: StopError | None = None
@@ -95,6 +101,12 @@ class Server:
     def name(self) -> str:
         """Its name in the configuration."""
         return self.entry.name
+
+    @property
+    def awaits(self) -> tuple[str, ...]:
+        """The methods that have no answer yet."""
+        client = self.client
+        return tuple(one.method for one in client.session.awaited) if client is not None else ()
 
     def list_tools(self) -> None:
         """Ask for its tools, page by page."""
@@ -113,16 +125,22 @@ class Servers:
     def __init__(  # noqa: PLR0913 - all but the first two have defaults
         self,
         entries: Sequence[Entry],
-        respondent: Respondent,
+        respondent: Callable[[str], Respondent],
         *,
         identity: Identity | None = None,
         onlooker: Callable[[str], Onlooker] = lambda _name: Onlooker(),
         opening: Opening = Opening.PROBE,
         patience: float = 60.0,
+        wait: Wait = first_done,
     ) -> None:
-        """Prepare. `onlooker` makes the one that sees a server's lines, from its name."""
+        """Prepare.
+
+        `respondent` makes the one that answers a server's questions, from its name, and `onlooker`
+        the one that sees its lines. `wait` is how a client waits.
+        """
         self.all = tuple(Server(entry) for entry in entries)
         self.respondent = respondent
+        self.wait = wait
         self.identity = identity
         self.onlooker = onlooker
         self.opening = opening
@@ -134,25 +152,44 @@ class Servers:
     # -- starting and ending -------------------------------------------------------------------
 
     @property
-    def awaited(self) -> list[str]:
-        """Name the servers that have neither started nor failed yet."""
-        return [one.name for one in self.all if one.entry.can_start and not one.settled.is_set()]
+    def awaited(self) -> list[Server]:
+        """The servers that have neither started nor failed yet."""
+        return [one for one in self.all if one.entry.can_start and not one.settled.is_set()]
+
+    def begin(self, told: Callable[[Server], None] = lambda _server: None) -> None:
+        """Start every server that can be started, each in the background.
+
+        `told` hears of each one that has started, or will not; `trouble` says why not.
+        """
+        for server in self.all:
+            if server.entry.can_start:
+                threading.Thread(target=self._start, args=(server, told), daemon=True).start()
+
+    def wait_until_settled(self, seconds: float | None = None) -> bool:
+        """Wait for the servers that still start. False when that took too long."""
+        end = None if seconds is None else time.monotonic() + seconds
+        for server in self.all:
+            left = None if end is None else max(0.0, end - time.monotonic())
+            if server.entry.can_start and not server.settled.wait(left):
+                return False
+        return True
 
     def start(self) -> None:
-        """Start every server that can be started, all at once; `trouble` says which did not."""
-        wanted = [server for server in self.all if server.entry.can_start]
-        with ThreadPoolExecutor(max(1, len(wanted))) as pool:
-            try:
-                list(pool.map(self._start, wanted))
-            except BaseException:  # Ctrl-C: a server that says nothing must not be waited for
-                self.close()
-                raise
+        """Start every server that can be started, all at once, and wait for them."""
+        self.begin()
+        try:
+            self.wait_until_settled()
+        except BaseException:  # Ctrl-C: a server that says nothing must not be waited for
+            self.close()
+            raise
 
-    def _start(self, server: Server) -> None:
+    def _start(self, server: Server, told: Callable[[Server], None]) -> None:
         try:
             self._open(server)
         finally:
-            server.settled.set()
+            server.is_starting = False
+            told(server)
+            server.settled.set()  # last: whoever waits for it goes on after it was told of
 
     def _open(self, server: Server) -> None:
         command = server.entry.command
@@ -169,10 +206,11 @@ class Servers:
                 return
             server.client = Client(
                 transport,
-                self.respondent,
+                self.respondent(server.name),
                 identity=self.identity,
                 onlooker=_Ear(server, self.onlooker(server.name)),
                 patience=self.patience,
+                wait=self.wait,
             )
         try:
             server.client.open(self.opening)
@@ -194,7 +232,7 @@ class Servers:
         if server.client is not None:
             server.client.close()
         server.begin_anew()
-        self._start(server)
+        self._start(server, lambda _server: None)
 
     def close(self) -> None:
         """End every server, all at once: each has its own patience."""
@@ -211,7 +249,7 @@ class Servers:
         places: dict[str, Place] = {}
         found = []
         for server in self.all:
-            if server.trouble:
+            if server.trouble or not server.settled.is_set():
                 continue
             if server.stale:
                 try:
@@ -251,8 +289,8 @@ class Servers:
     def call(self, place: Place, given: Mapping[str, Any]) -> Called:
         """Call a tool on its server, and on that one only. Errors become text for the model."""
         server = next(one for one in self.all if one.name == place.server)
-        if server.client is None or server.trouble:
-            why = server.trouble or "the server does not run"
+        if server.client is None or server.trouble or not server.settled.is_set():
+            why = server.trouble or "the server does not run yet"
             return Called(f"Error calling tool {place.tool}: {why}", is_error=True)
         params = {"name": place.tool, "arguments": dict(given)}
         try:

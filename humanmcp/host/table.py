@@ -137,7 +137,7 @@ class Table:
         entry = Entry(SERVER, server_command(plan))
         self.servers = Servers(
             (entry,),
-            respondent,
+            lambda _name: respondent,
             identity=IDENTITY,
             onlooker=lambda _name: onlooker,
             opening=Opening.HANDSHAKE,

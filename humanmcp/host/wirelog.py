@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from humanmcp.host.company import Stray
     from humanmcp.host.transport import EndedError
     from humanmcp.protocol.events import Event
+    from humanmcp.protocol.messages import Message
 
 ROOM: Final = "client"
 _NOISE: Final = ("N01", "N02")
@@ -73,8 +75,6 @@ class WireLog(Onlooker):
         """Say what is wrong with what the server sent."""
         problems: tuple[Problem, ...] = ()
         match event:
-            case ResponseArrived(_, None):
-                self._remark(say(ROOM, "answers nothing", self.language))
             case ResponseArrived(_, _, problems) | NoticeArrived(_, problems):
                 pass
             case RequestArrived(exchange):
@@ -96,6 +96,18 @@ class WireLog(Onlooker):
             self._has_explained_noise = True
             complain(Painted("  " + say(ROOM, "noise", self.language), "dim"))
 
+    def answer_went_astray(self, stray: Stray) -> None:
+        """Say what an answer is that nobody waits for, and who does wait."""
+        own = stray.message.id.token if stray.message.id is not None else "null"
+        waiting = ", ".join(map(_named, stray.waiting))
+        if stray.taken is not None:
+            code, waiting = "taken all the same", _named(stray.taken)
+        elif stray.late is not None:
+            code, waiting = "answers too late", stray.late.method
+        else:
+            code = "answers nothing" if waiting else "answers nothing, none waits"
+        self._remark(say(ROOM, code, self.language, id=own, waiting=waiting))
+
     def server_ended(self, why: EndedError) -> None:
         """Say that the server is gone."""
         self._remark(why.sentence(self.language))
@@ -112,3 +124,8 @@ class WireLog(Onlooker):
 
     def _stamp(self) -> str:
         return f"{self.now():%Y/%m/%d %H:%M:%S}"
+
+
+def _named(request: Message) -> str:
+    """Name a request that waits: its id as on the wire, and its method."""
+    return f"{request.id.token if request.id is not None else ''} ({request.method})"

@@ -64,8 +64,8 @@ class _OpenBatch:
 class Session:
     """One conversation over one pair of pipes."""
 
-    def __init__(self, role: Role = Role.SERVER) -> None:
-        """Start with nothing known."""
+    def __init__(self, role: Role = Role.SERVER, first_id: int = 1) -> None:
+        """Start with nothing known. `first_id` is the id of our own first request."""
         self.role = role
         self.known = Known()
         self.negotiated = ""
@@ -78,7 +78,7 @@ class Session:
         self._batches: dict[int, _OpenBatch] = {}
         self._asked: dict[tuple[str, str | int | float], Message] = {}
         self._questions: dict[str, int] = {}
-        self._last_id = 0
+        self._last_id = first_id - 1
         self._last_stated = ""
 
     # -- looking -------------------------------------------------------------------------------
@@ -103,6 +103,11 @@ class Session:
         Nothing does so by itself: that is how storms begin.
         """
         return typed is not None and typed.key in self._invalid
+
+    def new_id(self) -> int:
+        """Return an id for a request of our own; each is given once."""
+        self._last_id += 1
+        return self._last_id
 
     @property
     def awaited(self) -> tuple[Message, ...]:
@@ -436,10 +441,9 @@ class Session:
         params: Mapping[str, Any] | None = None,
         id: str | int | None = None,  # noqa: A002 - the protocol's own word
     ) -> str:
-        """Make a request of our own and return its line. Without an `id` it counts up from 1."""
+        """Make a request of our own and return its line. Without an `id` it gets the next one."""
         if id is None:
-            self._last_id += 1
-            id = self._last_id  # noqa: A001 - the protocol's own word
+            id = self.new_id()  # noqa: A001 - the protocol's own word
         request: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "method": method}
         if params is not None:
             request["params"] = params

@@ -23,6 +23,7 @@ FLAGS: Final = (
     "late-discover",  # answers it when `initialize` has come
     "lost-discover",  # hears the second one only
     "refuses-initialize",
+    "paged",
 )
 MODERN: Final = "2026-07-28"
 
@@ -108,11 +109,21 @@ class ScriptedServer:
         )
 
     def _list(self, message: dict[str, Any]) -> None:
+        if "paged" in self.flags:
+            self._list_page(message)
+            return
         modern = {"ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
         schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
         names = ["count", *(["more"] if self.changed else [])]
         tools: dict[str, Any] = {"tools": [{"name": one, "inputSchema": schema} for one in names]}
         self._result(message, tools | (modern if "modern" in self.flags else {}))
+
+    def _list_page(self, message: dict[str, Any]) -> None:
+        """Tell of one tool a page."""
+        at = int(message.get("params", {}).get("cursor", "1"))
+        schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+        more = {"nextCursor": str(at + 1)} if at < 3 else {}
+        self._result(message, {"tools": [{"name": f"tool{at}", "inputSchema": schema}], **more})
 
     def _form(self, message: dict[str, Any]) -> None:
         """Ask with the form in the parameters; the answer to it is the answer."""

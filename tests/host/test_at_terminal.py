@@ -435,6 +435,25 @@ def test_s3_ctrl_c_leaves_a_form_and_traps_nobody(tmp_path: Path) -> None:
     assert terminal.end() == 0
 
 
+@pytest.mark.parametrize(("server", "said"), [("", "The server asks"), ("dice", "dice asks")])
+def test_s4_a_question_names_its_server(
+    server: str, said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """S4: where there are several, a person has to know whom they answer."""
+    person = AtTerminal(Typist(["d"]), "en", server=server)
+    Question("elicitation/create", ELICIT).put_to(person)
+    assert f"{said} you: elicitation/create" in capfd.readouterr().out
+
+
+def test_a_question_that_was_withdrawn_before_its_turn_is_not_asked() -> None:
+    """Nobody fills in a form that nobody waits for."""
+    person = at_terminal("d")
+    question = Question("elicitation/create", ELICIT)
+    person.withdraw(question.exchange, "enough")
+    person.answer(question.exchange, question.session.known, question.judge)
+    assert question.sent == []
+
+
 def test_a_question_finds_the_person_at_the_prompt(tmp_path: Path) -> None:
     """Two threads, one keyboard: Enter leaves the prompt, and then the question has its turn."""
     terminal = Terminal(tmp_path, sys.executable, str(SCRIPTED))

@@ -29,7 +29,7 @@ from tests.waiting import PATIENCE, until
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.host.company import Judge
+    from humanmcp.host.company import Judge, Stray
     from humanmcp.host.transport import Listener
     from humanmcp.locales.stop import StopError
     from humanmcp.protocol.exchange import Exchange, Known
@@ -63,7 +63,7 @@ def test_the_handshake_is_three_lines_and_settles_the_revision(way: Way) -> None
     with seat(way) as (client, notes):
         client.open(Opening.HANDSHAKE, "2025-03-26")
         asked = json.loads(notes.sent[0])
-        assert (asked["id"], asked["method"]) == (1, "initialize")
+        assert (asked["id"], asked["method"]) == (101, "initialize")
         assert asked["params"]["clientInfo"] == {"name": "example-client", "version": "1.0.0"}
         assert notes.sent[1] == '{"jsonrpc":"2.0","method":"notifications/initialized"}'
         assert client.session.revision == "2025-03-26"
@@ -78,7 +78,7 @@ def test_an_answer_belongs_to_the_request_with_its_id(way: Way) -> None:
         two = client.begin("test/pair", {"value": "second"})
         assert client.wait(one).result == {"value": "first"}
         assert client.wait(two).result == {"value": "second"}
-        assert [json.loads(line)["id"] for line in notes.arrived[1:]] == [3, 2]
+        assert [json.loads(line)["id"] for line in notes.arrived[1:]] == [103, 102]
 
 
 def test_a_strict_client_asks_for_nothing_that_was_not_declared(way: Way) -> None:
@@ -106,7 +106,7 @@ def test_silence_ends_after_the_set_time_and_the_server_is_told(way: Way) -> Non
             client.request("test/silence", patience=0.2)
         told = json.loads(notes.sent[-1])
         assert told["method"] == "notifications/cancelled"
-        assert told["params"] == {"requestId": 2, "reason": "no answer within 0.2 s"}
+        assert told["params"] == {"requestId": 102, "reason": "no answer within 0.2 s"}
         seen = client.request("test/seen").result
         assert seen is not None
         assert json.loads(seen["lines"][-2]) == told
@@ -383,3 +383,126 @@ def test_trouble_is_said_in_the_language_of_the_person(
     """English where nobody says otherwise. An `initialize` is not cancelled, and nobody says so."""
     assert english in str(trouble)
     assert japanese in trouble.sentence("ja")
+
+
+class Clock:
+    """A clock that a test sets, and what a client does while it waits."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, way: Line) -> None:
+        """Begin at 0."""
+        self.now = 0.0
+        self.way = way
+        self.steps: list[tuple[float, str]] = []
+        monkeypatch.setattr("humanmcp.host.client.time.monotonic", lambda: self.now)
+
+    def wait(self, _waited: object, _timeout: float) -> None:
+        """Let time pass until the next step, and bring its line."""
+        passed, line = self.steps.pop(0)
+        self.now += passed
+        if line:
+            self.way.listener.line_arrived(line.encode())
+
+
+def progress(token: object, value: int) -> str:
+    """Write a progress notification."""
+    params = {"progressToken": token, "progress": value}
+    said = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+    return json.dumps(said)
+
+
+def test_s4_progress_lengthens_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S4: a call carries a token, and each notification of it begins the time anew."""
+    way = Line()
+    clock = Clock(monkeypatch, way)
+    client = Client(way, Nobody(), patience=10, wait=clock.wait)
+    answer = '{"jsonrpc":"2.0","id":101,"result":{"content":[]}}'
+    clock.steps = [(9, progress(101, 1)), (9, progress(101, 2)), (9, answer)]
+    assert client.call("tools/call", {"name": "x", "_meta": {"mine": 1}}).result is not None
+    assert json.loads(way.sent[0])["params"]["_meta"] == {"progressToken": 101, "mine": 1}
+
+
+def test_s4_progress_of_something_else_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S4: another token, no token, or one of a request that is over."""
+    way = Line()
+    clock = Clock(monkeypatch, way)
+    client = Client(way, Nobody(), patience=10, wait=clock.wait)
+    clock.steps = [(4, progress("101", 1)), (4, progress(7, 1)), (4, progress(None, 1))]
+    with pytest.raises(NoAnswerError):
+        client.call("tools/call", {"name": "x"})
+    assert clock.steps == []
+
+
+@pytest.mark.parametrize(
+    ("method", "choices"),
+    [("tools/list", {}), ("ping", {}), ("tools/call", {"progress": False})],
+)
+def test_s4_a_token_goes_only_where_progress_may_be(method: str, choices: dict[str, bool]) -> None:
+    """S4: what is short has none, and who wants none sends none."""
+    way = Line()
+    Client(way, Nobody(), **choices).begin(method)  # type: ignore[arg-type]  # one flag at most
+    assert "progressToken" not in way.sent[0]
+
+
+def test_s4_a_persons_own_token_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S4: and its progress counts as well."""
+    way = Line()
+    clock = Clock(monkeypatch, way)
+    client = Client(way, Nobody(), patience=10, wait=clock.wait)
+    answer = '{"jsonrpc":"2.0","id":101,"result":{"content":[]}}'
+    clock.steps = [(9, progress("mine", 1)), (9, answer)]
+    client.call("tools/call", {"name": "x", "_meta": {"progressToken": "mine"}})
+    assert '"progressToken":"mine"' in way.sent[0]
+
+
+def test_s7_the_first_id_is_none_that_a_server_has_by_heart() -> None:
+    """S7: a server that always answers to 1 is right by chance where a client begins with 1."""
+    way = Line()
+    Client(way, Nobody()).begin("ping")
+    assert json.loads(way.sent[0])["id"] == 101
+    Client(way, Nobody(), first_id=1).begin("ping")
+    assert json.loads(way.sent[1])["id"] == 1
+
+
+class Strays(Notes):
+    """An onlooker that notes which answers went astray."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        super().__init__()
+        self.strays: list[Stray] = []
+
+    def answer_went_astray(self, stray: Stray) -> None:
+        """Note it."""
+        self.strays.append(stray)
+
+
+WRONG = b'{"jsonrpc": "2.0", "id": 1, "result": {}}'
+
+
+def test_s7_an_answer_with_a_wrong_id_names_those_that_wait() -> None:
+    """S7: what came, and who goes on waiting; a late answer is told from a wrong one."""
+    way, notes = Line(), Strays()
+    client = Client(way, Nobody(), onlooker=notes)
+    begun = client.begin("ping")
+    client.line_arrived(WRONG)
+    assert not begun.is_answered
+    assert [one.method for one in notes.strays[0].waiting] == ["ping"]
+    client.give_up(begun.asked)
+    client.line_arrived(WRONG.replace(b"1,", b"101,"))
+    assert notes.strays[1].late == begun.asked
+    assert notes.strays[1].waiting == ()
+
+
+def test_s7_a_lenient_client_takes_it_for_the_only_one_that_waits() -> None:
+    """S7: so that a lesson goes on after its first mistake; with two, it would be a guess."""
+    way, notes = Line(), Strays()
+    client = Client(way, Nobody(), onlooker=notes, lenient=True)
+    one = client.begin("ping")
+    client.line_arrived(WRONG)
+    assert one.response.result == {}
+    assert notes.strays[0].taken == one.asked
+    client.begin("ping")
+    two = client.begin("ping")
+    client.line_arrived(WRONG)
+    assert not two.is_answered
+    assert notes.strays[1].taken is None

@@ -134,3 +134,22 @@ def test_the_name_before_a_place_is_the_one_of_its_own_level() -> None:
     assert name_before(text, text.index(', "c"')) == "a"
     assert name_before(text, text.index("}, ")) == "b"
     assert name_before(text, text.index("2]")) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "is_person"),
+    [
+        (("humanmcp", "serve"), True),
+        (("/opt/x/humanmcp.exe", "serve", "--title", "kim"), True),
+        (("python", "-m", "humanmcp", "serve"), True),
+        (("uvx", "humanmcp", "serve", "--by-hand"), True),
+        (("humanmcp", "serve", "--auto"), False),
+        (("humanmcp", "tap", "--", "x"), False),
+        (("python", "dice.py"), False),
+    ],
+)
+def test_s6_a_server_is_known_to_be_a_person_only_where_it_surely_is(
+    words: tuple[str, ...], *, is_person: bool
+) -> None:
+    """S6: what is said of how long a person has must not be made up."""
+    assert Entry("x", Command(words)).is_person is is_person

@@ -14,10 +14,19 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.host.chat import AtHost
-from humanmcp.host.commands import host as host_command
+from humanmcp.host import chat as chat_module
+from humanmcp.host.chat import AtHost, Chat
+from humanmcp.host.child import Command
+from humanmcp.host.config import Entry
 from humanmcp.host.conversation import Role, Text, Turn
+from humanmcp.host.models.script import ScriptModel
+from humanmcp.host.respondents import Nobody
+from humanmcp.host.runner import Runner
+from humanmcp.host.servers import Servers
 from humanmcp.host.typing_in import Typist
+from humanmcp.inbox.contract import Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.verdict import Form
 from tests.host.hosting import configuration, entry, says, use
 from tests.host.seats import SCRIPTED
 from tests.serving import bare_environment
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROLL: Final = use("dice__dice", sides=6)
+SLOW_PERSON: Final = Entry("kim", Command(("humanmcp", "serve", "--title", "kim")))
 HARD_TO_END: Final = Path(__file__).parent / "child_of_child.py"
 
 
@@ -268,7 +278,7 @@ def test_a_start_that_takes_long_names_who_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A person in a server's seat needs their time, and the one at the host has to know."""
-    monkeypatch.setattr(host_command, "SAY_AFTER", 0.05)
+    monkeypatch.setattr(chat_module, "SAY_AFTER", 0.05)
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     quiet = {"command": sys.executable, "args": [str(SCRIPTED), "no-discover-answer"]}
     config = configuration(tmp_path, quiet=quiet, dice=entry("dice"))
@@ -276,7 +286,7 @@ def test_a_start_that_takes_long_names_who_is_waited_for(
     words = ["host", "--config", str(config), "--model", model, "--patience", "0.5"]
     assert main([*words, "--lang", "en"]) == 0
     shown = capfd.readouterr()
-    assert re.search(r"still starting: .*quiet.*0\.5 s", shown.err)
+    assert "quiet is still starting (no answer yet: server/discover)" in shown.err
     assert "quiet  tools: 1" in shown.out
 
 
@@ -331,5 +341,60 @@ def test_s1_a_server_can_be_started_anew_from_the_chat(tmp_path: Path) -> None:
     assert run.stdout.count("slow  the session could not be opened: the server speaks 2026") == 2
     assert run.stdout.count("dice  tools: 1") == 2
     assert "/reconnect nobody: write the name of one of: slow, dice" in run.stdout
-    assert run.stderr.count('dice Client :  {"jsonrpc":"2.0","id":1,"method":"initialize"') == 2
+    assert run.stderr.count('dice Client :  {"jsonrpc":"2.0","id":101,"method":"initialize"') == 2
     assert "server/discover" not in run.stderr
+
+
+def test_s6_one_server_that_says_nothing_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """S6: the prompt is there at once, the tools of the others as well, and nothing is made up."""
+    silent = [str(SCRIPTED), "no-discover-answer", "no-initialize-answer"]
+    config = configuration(
+        tmp_path, silent={"command": sys.executable, "args": silent}, dice=entry("dice")
+    )
+
+    def quick_ones_only(servers: Servers, _seconds: float) -> bool:
+        return until(lambda: not servers.all[1].is_starting, "the dice")
+
+    monkeypatch.setattr(Servers, "wait_until_settled", quick_ones_only)
+    monkeypatch.setattr(chat_module, "SAY_AFTER", 0.0)
+    monkeypatch.setattr("sys.stdin", io.StringIO("roll\n/servers\nexit\n"))
+    model = recorded(tmp_path, says(ROLL), says("done"))
+    words = ["host", "--config", str(config), "--model", model, "--yes", "--lang", "en"]
+    assert main(words) == 0
+    shown = capfd.readouterr()
+    assert "[Calling tool dice with args" in shown.out
+    assert "dice  tools: 1" in shown.out
+    assert "silent  still starting" in shown.out
+    assert "silent is still starting (no answer yet: " in shown.err
+    assert "a person" not in shown.err
+
+
+def test_s6_only_a_person_is_said_to_be_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """S6: where humanmcp serves by hand the one at the host has to know how long they have."""
+    monkeypatch.setattr(chat_module, "SAY_AFTER", 0.0)
+    servers = Servers((SLOW_PERSON,), lambda _name: Nobody(), patience=90)
+    chat = Chat(Runner(ScriptModel([]), servers, AtHost(Typist(), "en")), Typist(), "en")
+    chat._say_who_is_awaited()
+    assert "a person answers there, and has 90 s for each answer" in capfd.readouterr().err
+
+
+def test_s4_a_question_in_the_inbox_names_its_server(tmp_path: Path) -> None:
+    """S4: each server that asks has a session of its own there, with its name."""
+    greeter = {"command": sys.executable, "args": [str(HARD_TO_END.with_name("sdk_greeter.py"))]}
+    config = configuration(tmp_path, greeter=greeter, dice=entry("dice"))
+    model = recorded(tmp_path, says(use("greeter__greet")), says("who are you?"))
+    home = tmp_path / "box"
+    host = Hosting(tmp_path, words(config, model, "--yes", "--desk", "--home", str(home)))
+    host.type("greet")
+    inbox = FolderInbox(home)
+    (facts,) = until(lambda: list(inbox.sessions()), "the question")
+    assert facts.title == "greeter"
+    (item,) = until(lambda: list(inbox.items(facts.name)), "the question")
+    inbox.send(item.key, Reply('{"action": "decline"}', Form.RESULT, by="desk"))
+    host.hear("who are you?")
+    host.type("exit")
+    assert host.end() == 0

@@ -211,6 +211,10 @@ def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
     """R5, from the client's side: the article's server and what the check says of each line."""
     lesson = ("--script", str(SAMPLES / "lessons" / "faulty-dice.txt"))
     run = typed(tmp_path, lesson, server=FAULTY)
+    assert (  # S7: the best of its mistakes, which other ids than 1 bring to light
+        "no request of ours has the id 1: other clients drop this answer. "
+        "--lenient takes it for the answer to 101 (initialize)"
+    ) in run.stderr
     remarks = re.findall(r"^  (?:warning|hint) (\w+) (\S*):", run.stderr, re.MULTILINE)
     assert remarks == [
         ("M09", "/result"),  # no capabilities
@@ -224,12 +228,12 @@ def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
 
 def test_the_one_who_sees_a_mistake_is_not_told_that_they_made_it(tmp_path: Path) -> None:
     """Issue 5, "from the client's side": the server wrote it, asked or answered it."""
-    run = typed(tmp_path, (), "tools/list", "call nothing", server=FAULTY)
+    run = typed(tmp_path, ("--lenient",), "tools/list", "call nothing", server=FAULTY)
     assert 'the server wrote "input_schema"' in run.stderr
     assert "2025-11-25 was asked for, and the server chose 2025-03-26" in run.stderr
     assert "The server listed: dice" in run.stdout
     assert not re.search(r"\b[Yy]ou (wrote|answer|declared|listed|are)\b", run.stderr + run.stdout)
-    run = typed(tmp_path, ("--lang", "ja"), "tools/list", server=FAULTY)
+    run = typed(tmp_path, ("--lenient", "--lang", "ja"), "tools/list", server=FAULTY)
     assert 'サーバーは "input_schema" と書いています' in run.stderr
 
 
@@ -284,7 +288,7 @@ def test_a_request_without_waiting(tmp_path: Path) -> None:
     pair = ('test/pair {"value": 1} &', 'test/pair {"value": 2}')
     run = typed(tmp_path, (), *pair, server=(sys.executable, str(SCRIPTED)))
     assert 'test/pair {"value": 2}' in run.stdout
-    assert [one["id"] for _sender, one in wire(run.stderr)[-2:]] == [3, 2]
+    assert [one["id"] for _sender, one in wire(run.stderr)[-2:]] == [103, 102]
 
 
 def test_a_form_is_filled_in_at_the_terminal(tmp_path: Path) -> None:
@@ -378,3 +382,37 @@ def test_s1_a_server_can_be_started_anew_from_the_prompt(tmp_path: Path) -> None
     said = [one["method"] for who, one in wire(run.stderr) if who == "Client"]
     assert said.count("initialize") == 2
     assert said[-2:] == ["server/discover", "tools/list"]
+
+
+def test_s4_a_call_knows_the_tools_of_every_page(tmp_path: Path) -> None:
+    """S4: also when somebody has looked at the first page only."""
+    server = (sys.executable, str(SCRIPTED), "paged")
+    run = typed(tmp_path, (), "tools/list", "call tool3 n=x", "call tool2 n=1", server=server)
+    assert "n takes: integer" in run.stdout
+    called = [one for who, one in wire(run.stderr) if who == "Client"]
+    assert [one["params"]["name"] for one in called if one.get("method") == "tools/call"] == [
+        "tool2"
+    ]
+    assert "The server listed" not in run.stdout
+
+
+def test_s4_the_parameters_of_a_method_are_checked_and_sent(tmp_path: Path) -> None:
+    """S4: what is wrong with them is said, as of a raw line; a person may want to see the rest."""
+    lines = ('resources/read {"url": "x:y"}', "notifications/progress {}", "tools/lists")
+    run = typed(tmp_path, (), *lines)
+    assert re.search(r"warning \w+ /params.*uri", run.stdout)
+    assert re.search(r"warning \w+ .*progressToken", run.stdout)
+    assert "tools/list" in run.stdout
+    said = [one["method"] for who, one in wire(run.stderr) if who == "Client"]
+    assert said[-3:] == ["resources/read", "notifications/progress", "tools/lists"]
+
+
+def test_s7_a_wrong_id_names_those_that_wait_in_both_languages(tmp_path: Path) -> None:
+    """S7: and a late answer is told from a wrong one."""
+    flags = ("--patience", "1")
+    run = typed(tmp_path, flags, server=FAULTY)
+    assert "a client drops this answer, and goes on waiting for 101 (initialize)" in run.stderr
+    run = typed(tmp_path, (*flags, "--lang", "ja"), server=FAULTY)
+    assert "101 (initialize) への回答を待ち続けます" in run.stderr
+    run = typed(tmp_path, ("--first-id", "1"), "tools", server=FAULTY)
+    assert "drops" not in run.stderr

@@ -107,4 +107,4 @@ def test_every_sample_speaks_every_revision_of_the_handshake(name: str, revision
         client.close()
     found = [event for event in notes.events if isinstance(event, ResponseArrived)]
     assert [one.problems for one in found] == [()] * 3
-    assert [json.loads(line)["id"] for line in notes.arrived] == [1, 2, 3]
+    assert [json.loads(line)["id"] for line in notes.arrived] == [101, 102, 103]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.at_terminal import AtTerminal
 from humanmcp.host.child import ChildTransport, Command
-from humanmcp.host.client import PATIENCE, Client
+from humanmcp.host.client import FIRST_ID, PATIENCE, Client
 from humanmcp.host.commands.ending import in_order, undisturbed
-from humanmcp.host.commands.numbers import seconds
+from humanmcp.host.commands.numbers import seconds, whole_number
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
 from humanmcp.host.connection import Connection
 from humanmcp.host.opening import Identity, Opening
@@ -70,6 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag("patience", metavar="SECONDS", type=seconds, default=PATIENCE)
     flag("script", metavar="FILE", default="")
     flag("example", action="store_true")
+    flag("first-id", metavar="N", type=whole_number, default=FIRST_ID)
+    flag("no-progress", action="store_true")
+    flag("lenient", action="store_true")
     flag("strict", action="store_true")
     flag("pretty", action="store_true")
     flag("desk", action="store_true")
@@ -165,6 +168,9 @@ def _sit(
                 onlooker=log,
                 patience=arguments.patience,
                 strict=arguments.strict,
+                lenient=arguments.lenient,
+                progress=not arguments.no_progress,
+                first_id=arguments.first_id,
                 wait=typist.wait,
             )
             if recorded is not None:
@@ -183,7 +189,13 @@ def _sit(
 
 def _begin_as_the_example(arguments: argparse.Namespace) -> None:
     """Choose what the example client of a Go SDK says of itself, where no flag says otherwise."""
-    for name, said in (("revision", EXAMPLE_REVISION), ("offer", "roots")):
+    example: dict[str, Any] = {
+        "revision": EXAMPLE_REVISION,
+        "offer": "roots",
+        "first_id": 1,
+        "no_progress": True,
+    }
+    for name, said in example.items():
         if getattr(arguments, name) == arguments.parser.get_default(name):
             setattr(arguments, name, said)
 

@@ -17,6 +17,7 @@ from humanmcp.host.company import Onlooker
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.models.choose import Choice, key_kept_back, seat_model
 from humanmcp.host.opening import Identity, Opening
+from humanmcp.host.respondents import WhenAsked
 from humanmcp.host.runner import Limits, Runner
 from humanmcp.host.servers import Servers
 from humanmcp.host.typing_in import Typist
@@ -31,15 +32,13 @@ from humanmcp.terminal import complain
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from humanmcp.host.company import Respondent
     from humanmcp.settings import Settings
 
 ROOM: Final = "host"
 NAME: Final = Identity("humanmcp-host", "1.0.0")
-SAY_AFTER: Final = 2.0
-"""Seconds of starting after which it is said what is waited for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,10 +83,12 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     entries = read_config(path)
     typist = Typist()
 
-    def desk(seat: Seat) -> AtInbox:
+    def desk(seat: Seat, server: str = "") -> AtInbox:
         inbox = FolderInbox(home_folder(settings.home))
-        session = AtInbox(inbox, seat, title=settings.title, asker=NAME.name, language=language)
-        complain(say(ROOM, f"at the desk {seat.value}", language, name=session.name))
+        title = " ".join(word for word in (settings.title, server) if word)
+        session = AtInbox(inbox, seat, title=title, asker=NAME.name, language=language)
+        told = say(ROOM, f"at the desk {seat.value}", language, name=session.name, server=server)
+        complain(told)
         return session
 
     wanted = Choice(
@@ -103,22 +104,16 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         complain(kept_back.sentence(language))
     model = seat_model(wanted)
     stack.callback(model.close)
-    respondent: Respondent = AtTerminal(typist, language)
-    if arguments.desk:
-        questions = desk(Seat.CLIENT)
-        stack.callback(questions.end)
-        respondent = questions
     servers = Servers(
         entries,
-        respondent,
+        _respondents(typist, language, stack, desk if arguments.desk else None),
         identity=NAME,
         onlooker=_onlookers(typist, language, wanted=arguments.wire),
         opening=Opening(arguments.opening),
         patience=arguments.patience,
+        wait=typist.wait,
     )
     stack.callback(undisturbed(servers.close))
-    with _telling_who_is_awaited(servers, language):
-        servers.start()
     runner = Runner(
         model,
         servers,
@@ -130,20 +125,22 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     Chat(runner, typist, language).run()
 
 
-@contextlib.contextmanager
-def _telling_who_is_awaited(servers: Servers, language: str) -> Iterator[None]:
-    """Say what the start waits for, when it takes long: a person may sit in a server's seat."""
+def _respondents(
+    typist: Typist,
+    language: str,
+    stack: contextlib.ExitStack,
+    desk: Callable[[Seat, str], AtInbox] | None,
+) -> Callable[[str], Respondent]:
+    """Return what makes the one who answers a server's questions, which name the server."""
+    if desk is None:
+        return lambda name: AtTerminal(typist, language, server=name)
 
-    def tell() -> None:
-        names = ", ".join(servers.awaited)
-        complain(say(ROOM, "starting", language, names=names, seconds=f"{servers.patience:g}"))
+    def at_desk(name: str) -> Respondent:
+        questions = WhenAsked(lambda: desk(Seat.CLIENT, name))
+        stack.callback(questions.end)
+        return questions
 
-    timer = threading.Timer(SAY_AFTER, tell)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+    return at_desk
 
 
 def _onlookers(typist: Typist, language: str, *, wanted: bool) -> Callable[[str], Onlooker]:
