@@ -22,8 +22,11 @@ from humanmcp.inbox.contract import (
     Action,
     Draft,
     Key,
+    Order,
+    Reply,
     UnknownItemError,
 )
+from humanmcp.inbox.ordering import hand_in as hand_in_order
 from humanmcp.protocol.faults import Fault
 from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.verdict import Form
@@ -43,8 +46,8 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
     text, form = values.get("text", ""), _form(values.get("form", ""))
     broken = _broken(values)
     match values.get("act", "send"):
-        case "hold":
-            writing.hold_book(desk, key, hold=True)
+        case "hold" | "progress on" | "progress off" as act_on:
+            _keep_quiet(desk, key, act_on)
         case "template":
             start = composing.starting(desk.inbox, desk.inbox.item(key))
             _save(desk, key, start.text, start.form, touched=False)
@@ -70,6 +73,16 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
                 return show_inbox(request, key, chosen=True, broken=broken)
             return _after_sending(here, key, outcome)
     return RedirectResponse(f"{here}#answer", 303)
+
+
+def _keep_quiet(desk: Desk, key: Key, wanted: str) -> None:
+    """Stop the book's countdown, or switch the progress that is sent meanwhile off or on."""
+    if wanted == "hold":
+        writing.hold_book(desk, key, hold=True)
+        return
+    switched = wanted.removeprefix("progress ")
+    said = Reply(switched, by=composing.BY, at=now(), order=Order.PROGRESS)
+    hand_in_order(desk.inbox, key.session, said)
 
 
 def _broken(values: dict[str, str]) -> Broken | None:

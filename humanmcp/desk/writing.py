@@ -5,7 +5,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, HTTPException, Request
 
 from humanmcp.desk import composing
 from humanmcp.desk.board import Writer
@@ -13,7 +13,9 @@ from humanmcp.desk.composing import BY, Became, Outcome
 from humanmcp.desk.desk import Desk, desk_of
 from humanmcp.desk.telling import AsciiJson, called, now, spoken
 from humanmcp.desk.words import describe
-from humanmcp.inbox.contract import Action, Draft, Key, Reply
+from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply
+from humanmcp.inbox.ordering import OrderError
+from humanmcp.inbox.ordering import hand_in as hand_in_order
 from humanmcp.protocol.faults import Fault
 from humanmcp.protocol.mending import autofix
 from humanmcp.protocol.verdict import Form, Verdict
@@ -177,18 +179,21 @@ def write_outcome(outcome: Outcome, language: str) -> dict[str, Any]:
 
 @dataclass
 class SayBody:
-    """Something said first: a notification or a request, as a whole message."""
+    """Something said first: a notification or a request, as a whole message; or an order."""
 
     text: str
     anyway: bool = False
+    order: Order = Order.SAY
 
 
 @router.post("/sessions/{session}/say")
 def say_first(request: Request, session: str, body: SayBody) -> dict[str, Any]:
-    """Hand in something of your own: a notification, a request to the client."""
-    desk = desk_of(request)
-    ticket = desk.inbox.say(session, Reply(body.text, Form.MESSAGE, body.anyway, BY, now()))
-    return {"ticket": ticket}
+    """Hand in something of your own: a notification, a request to the client, an order."""
+    reply = Reply(body.text, Form.MESSAGE, body.anyway, BY, now(), order=body.order)
+    try:
+        return {"ticket": hand_in_order(desk_of(request).inbox, session, reply)}
+    except OrderError as error:
+        raise HTTPException(422, error.sentence(spoken(request))) from error
 
 
 @router.get("/sessions/{session}/say/{ticket}")

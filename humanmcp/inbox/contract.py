@@ -148,10 +148,30 @@ class Draft(NamedTuple):
     at: str = ""
 
 
+class Order(enum.Enum):
+    """What a person asks of the process that speaks to the client, in a saying.
+
+    Only SAY is checked: the others are for testing what a client does with a server that is wrong.
+    """
+
+    SAY = "say"
+    """Write `text` as one message."""
+    RAW = "raw"
+    """Write the bytes that `text` holds in base64, with nothing before or after them."""
+    PROGRESS = "progress"
+    """"off": send no progress notifications while a person is at a request; "on" again."""
+    SILENCE = "silence"
+    """"on": write nothing by oneself, be it an answer of the book or progress; "off" again."""
+    EXIT = "exit"
+    """End with the status that `text` says, as a server that closes in order."""
+    CRASH = "crash"
+    """End at once and without a word, as a server that is killed."""
+
+
 class Reply(NamedTuple):
     """What a person sends. `anyway` sends it although the check finds errors in it.
 
-    `action` is for what a tap holds.
+    `action` is for what a tap holds, `order` for a saying.
     """
 
     text: str
@@ -160,6 +180,7 @@ class Reply(NamedTuple):
     by: str = ""
     at: str = ""
     action: Action = Action.PASS
+    order: Order = Order.SAY
 
 
 class Answer(NamedTuple):

@@ -18,6 +18,7 @@ from humanmcp.inbox.contract import (
     Item,
     Key,
     Life,
+    Order,
     Purpose,
     Reply,
     Seat,
@@ -288,6 +289,7 @@ def reply_record(reply: Reply) -> Record:
         "by": reply.by,
         "at": reply.at,
         "action": reply.action.value,
+        "order": reply.order.value,
     }
 
 
@@ -302,6 +304,7 @@ def read_reply(record: Record) -> Reply:
         by=_text(record, "by"),
         at=_text(record, "at"),
         action=_choice(record, "action", Action.PASS),
+        order=_choice(record, "order", Order.SAY),
     )
 
 

@@ -119,6 +119,8 @@ class Book(NamedTuple):
     rules: tuple[Rule, ...] = ()
     wait: Mapping[str, float | None] = MappingProxyType({})
     """Seconds before the book answers a method, None for never; what is missing has a default."""
+    progress: bool = True
+    """Whether progress is sent to the client while a person is at a request."""
 
     def offered(self) -> Mapping[str, Any]:
         """Return the capabilities that the book declares: a person may change each list later."""

@@ -34,7 +34,7 @@ class BookError(Exception):
 
 
 _SERVER_KEYS: Final = frozenset(
-    {"name", "version", "title", "instructions", "revisions", "capabilities"}
+    {"name", "version", "title", "instructions", "revisions", "capabilities", "progress"}
 )
 _ENTRIES: Final = {
     "tools": "tools",
@@ -73,6 +73,8 @@ def parse(written: Mapping[str, Any]) -> Book:
     if "capabilities" in server:
         chosen["capabilities"] = _table(server["capabilities"], "server.capabilities")
         _json(chosen["capabilities"], "server.capabilities")
+    if "progress" in server:
+        chosen["progress"] = _flag(server["progress"], "server.progress")
     for key, attribute in _ENTRIES.items():
         if key in written:
             chosen[attribute] = tuple(_tables(written[key], key))
@@ -154,6 +156,12 @@ def _tables(value: Any, place: str) -> list[Mapping[str, Any]]:  # noqa: ANN401 
 def _text(value: Any, place: str) -> str:  # noqa: ANN401 - TOML's types
     if not isinstance(value, str):
         raise BookError(place, "text")
+    return value
+
+
+def _flag(value: Any, place: str) -> bool:  # noqa: ANN401 - TOML's types
+    if not isinstance(value, bool):
+        raise BookError(place, "flag")
     return value
 
 

@@ -26,6 +26,11 @@ Measured clients take 0.3 s at most; a suspended laptop takes longer.
 _TEACHES: Final = "tools/call"
 """The one method whose limit is learned: several clients give lists far less time than calls."""
 
+PROGRESS: Final = "progress"
+HOLD: Final = "hold"
+ALL_MEANS: Final = frozenset({PROGRESS, HOLD})
+"""What keeps a client waiting: progress notifications, and being asked to repeat its request."""
+
 _GAVE_UP: Final = r"(?i)time[sd]?[ -]?out|deadline"
 
 
@@ -36,7 +41,7 @@ class Patience(NamedTuple):
     is none; `source` is a code of `locales/` (room `waiting`) for where it is known from. `means`
     is "progress", "progress-maybe" (it is sent, and nobody knows whether it helps), "hold" or "",
     and then `why_not` is the code of the reason. `hold_at` is when to ask the client to repeat, in
-    seconds from the last arrival.
+    seconds from the last arrival. `progress` says whether any is sent.
     """
 
     limit: float | None
@@ -44,6 +49,7 @@ class Patience(NamedTuple):
     means: str
     why_not: str
     hold_at: float | None = None
+    progress: bool = True
 
 
 def gave_up_after(exchange: Exchange, reason: str, waited: float, patience: Patience) -> float:
@@ -69,30 +75,37 @@ def outlasted(exchange: Exchange, waited: float, learned: float) -> bool:
 
 
 def patience(
-    exchange: Exchange, client_name: str, own_limit: float = 0.0, learned: float = 0.0
+    exchange: Exchange,
+    client_name: str,
+    own_limit: float = 0.0,
+    learned: float = 0.0,
+    means: frozenset[str] = ALL_MEANS,
 ) -> Patience:
     """Say how long a client waits for an exchange.
 
     `own_limit` is the user's setting for a call and wins; of a client that nobody knows it counts
     for every method. `learned` is how long this client waited for a tool call before
     (`gave_up_after`); it counts where nothing is known or where it is shorter than what is known.
-    Both are seconds, 0 for none.
+    Both are seconds, 0 for none. `means` are those that may be used: who tests a client that hears
+    nothing wants none.
     """
     known = clients.find(client_name)
     limit, source = _limit(exchange.method, known, own_limit)
-    hold_at = _hold_at(exchange, known, own_limit, limit, learned)
+    hold_at = _hold_at(exchange, known, own_limit, limit, learned) if HOLD in means else None
     is_call = exchange.method == _TEACHES
     if own_limit <= 0 and is_call and 0 < learned < (limit or math.inf):
         limit, source = learned, "learned"
-    has_token = exchange.progress_token is not None
+    says = PROGRESS in means
+    has_token = exchange.progress_token is not None and says
     if has_token and known is not None and known.progress_helps:
         # Each notification re-arms the limit, so there is none while they are sent.
         return Patience(None, source, "progress", "")
     if hold_at is not None:
-        return Patience(limit, source, "hold", "", hold_at=hold_at)
+        return Patience(limit, source, "hold", "", hold_at=hold_at, progress=says)
     if has_token and known is None:
         return Patience(limit, source, "progress-maybe", "")
-    return Patience(limit, source, "", _why_not(exchange, has_token=has_token))
+    why_not = _why_not(exchange, has_token=has_token) if says else "silenced"
+    return Patience(limit, source, "", why_not, progress=says)
 
 
 def _limit(method: str, known: clients.Client | None, own_limit: float) -> tuple[float | None, str]:

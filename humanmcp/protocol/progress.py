@@ -27,11 +27,13 @@ class Progress:
     def __init__(self) -> None:
         """Begin with none."""
         self._last: OrderedDict[tuple[str, str | int | float], float | None] = OrderedDict()
+        self._taken_over: set[tuple[str, str | int | float]] = set()
 
     def copy(self) -> Progress:
         """Return another one that knows the same, and goes its own way from here."""
         other = Progress()
         other._last = self._last.copy()
+        other._taken_over = self._taken_over.copy()
         return other
 
     def asked(self, request: Message) -> None:
@@ -48,6 +50,17 @@ class Progress:
         key = _key(request.meta.get("progressToken"))
         if key is not None:
             self._last.pop(key, None)
+            self._taken_over.discard(key)
+
+    def take_over(self, notice: Message) -> None:
+        """Remember that a person sends the progress of a request themselves from here on."""
+        key = _key(notice.params.get("progressToken")) if notice.method == METHOD else None
+        if key is not None and key in self._last:
+            self._taken_over.add(key)
+
+    def is_taken_over(self, request: Message) -> bool:
+        """Say whether a person sends the progress of this request themselves."""
+        return _key(request.meta.get("progressToken")) in self._taken_over
 
     def last(self, request: Message) -> float:
         """Return what was said last of a request; 0 if nothing was."""

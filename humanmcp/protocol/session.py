@@ -411,8 +411,13 @@ class Session:
         verdict = self.judge(text)
         line = verdict.line if verdict.sendable or not anyway else verdict.forced
         if line is not None:
-            self._remember(line)
+            self._remember(line, by_person=True)
         return verdict
+
+    def reports_progress(self, number: int) -> bool:
+        """Say whether a person sends the progress of a pending request themselves."""
+        exchange = self.exchanges.get(number)
+        return exchange is not None and self._theirs.is_taken_over(exchange.request)
 
     def judge(self, text: str) -> Verdict:
         """Judge something of our own without saying it."""
@@ -467,11 +472,13 @@ class Session:
             f'{{"requestId":{asked.id.token}{said}}}}}'
         )
 
-    def _remember(self, line: str) -> None:
+    def _remember(self, line: str, *, by_person: bool = False) -> None:
         message = messages.read(line.encode())
         if not isinstance(message, Message):
             return
         self._theirs.hear(message)
+        if by_person:
+            self._theirs.take_over(message)
         if message.kind is Kind.REQUEST and message.id is not None:
             self._asked[message.id.key] = message
             self._ours.asked(message)

@@ -10,20 +10,23 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, assert_never
 
 from humanmcp.inbox.contract import Answer
+from humanmcp.protocol import clients
 from humanmcp.protocol.book import Decision, decide, prepared
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
 from humanmcp.protocol.exchanges import REMEMBERED
-from humanmcp.protocol.patience import outlasted
+from humanmcp.protocol.patience import outlasted, patience
 
 if TYPE_CHECKING:
     from humanmcp.bookshelf import BookFile
     from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.patience import Patience
     from humanmcp.protocol.session import Session
     from humanmcp.stub.ledger import Ledger
     from humanmcp.stub.manner import Manner
     from humanmcp.stub.replaying import Player
     from humanmcp.stub.vigil import Vigil
+    from humanmcp.stub.voice import Voice
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +42,14 @@ def _player(session: Session, ledger: Ledger, manner: Manner) -> Player | None:
 class Answers:
     """The exchanges of one session that wait, and what becomes of the answers to them."""
 
-    def __init__(self, session: Session, ledger: Ledger, shelf: BookFile, manner: Manner) -> None:
+    def __init__(
+        self,
+        session: Session,
+        ledger: Ledger,
+        shelf: BookFile,
+        manner: Manner,
+        voice: Voice,
+    ) -> None:
         """Begin with nothing waiting."""
         self.vigils: dict[int, Vigil] = {}
         self.by: OrderedDict[int, str] = OrderedDict()
@@ -48,6 +58,7 @@ class Answers:
         self._ledger = ledger
         self._shelf = shelf
         self._manner = manner
+        self._voice = voice
         self._kept: dict[int, Reply] = {}
         self._used: dict[int, int] = {}
         self.player = _player(session, ledger, manner)
@@ -73,9 +84,32 @@ class Answers:
         if reply is not None:
             self.reply(number, reply)
 
+    def patience(self, exchange: Exchange) -> Patience:
+        """Say how long the client waits for an answer, and what keeps it waiting."""
+        client = self._session.known.client_name
+        learned = 0.0 if clients.is_shared(client) else self._ledger.limits.of(client)
+        means = self._voice.means(exchange.number)
+        return patience(exchange, client, self._manner.client_limit, learned, means)
+
+    def look_again(self) -> None:
+        """Settle anew what is done for a person while each request waits."""
+        for number, vigil in self.vigils.items():
+            exchange = self._session.exchanges[number]
+            vigil.decision = self.decision(exchange)
+            vigil.patience = self.patience(exchange)
+            self._ledger.update(exchange, vigil)
+
+    def said(self) -> None:
+        """Leave the progress of a request to the person who has begun to send it."""
+        for number, vigil in self.vigils.items():
+            if vigil.patience.progress and self._session.reports_progress(number):
+                exchange = self._session.exchanges[number]
+                vigil.patience = self.patience(exchange)
+                self._ledger.update(exchange, vigil)
+
     def decision(self, exchange: Exchange) -> Decision:
         """Say what is answered without a person: as recorded, or by the book."""
-        if self._session.twins(exchange):
+        if self._voice.silent or self._session.twins(exchange):
             return Decision()  # only one of them can be answered: a person says which
         if self.player is not None and self.player.plays(exchange.number):
             return Decision()  # first the client has to answer what it was asked
@@ -184,7 +218,4 @@ class Answers:
         self._used.clear()
         self._prepare()
         self._ledger.describe(self._session)
-        for number, vigil in self.vigils.items():
-            exchange = self._session.exchanges[number]
-            vigil.decision = self.decision(exchange)
-            self._ledger.update(exchange, vigil)
+        self.look_again()

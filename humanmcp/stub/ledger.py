@@ -8,7 +8,7 @@ did not take is written when there is room again.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError, Key, StoreError
 from humanmcp.protocol.transcript import Frame, Way
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from humanmcp.stub.wire import Wire
 
 logger = logging.getLogger(__name__)
+
+DELIBERATE_BYTES: Final = "deliberate bytes"
+DELIBERATE_UNENDED: Final = "deliberate bytes, no line end"
+"""The notes of a frame that nothing was checked in: all of it was typed."""
 
 
 class Ledger:
@@ -85,6 +89,19 @@ class Ledger:
             logger.exception("the transcript misses a line that was written")
         put = self.wire.put_deliberate if isinstance(line, bytes) else self.wire.put
         put(raw)
+
+    def write_raw(self, content: bytes, *, by: str) -> None:
+        """Put bytes that somebody means into the transcript and onto the wire, exactly as they are.
+
+        No check has seen them: this is how a client is tested with what no server should write.
+        """
+        ended = content.endswith(b"\n")
+        note = DELIBERATE_BYTES if ended else DELIBERATE_UNENDED
+        try:
+            self.record(Way.OUT, content.removesuffix(b"\n"), by=by, note=note)
+        except InboxError:
+            logger.exception("the transcript misses bytes that were written")
+        self.wire.put_raw(content)
 
     def close(self, exchange: Exchange, answer: Answer | None = None, reason: str = "") -> None:
         """Move an exchange to its last state in the inbox."""

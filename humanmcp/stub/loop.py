@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Draft, InboxError, Item
 from humanmcp.protocol import clients, drafts
-from humanmcp.protocol.book import Decision, Mode
+from humanmcp.protocol.book import Decision
 from humanmcp.protocol.events import (
     LineReady,
     NoticeArrived,
@@ -24,13 +24,15 @@ from humanmcp.protocol.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.patience import Patience, gave_up_after, patience
+from humanmcp.protocol.patience import gave_up_after
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 from humanmcp.stub.answers import Answers
+from humanmcp.stub.handed_in import HandedIn
 from humanmcp.stub.out_txt import OutTxt
 from humanmcp.stub.status import Status
 from humanmcp.stub.vigil import Duty, Vigil
+from humanmcp.stub.voice import Voice
 from humanmcp.stub.wire import EndOfInput, Told, TooLong
 
 if TYPE_CHECKING:
@@ -104,12 +106,15 @@ class Stub:
         self.token = token
         self.claim_files = claim_files
         self.files: TextFiles | None = None
-        self.answers = Answers(session, ledger, shelf, manner)
+        self.voice = Voice(session, manner, shelf)
+        self.answers = Answers(session, ledger, shelf, manner, self.voice)
+        self.handed_in = HandedIn(session, ledger, self.answers, self.voice, self._leave)
         self.out_txt: OutTxt | None = None
         self.status = Status(session, self.answers, self.clock, manner, aside)
         self._told_at = self.clock.now()
         self._told_of = 0
         self._over = False
+        self._exit_status = 0
         self._last_look = -math.inf
         self._look_took = 0.0
         self._next_parent_look = 0.0
@@ -134,7 +139,11 @@ class Stub:
                 self._turn()
         finally:
             self._end()
-        return 0
+        return self._exit_status
+
+    def _leave(self, status: int) -> None:
+        """End as soon as this turn is over: somebody asked for it."""
+        self._over, self._exit_status = True, status
 
     def _turn(self) -> None:
         """Take one thing in and look around.
@@ -286,7 +295,7 @@ class Stub:
 
     def _request_arrived(self, exchange: Exchange, now: float) -> None:
         decision = self._played(exchange, self.answers.decision(exchange))
-        if exchange.method == "subscriptions/listen" and self.manner.mode is not Mode.BY_HAND:
+        if exchange.method == "subscriptions/listen" and self.voice.may_acknowledge:
             acknowledged = self.session.acknowledge(exchange.number)
             if acknowledged is not None:
                 self.ledger.write(acknowledged, exchange.number, by=BY_US)
@@ -297,7 +306,7 @@ class Stub:
         if len(self.answers.vigils) >= MOST_WAITING:
             self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
             return
-        vigil = Vigil(now, decision, self._patience(exchange))
+        vigil = Vigil(now, decision, self.answers.patience(exchange))
         vigil.writing = self.out_txt is not None and self.out_txt.is_being_written
         try:
             self.inbox.deliver(self._item(exchange, vigil))
@@ -327,7 +336,7 @@ class Stub:
 
     def _request_repeated(self, exchange: Exchange, now: float) -> None:
         vigil = self.answers.vigils[exchange.number]
-        vigil.repeated(now, self._patience(exchange))
+        vigil.repeated(now, self.answers.patience(exchange))
         self.ledger.update(exchange, vigil)
         self.answers.repeated(exchange.number)
 
@@ -344,11 +353,6 @@ class Stub:
             waiting=vigil.waiting(),
             draft=Draft(start, by=BY_US, at=now),
         )
-
-    def _patience(self, exchange: Exchange) -> Patience:
-        client = self.session.known.client_name
-        learned = 0.0 if clients.is_shared(client) else self.ledger.limits.of(client)
-        return patience(exchange, client, self.manner.client_limit, learned)
 
     def _learn(self, exchange: Exchange, reason: str, now: float) -> None:
         """Remember how long this client waited, when it says that it gave up for the time."""
@@ -420,14 +424,7 @@ class Stub:
             if vigil is not None and (draft.touched, draft.hold) != (vigil.touched, vigil.held):
                 vigil.touched, vigil.held = draft.touched, draft.hold
                 self.ledger.update(self.session.exchanges[key.number], vigil)
-        for key, reply in self.inbox.take(name):
-            self.answers.reply(key.number, reply)
-        for ticket, saying in self.ledger.sayings():
-            verdict = self.session.say(saying.text, anyway=saying.anyway)
-            line = verdict.line or (verdict.forced if saying.anyway else None)
-            if line is not None:
-                self.ledger.write(line, by=saying.by, note="" if verdict.sendable else "deliberate")
-            self.ledger.settle(ticket, () if line is not None else verdict.problems)
+        self.handed_in.look()
 
     def _do(self, duty: Duty, exchange: Exchange, vigil: Vigil, now: float) -> None:
         match duty:

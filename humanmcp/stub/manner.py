@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Manner(NamedTuple):
     """How this stub was asked to behave. `client_limit` is in seconds, 0 for what is known.
 
-    `replay` has the recorded answers that come before the answer book's.
+    `progress` says whether the client is told that somebody is at its
+    request. `replay` has the recorded answers that come before the answer book's.
     """
 
     mode: Mode = Mode.NORMAL
@@ -21,3 +22,4 @@ class Manner(NamedTuple):
     language: str = "en"
     replay: Replay | None = None
     opening: Opening = Opening.BY_CLIENT
+    progress: bool = True

@@ -67,6 +67,7 @@ class OutTxt:
             self._files.refuse(text, verdict.problems, *suggestion(text.text, self._session.judge))
             return
         self._ledger.write(verdict.line, by=BY_FILES)
+        self._answers.said()
         self._files.accept(text, verdict.problems)
 
     def _settle(self, text: Text, outcome: Outcome) -> None:

@@ -62,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     manner.add_argument("--by-hand", action="store_true", help=say("serve", "by-hand"))
     manner.add_argument("--auto", action="store_true", help=say("serve", "auto"))
     manner.add_argument("--opening", choices=OPENINGS, help=say("serve", "opening"))
+    parser.add_argument("--no-progress", action="store_true", help=say("serve", "no progress"))
     parser.add_argument("--open", action="store_true", help=say("serve", "open"))
     parser.add_argument("--replay", metavar="TRANSCRIPT", help=say("serve", "replay"))
     parser.add_argument("--match", choices=MATCHES, default=MATCHES[0], help=say("serve", "match"))
@@ -85,7 +86,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             shelf = BookFile(book, must_exist=bool(settings.book))
             replay = _replay(arguments, home)
             opening = _opening(arguments.opening, settings)
-            manner = Manner(mode, settings.client_limit, language, replay, opening)
+            manner = Manner(
+                mode, settings.client_limit, language, replay, opening, not arguments.no_progress
+            )
             stub = _stub(wire, stderr, home=home, settings=settings, shelf=shelf, manner=manner)
         except StopError as error:
             stderr.say(f"humanmcp: {error.sentence(language)}\n")

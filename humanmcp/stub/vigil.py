@@ -57,7 +57,7 @@ class Vigil:
         waited = now - self.last_arrived
         if self.patience.hold_at is not None and waited >= self.patience.hold_at:
             return Duty.HOLD
-        if waited >= (self.steps_this_time + 1) * PROGRESS_EVERY:
+        if self.patience.progress and waited >= (self.steps_this_time + 1) * PROGRESS_EVERY:
             return Duty.SEND_PROGRESS
         return None
 

@@ -197,8 +197,18 @@ class Wire:
             raise LineError("it is empty", line)
         if b"\n" in line:
             raise LineError("it holds a line break", line)
-        self._put_bytes += len(line) + 1
-        self._leaving.put(line)
+        self._leave(line + b"\n")
+
+    def put_raw(self, content: bytes) -> None:
+        """Write bytes as they are, with no line feed after them: whoever asks for it means it.
+
+        They may be half a line, several, or no UTF-8. What is put next follows them directly.
+        """
+        self._leave(content)
+
+    def _leave(self, content: bytes) -> None:
+        self._put_bytes += len(content)
+        self._leaving.put(content)
 
     def flush(self, timeout: float) -> bool:
         """Wait until everything that was put is written. Says whether it was."""
@@ -292,10 +302,10 @@ class Wire:
             if isinstance(item, threading.Event):
                 item.set()
             elif not self._broken:
-                self._write_line(item)
+                self._write_bytes(item)
 
-    def _write_line(self, line: bytes) -> None:
-        rest = memoryview(line + b"\n")
+    def _write_bytes(self, content: bytes) -> None:
+        rest = memoryview(content)
         while rest:
             self._writing_since = time.monotonic()
             try:

@@ -444,7 +444,7 @@ def test_progress_keeps_the_client_waiting_and_stops_before_the_answer(
     home: Path,
 ) -> None:
     """protocol.md 1.4, U14: the token with its type, strictly rising, nothing after the answer."""
-    with Serving(home, "--by-hand") as stub:
+    with Serving(home) as stub:  # F2: with --by-hand there is none
         stub.say(call(1, _meta={"progressToken": 0}))
         steps = [json.loads(stub.hear())["params"] for _ in range(2)]
         assert [step["progress"] for step in steps] == [1, 2]

@@ -53,6 +53,7 @@ async function refreshStatus(key) {
     composer.lock(fresh.dataset.state === "answered" ? say("late") : null);
   }
   listenToHold();
+  listenToOrders();
 }
 
 // Nothing was open and something came: show it, as the first visit would have.
@@ -90,6 +91,20 @@ function listenToHold() {
   });
 }
 
+// What is asked of the server's process: the box with the answer stays as it is.
+function listenToOrders() {
+  for (const button of document.querySelectorAll("[data-order]")) {
+    button.addEventListener("click", async (event) => {
+      event.preventDefault();
+      const key = document.querySelector("article.message").dataset.key;
+      const { order, text } = button.dataset;
+      button.disabled = true;
+      await call(`/api/sessions/${key.split("/")[0]}/say`, { text, order });
+      tell(say("ordered"));
+    });
+  }
+}
+
 function listenToCopies() {
   for (const text of document.querySelectorAll(".copyable")) {
     const copy = async () => {
@@ -123,6 +138,7 @@ function isBusy() {
 function started({ focus = true } = {}) {
   composer ??= openComposer(sent);
   listenToHold();
+  listenToOrders();
   listenToCopies();
   const own = document.querySelector("#status [data-writer]");
   if (own && own.dataset.writer === composer?.who) own.remove();

@@ -1,0 +1,61 @@
+"""Hand in an order: what a person asks of the process that speaks to the client, for testing it.
+
+Whether it can be followed is looked at here, before it is handed in: the process only follows.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.contract import Life, Order, Seat
+from humanmcp.locales.stop import StopError
+
+if TYPE_CHECKING:
+    from humanmcp.inbox.contract import Inbox, Reply
+
+_SWITCHES: Final = frozenset({Order.PROGRESS, Order.SILENCE})
+_HIGHEST: Final = 255
+
+
+class OrderError(StopError):
+    """Nobody can follow this order."""
+
+    room = "order_error"
+
+
+def hand_in(inbox: Inbox, session: str, reply: Reply) -> str:
+    """Hand in what is said first, or an order. Returns the ticket.
+
+    Raises:
+        OrderError: nobody can follow it; the sentence says why.
+        InboxError: there is no such session, or the disk does not take it.
+    """
+    if reply.order is not Order.SAY:
+        facts = inbox.facts(session)
+        if facts.seat is not Seat.SERVER:
+            raise OrderError("seat")
+        if facts.life is not Life.OPEN:
+            raise OrderError("over")
+        code = _not_understood(reply.order, reply.text)
+        if code:
+            raise OrderError(code, text=reply.text[:60])
+    return inbox.say(session, reply)
+
+
+def _not_understood(order: Order, text: str) -> str:
+    if order is Order.RAW and not _is_base64(text):
+        return "base64"
+    if order in _SWITCHES and text not in ("on", "off"):
+        return "switch"
+    if order is Order.EXIT and not (text.isascii() and text.isdigit() and int(text) <= _HIGHEST):
+        return "status"
+    return ""
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        return bool(base64.b64decode(text, validate=True))
+    except (binascii.Error, ValueError):
+        return False

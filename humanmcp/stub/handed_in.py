@@ -1,0 +1,122 @@
+"""What people hand in at the desks: replies, what they say first, and what they ask of the stub.
+
+One order a session: what was handed in first goes out first. An order is for testing what a client
+does with a server that is wrong; each stands in the transcript.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+import os
+import signal
+from typing import TYPE_CHECKING, Final, assert_never
+
+from humanmcp.inbox.contract import Key, Order
+from humanmcp.protocol.transcript import Way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.inbox.contract import Reply
+    from humanmcp.protocol.session import Session
+    from humanmcp.stub.answers import Answers
+    from humanmcp.stub.ledger import Ledger
+    from humanmcp.stub.voice import Voice
+
+logger = logging.getLogger(__name__)
+
+CRASHED: Final = 1
+"""The status of a crash where the system has no signal for it."""
+
+
+def in_order(
+    replies: Sequence[tuple[Key, Reply]], sayings: Sequence[tuple[str, Reply]]
+) -> Sequence[tuple[Key | str, Reply]]:
+    """Return what was handed in, oldest first. Of one moment, what was said before what ends it."""
+    return sorted([*sayings, *replies], key=lambda one: one[1].at)
+
+
+class HandedIn:
+    """Does what people hand in, one after the other."""
+
+    def __init__(
+        self,
+        session: Session,
+        ledger: Ledger,
+        answers: Answers,
+        voice: Voice,
+        leave: Callable[[int], None],
+    ) -> None:
+        """Take it from the ledger's inbox. `leave` ends the session with a status."""
+        self._session = session
+        self._ledger = ledger
+        self._answers = answers
+        self._voice = voice
+        self._leave = leave
+
+    def look(self) -> None:
+        """Do what was handed in since the last look."""
+        replies = self._ledger.inbox.take(self._ledger.name)
+        # Read after the replies: whatever was said before one of these is there by now.
+        sayings = self._ledger.sayings()
+        for mark, reply in in_order(replies, sayings):
+            if isinstance(mark, Key):
+                self._answers.reply(mark.number, reply)
+            else:
+                self._hear(mark, reply)
+
+    def _hear(self, ticket: str, saying: Reply) -> None:
+        match saying.order:
+            case Order.SAY:
+                self._say(ticket, saying)
+                return
+            case Order.RAW:
+                self._write_raw(saying)
+            case Order.PROGRESS:
+                self._voice.progress = saying.text != "off"
+                self._answers.look_again()
+            case Order.SILENCE:
+                self._voice.silent = saying.text != "off"
+                self._answers.look_again()
+            case Order.EXIT:
+                self._leave(_status(saying.text))
+            case Order.CRASH:
+                pass
+            case impossible:
+                assert_never(impossible)
+        if saying.order is not Order.RAW:
+            self._note(saying)
+        self._ledger.settle(ticket, ())
+        if saying.order is Order.CRASH:
+            crash()
+
+    def _say(self, ticket: str, saying: Reply) -> None:
+        verdict = self._session.say(saying.text, anyway=saying.anyway)
+        line = verdict.line or (verdict.forced if saying.anyway else None)
+        if line is not None:
+            self._ledger.write(line, by=saying.by, note="" if verdict.sendable else "deliberate")
+            self._answers.said()
+        self._ledger.settle(ticket, () if line is not None else verdict.problems)
+
+    def _write_raw(self, saying: Reply) -> None:
+        try:
+            self._ledger.write_raw(base64.b64decode(saying.text, validate=True), by=saying.by)
+        except binascii.Error:
+            logger.warning("bytes that are no base64 were not written")
+
+    def _note(self, saying: Reply) -> None:
+        what = f"{saying.order.value} {saying.text}".strip()
+        self._ledger.record(Way.NOTE, b"", by=saying.by, note=f"on purpose: {what}")
+
+
+def _status(text: str) -> int:
+    return int(text) % 256 if text.isascii() and text.isdigit() else 0
+
+
+def crash() -> None:
+    """End at once: nothing is flushed, nothing is closed, and nobody is told."""
+    if hasattr(signal, "SIGKILL"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(CRASHED)

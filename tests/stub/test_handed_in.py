@@ -1,0 +1,199 @@
+"""What people hand in at the desks: the order it goes out in, and orders for testing a client."""
+
+from __future__ import annotations
+
+import base64
+import json
+import signal
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.inbox.contract import Key, Life, Order, Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.ordering import OrderError, hand_in
+from humanmcp.protocol.verdict import Form
+from humanmcp.stub.handed_in import in_order
+from tests.serving import Serving
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from humanmcp.inbox.contract import Item
+
+CALL: Final = (
+    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"sky","arguments":{},'
+    '"_meta":{"progressToken":"t"}}}'
+)
+SUNNY: Final = '{"content":[{"type":"text","text":"sunny"}]}'
+
+
+def progress(value: int) -> str:
+    """Write a progress notification for the call."""
+    params = {"progressToken": "t", "progress": value, "total": 4}
+    return json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+
+
+class Held(Serving):
+    """A stub with one call waiting, and a desk beside it."""
+
+    def __init__(self, home: Path, *flags: str) -> None:
+        """Start it and let the call arrive."""
+        super().__init__(home, *(flags or ("--by-hand",)))
+        self.say(CALL)
+        self.desk = FolderInbox(home)
+        self.name = until(self.desk.sessions, "the session")[0].name
+        self.key = until(lambda: self.desk.items(self.name), "the call")[0].key
+
+    def order(self, order: Order, text: str = "") -> None:
+        """Hand in an order and wait until it is followed."""
+        ticket = hand_in(self.desk, self.name, Reply(text, by="test", order=order))
+        until(lambda: self.desk.refused(self.name, ticket) == (), f"{order} to be followed")
+
+    def item(self) -> Item:
+        """Return the call as a desk sees it."""
+        return self.desk.item(self.key)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return the inbox folder of a test."""
+    return tmp_path / "inbox"
+
+
+# -- H7: one order a session ----------------------------------------------------------------------
+
+
+def test_h7_what_was_handed_in_first_goes_out_first(home: Path) -> None:
+    """H7: progress said before an answer never goes out after it, however both are noticed."""
+    with Held(home) as stub:
+        for value in range(1, 6):
+            stub.desk.say(stub.name, Reply(progress(value), anyway=True, by="test", at=f"t{value}"))
+        stub.desk.send(stub.key, Reply(SUNNY, Form.RESULT, by="test", at="t6"))
+        heard = [json.loads(stub.hear()) for _ in range(6)]
+    assert [one["params"]["progress"] for one in heard[:5]] == [1, 2, 3, 4, 5]
+    assert heard[5]["id"] == 7
+
+
+def test_h7_of_one_moment_what_is_said_comes_before_what_ends_it() -> None:
+    """H7: and what is said after an answer stays after it."""
+    reply = (Key("s", 1), Reply("answer", at="b"))
+    sayings = [
+        ("1", Reply("first", at="a")),
+        ("2", Reply("b too", at="b")),
+        ("3", Reply("", at="c")),
+    ]
+    assert [mark for mark, _ in in_order([reply], sayings)] == ["1", "2", reply[0], "3"]
+
+
+# -- F2: progress can be switched off -------------------------------------------------------------
+
+
+def test_f2_by_hand_nothing_keeps_the_client_waiting(home: Path) -> None:
+    """F2: `--by-hand` says nothing for a person."""
+    with Held(home) as stub:
+        waiting = stub.item().waiting
+        assert (waiting.means, waiting.why_not) == ("", "silenced")
+        with pytest.raises(AssertionError, match="no line on stdout"):
+            stub.hear(within=6)  # the first would have come after 5 s
+
+
+@pytest.mark.parametrize("how", ["--no-progress", "book"])
+def test_f2_progress_is_switched_off_by_a_flag_and_by_the_book(home: Path, how: str) -> None:
+    """F2: a silent call can be tested."""
+    home.mkdir(mode=0o700)
+    if how == "book":
+        (home / "book.toml").write_text("[server]\nprogress = false\n", encoding="utf-8")
+    with Held(home, *(["--no-progress"] if how != "book" else ["--lang", "en"])) as stub:
+        assert stub.item().waiting.why_not == "silenced"
+
+
+def test_f2_progress_is_switched_off_and_on_while_it_goes_on(home: Path) -> None:
+    """F2: from the page and from the interface."""
+    with Held(home, "--lang", "en") as stub:
+        assert stub.item().waiting.means == "progress-maybe"
+        stub.order(Order.PROGRESS, "off")
+        assert stub.item().waiting.why_not == "silenced"
+        stub.order(Order.PROGRESS, "on")
+        assert stub.item().waiting.means == "progress-maybe"
+
+
+def test_f2_a_persons_own_progress_ends_ours_for_that_call(home: Path) -> None:
+    """F2: 1/4, 2/4, 3/4 arrive as they were sent, with nothing of ours between them."""
+    with Held(home, "--lang", "en") as stub:
+        stub.say(CALL.replace('"id":7', '"id":8').replace('"t"', '"u"'))
+        other = until(lambda: stub.desk.items(stub.name)[1:], "the other call")[0].key
+        stub.desk.say(stub.name, Reply(progress(1), anyway=True, by="test"))
+        assert json.loads(stub.hear())["params"]["total"] == 4
+        until(lambda: stub.item().waiting.why_not == "silenced", "ours to end")
+        assert stub.desk.item(other).waiting.means == "progress-maybe"
+        heard = json.loads(stub.hear(within=10))["params"]
+        assert heard["progressToken"] == "u"
+
+
+# -- F5: orders -----------------------------------------------------------------------------------
+
+
+def test_f5_bytes_go_out_as_they_are_and_the_request_stays_open(home: Path) -> None:
+    """F5: wrong first and right after; half a line; what is no UTF-8. The transcript has it."""
+    with Held(home) as stub:
+        for raw in (b'{"jsonrpc":"2.0","id":7,"result":"sun', b'ny"}\n', b"\xff\xfe\n"):
+            stub.order(Order.RAW, base64.b64encode(raw).decode())
+        assert stub.hear_raw() == b'{"jsonrpc":"2.0","id":7,"result":"sunny"}'
+        assert stub.hear_raw() == b"\xff\xfe"
+        stub.desk.send(stub.key, Reply(SUNNY, Form.RESULT, by="test"))
+        assert json.loads(stub.hear())["result"]["content"]
+        notes = [frame.note for frame in stub.desk.frames(stub.name)]
+    assert notes == ["", "deliberate bytes, no line end", *["deliberate bytes"] * 2, ""]
+
+
+def test_f5_silence_keeps_back_even_a_ping_until_it_is_over(home: Path) -> None:
+    """F5: and what was kept back is answered then."""
+    with Held(home, "--lang", "en") as stub:
+        stub.order(Order.SILENCE, "on")
+        stub.say('{"jsonrpc":"2.0","id":9,"method":"ping"}')
+        until(lambda: len(stub.desk.items(stub.name)) == 2, "the ping to wait")
+        stub.order(Order.SILENCE, "off")
+        assert json.loads(stub.hear())["id"] == 9
+
+
+def test_f5_an_exit_on_purpose_has_the_status_that_was_asked_for(home: Path) -> None:
+    """F5: the session ends in order."""
+    with Held(home) as stub:
+        stub.order(Order.EXIT, "3")
+        assert stub.process.wait(timeout=PATIENCE) == 3
+        assert stub.desk.facts(stub.name).life is Life.CLOSED
+        assert "on purpose: exit 3" in [one.note for one in stub.desk.frames(stub.name)]
+
+
+def test_f5_a_crash_on_purpose_leaves_without_a_word(home: Path) -> None:
+    """F5: as kill -9 does; nothing that was written down is lost."""
+    with Held(home) as stub:
+        stub.order(Order.CRASH)
+        assert stub.process.wait(timeout=PATIENCE) == -signal.SIGKILL
+        assert stub.desk.facts(stub.name).life is Life.GONE
+        assert stub.item().line == CALL
+
+
+@pytest.mark.parametrize(
+    ("order", "text", "code"),
+    [
+        (Order.RAW, "no base64!", "base64"),
+        (Order.RAW, "", "base64"),
+        (Order.SILENCE, "perhaps", "switch"),
+        (Order.EXIT, "256", "status"),
+        (Order.EXIT, "-1", "status"),
+    ],
+)
+def test_f5_an_order_that_nobody_can_follow_is_not_handed_in(
+    home: Path, order: Order, text: str, code: str
+) -> None:
+    """F5: bad input gets a sentence that says what to do."""
+    with Held(home) as stub:
+        with pytest.raises(OrderError) as caught:
+            hand_in(stub.desk, stub.name, Reply(text, order=order))
+        stub.close()
+        with pytest.raises(OrderError) as late:
+            hand_in(stub.desk, stub.name, Reply("3", order=Order.EXIT))
+    assert (caught.value.code, late.value.code) == (code, "over")
