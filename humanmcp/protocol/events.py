@@ -42,6 +42,12 @@ class RequestCancelled(NamedTuple):
     reason: str
 
 
+class RequestOvertaken(NamedTuple):
+    """The peer went on without the answer: it wants none any more."""
+
+    exchange: Exchange
+
+
 class ResponseArrived(NamedTuple):
     """An answer to a request of our own; `asked` is None when it belongs to none."""
 
@@ -67,6 +73,7 @@ Event: TypeAlias = (
     | RequestRepeated
     | NoticeArrived
     | RequestCancelled
+    | RequestOvertaken
     | ResponseArrived
     | UnreadableArrived
     | LineReady

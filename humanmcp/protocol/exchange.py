@@ -35,6 +35,8 @@ class Happened(enum.Enum):
     SESSION_ENDED = "session ended"
     CLIENT_WENT_QUIET = "client went quiet"
     """It was asked to repeat a request (2026-07-28) and never did."""
+    CLIENT_WENT_ON = "client went on"
+    """It asked which revisions there are, and opened a handshake without the answer."""
     ID_WAS_TAKEN = "id was taken"
     """Another request was open under the same id, and that one was answered."""
 
@@ -45,6 +47,7 @@ NEXT: Final[Mapping[tuple[State, Happened], State]] = MappingProxyType(
         (State.PENDING, Happened.CLIENT_CANCELLED): State.CANCELLED,
         (State.PENDING, Happened.SESSION_ENDED): State.ABANDONED,
         (State.PENDING, Happened.CLIENT_WENT_QUIET): State.ABANDONED,
+        (State.PENDING, Happened.CLIENT_WENT_ON): State.ABANDONED,
         (State.PENDING, Happened.ID_WAS_TAKEN): State.ABANDONED,
     }
 )

@@ -23,6 +23,7 @@ from humanmcp.protocol.events import (
     Refused,
     RequestArrived,
     RequestCancelled,
+    RequestOvertaken,
     RequestRepeated,
     ResponseArrived,
     Sent,
@@ -137,7 +138,7 @@ class Session:
     def _receive_one(self, message: Message, batch: int = 0) -> tuple[Event, ...]:
         match message.kind:
             case Kind.REQUEST:
-                return (self._receive_request(message, batch),)
+                return (*self._overtaken_by(message), self._receive_request(message, batch))
             case Kind.NOTIFICATION:
                 return self._receive_notice(message)
             case Kind.RESULT | Kind.ERROR:
@@ -187,6 +188,17 @@ class Session:
         if self.twins(exchange):
             exchange = exchange._replace(remarks=(*remarks, drafts.same_id(message, revision)))
         return RequestArrived(self.exchanges.put(exchange))
+
+    def _overtaken_by(self, message: Message) -> tuple[RequestOvertaken, ...]:
+        """End every `server/discover` that a client opens a handshake without waiting for.
+
+        2026-07-28, versioning: a client that gets no answer falls back to `initialize`; measured
+        clients then drop an answer that comes later.
+        """
+        if message.method != "initialize":
+            return ()
+        asked = (one for one in self.pending if one.method == "server/discover")
+        return tuple(RequestOvertaken(self._finish(one, Happened.CLIENT_WENT_ON)) for one in asked)
 
     def _repeated(self, message: Message) -> Exchange | None:
         """Find the parked exchange that this request repeats."""

@@ -19,6 +19,7 @@ from humanmcp.protocol.events import (
     NoticeArrived,
     RequestArrived,
     RequestCancelled,
+    RequestOvertaken,
     RequestRepeated,
     ResponseArrived,
     Sent,
@@ -281,6 +282,9 @@ class Stub:
                 self._learn(exchange, reason, now)
                 self.answers.forget(exchange.number)
                 self.ledger.close(exchange, reason=reason)
+            case RequestOvertaken(exchange):
+                self.answers.forget(exchange.number)
+                self.ledger.close(exchange, reason="handshake")
             case LineReady(line):
                 self.ledger.write(line)
             case NoticeArrived(message):

@@ -24,6 +24,7 @@ def exchange(line: str = '{"id":3,"method":"tools/call","params":{"name":"t"}}')
         (Happened.CLIENT_CANCELLED, State.CANCELLED),
         (Happened.SESSION_ENDED, State.ABANDONED),
         (Happened.CLIENT_WENT_QUIET, State.ABANDONED),
+        (Happened.CLIENT_WENT_ON, State.ABANDONED),
     ],
 )
 def test_a_pending_exchange_ends_once(happened: Happened, state: State) -> None:

@@ -47,7 +47,7 @@ def line(method: str, id: object = None, **params: Any) -> bytes:  # noqa: A002,
 
 def arrived(session: Session, method: str, id: object = 1, **params: Any) -> Exchange:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
     """Let a request arrive and return its exchange."""
-    (event,) = session.receive(line(method, id, **params))
+    *_overtaken, event = session.receive(line(method, id, **params))
     assert isinstance(event, RequestArrived)
     return event.exchange
 

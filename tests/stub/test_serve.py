@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply
+from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.verdict import Form
@@ -340,6 +340,22 @@ def test_h1_a_known_host_is_answered_at_once_unless_somebody_opens_by_hand(
         stub.process.stdin.write(hello.encode() + b"\n")
         stub.process.stdin.flush()
         assert pending(home)
+
+
+def test_h6_a_handshake_ends_the_probe_that_nobody_answered(home: Path) -> None:
+    """H6: the client gave up on server/discover, and drops what answers it now."""
+    probe = {"jsonrpc": "2.0", "id": "probe", "method": "server/discover", "params": {}}
+    with Serving(home, "--by-hand") as stub:
+        stub.say(json.dumps(probe))
+        (left,) = pending(home)
+        stub.say(INITIALIZE)
+        inbox = FolderInbox(home)
+        until(lambda: inbox.item(left).state is State.ABANDONED, "the probe is over")
+        (key,) = pending(home)
+        assert inbox.item(key).method == "initialize"
+        assert inbox.item(left).reason == "handshake"
+        with pytest.raises(TakenError):
+            inbox.send(left, Reply("{}", Form.RESULT, by="test"))
 
 
 def test_a_draft_stops_the_safety_net(home: Path) -> None:
