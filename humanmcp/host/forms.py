@@ -145,7 +145,7 @@ def value(field: Field, typed: str, *, numbered: bool = False) -> Any:  # noqa: 
         FieldError: it cannot be one, or breaks a rule of the field.
     """
     found = _read(field, typed, numbered=numbered)
-    wrong = schemas.mismatch(found, dict(field.schema), formats=True)
+    wrong = schemas.mismatch(found, dict(field.schema))
     if wrong is not None:
         raise FieldError(field, typed, wrong[1])
     return found

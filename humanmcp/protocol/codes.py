@@ -1,7 +1,8 @@
 """Every problem there is: its code and how bad it is. The sentences stand in `locales/`.
 
 J.. the JSON text, R.. the JSON-RPC envelope, M.. what MCP asks, N.. an incoming line, F.. the file
-that a person wrote. `docs/reference/problems.md` lists them with their sentences.
+that a person wrote, X.. the check itself. `docs/reference/problems.md` lists them with their
+sentences.
 """
 
 from __future__ import annotations
@@ -78,9 +79,13 @@ LEVELS: Final[Mapping[str, Level]] = {
     **_all(_W, "M82 M83"),
     **_all(_H, "M84"),
     **_all(_W, "M85 M86 M87 M88 M89 M90"),
+    **_all(_H, "M91"),
+    **_all(_W, "M92"),
     # an incoming line that is no message
     **_all(_E, "N01 N02 N03 N04 N05 N06 N07 N08 N09"),
     **_all(_W, "N10 N11"),
+    # the check itself
+    **_all(_E, "X01"),
     # a message that passes a tap
     **_all(_W, "N30 N31 N36 N37 N38 N39"),
     **_all(_E, "N32 N33 N34 N35"),

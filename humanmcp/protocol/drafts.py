@@ -41,6 +41,7 @@ from humanmcp.protocol.results import (
 from humanmcp.protocol.sayings import check_saying
 from humanmcp.protocol.starting import message, start
 from humanmcp.protocol.starting import variants as templates
+from humanmcp.protocol.surviving import judging
 from humanmcp.protocol.verdict import Form, Verdict
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ TOO_LATE: Final = {State.CANCELLED: "R21", State.ANSWERED: "R22", State.ABANDONE
 """What is said of an answer whose request is over."""
 
 
+@judging(text_at=1)
 def check(
     exchange: Exchange, text: str, form: Form = Form.MESSAGE, known: Known = _NOBODY
 ) -> Verdict:

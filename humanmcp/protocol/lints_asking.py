@@ -83,19 +83,34 @@ def filled_form(exchange: Exchange, value: JsonObject, _known: Known, path: Path
     if action in ("decline", "cancel") and content:
         return [Found("M77", at, (("action", str(action)),), delete(at), at_name=True)]
     schema = exchange.request.params.get("requestedSchema")
-    fields = schema.get("properties") if isinstance(schema, dict) else None
-    if action != "accept" or not isinstance(schema, dict) or not isinstance(fields, dict):
+    if action != "accept" or not isinstance(schema, dict):
         return []
     filled = content if isinstance(content, dict) else {}
-    required = schema.get("required")
+    differences, missed = schemas.compare(filled, schema)
     found = [
-        Found("M78", at if filled else path, (("key", shown(name)),))
-        for name in (required if isinstance(required, list) else [])
-        if isinstance(name, str) and name not in filled
+        each
+        for inside, detail in differences
+        for each in _unfit(schema, inside, dict(detail), at if filled else path)
     ]
-    for name, answer in filled.items():
-        wrong = schemas.mismatch(answer, fields.get(name), formats=True)
-        if wrong is not None:
-            inside, rule = wrong
-            found.append(Found("M79", (*at, name, *inside), (("key", shown(name)), *rule)))
-    return found
+    return found + schemas.unchecked_at(at if filled else path, missed)
+
+
+def _unfit(schema: JsonObject, inside: Path, detail: dict[str, str], at: Path) -> list[Found]:
+    """Report one way in which the answers of a form break its schema: by the field, if any."""
+    if detail.get("rule") == "required" and not inside:
+        names = detail["names"].split(", ")
+        return [Found("M78", at, (("key", name),)) for name in names]
+    key = str(inside[0]) if inside else "content"
+    told = detail | {"key": shown(key)} | _titled(schema, inside, detail)
+    return [Found("M79", (*at, *inside), tuple(told.items()))]
+
+
+def _titled(schema: JsonObject, inside: Path, detail: dict[str, str]) -> dict[str, str]:
+    """Return what fills the sentence of titled choices: MCP writes them as forms of one value."""
+    part: Json = schema
+    for step in inside:
+        part = part.get("items" if isinstance(step, int) else "properties", {})
+        part = part if isinstance(step, int) else part.get(step, {})
+    listed = schemas.choices(part) if detail.get("rule") in ("oneOf", "anyOf") else []
+    values = ", ".join(quoted(each) for each in listed)
+    return {"rule": "enum", "limit": shown(values)} if values else {}

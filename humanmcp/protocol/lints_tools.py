@@ -46,10 +46,11 @@ def _schema(exchange: Exchange, schema: Json, path: Path) -> list[Found]:
         detail = (("key", "required"), ("got", "text"), ("example", '["…"]'))
         mend = replace_with((*path, "required"), [required]) if isinstance(required, str) else None
         return [Found("M01", (*path, "required"), detail, mend)]
-    trouble = schemas.trouble_in(schema)
-    if trouble is not None:
-        inside, rule = trouble
-        return [Found("M40", (*path, *inside), rule)]
+    for code, look in (("M40", schemas.trouble_in), ("M92", schemas.unusable_in)):
+        trouble = look(schema)
+        if trouble is not None:
+            inside, rule = trouble
+            return [Found(code, (*path, *inside), rule)]
     names = properties if isinstance(properties, dict) else {}
     missing = [each for each in required or () if isinstance(each, str) and each not in names]
     if missing and "$ref" not in schema and "allOf" not in schema:
@@ -72,10 +73,7 @@ def called_tool(exchange: Exchange, value: JsonObject, known: Known, path: Path)
         return found
     structured = value["structuredContent"]
     if schema is not None and value.get("isError") is not True:
-        wrong = schemas.mismatch(structured, schema)
-        if wrong is not None:
-            inside, rule = wrong
-            found.append(Found("M06", (*at, *inside), rule))
+        found += schemas.first_found("M06", structured, schema, at)
     fitting = isinstance(structured, dict) or exchange.revision in revisions.MODERN
     if value.get("content") == [] and fitting:
         content = (*path, "content")

@@ -5,87 +5,140 @@ sentence of a rule stands in `locales/`, room `schema_rule`; where there is no r
 library's own words (`why`) are all there is.
 """
 
-# ruff: noqa: ANN401 - the library's errors have no public type
+# ruff: noqa: ANN401 - the library is imported where it is needed, and so are its types
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from humanmcp.protocol.findings import quoted, shown
+from humanmcp.protocol.findings import LONGEST_QUOTE, quoted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from humanmcp.protocol.messages import Json
 
 Fillings: TypeAlias = "Mapping[str, str] | None"
 
 RULE: Final = "rule"
 """The filling that names the rule."""
 
+_UNCERTAIN: Final = frozenset({"BacktrackLimitExceeded", "RegexEngineFailure", "Referencing"})
 
-def detail_of(error: Any) -> tuple[tuple[str, str], ...]:
-    """Return what fills the sentence on one error of the library."""
+
+def unchecked(rule: str, value: Json = "") -> tuple[tuple[str, str], ...]:
+    """Return what fills the sentence on why there was no comparison."""
+    return ((RULE, rule), ("why", rule), ("value", quoted(value)))
+
+
+def uncertain(error: Any) -> bool:
+    """Say whether an error tells that the library gave up, there or in one of the forms tried."""
+    if type(error.kind).__name__ in _UNCERTAIN:
+        return True
+    forms = getattr(error.kind, "context", None) or ()
+    inner = getattr(error.kind, "error", None)
+    return any(uncertain(each) for form in forms for each in form) or (
+        hasattr(inner, "kind") and uncertain(inner)
+    )
+
+
+def detail_of(error: Any, schema: Json) -> tuple[tuple[str, str], ...]:
+    """Return what fills the sentence on one error of the library, which broke `schema`."""
+    keyword = error.kind.name
+    if keyword == "propertyNames":
+        return detail_of(error.kind.error, schema)
     told = {"why": f"{shown(error.message).removesuffix('.')}.", "value": quoted(error.instance)}
-    keyword = "false" if error.validator is None else error.validator
+    rule = _RULES.get(keyword, keyword)
+    if error.schema_path[-1:] and error.schema_path[-1] in _OTHERWISE:
+        rule = _OTHERWISE[error.schema_path[-1]]
     try:
-        fillings = _TELLERS[keyword](error)
-    except (KeyError, TypeError, AttributeError):  # not ours, or another dialect means it otherwise
+        fillings = _TELLERS[rule](error, schema)
+    except (KeyError, TypeError, AttributeError, IndexError):  # not ours, or meant otherwise
         fillings = None
     if fillings is not None:
-        told |= {RULE: keyword, **fillings}
+        told |= {RULE: rule, **fillings}
     return tuple(told.items())
 
 
-def _plain(_error: Any) -> Fillings:
+_RULES: Final[Mapping[str, str]] = {
+    "falseSchema": "false",
+    "unevaluatedProperties": "additionalProperties",
+}
+"""What the library calls otherwise than the sentences do."""
+
+_OTHERWISE: Final[Mapping[str, str]] = {
+    "dependentRequired": "dependentRequired",
+    "dependencies": "dependentRequired",
+    "minContains": "",
+    "maxContains": "",
+}
+"""Keywords whose errors the library gives the name of another; "" where no sentence of ours is."""
+
+
+def _plain(_error: Any, _schema: Json) -> Fillings:
     return {}
 
 
-def _limit(error: Any) -> Fillings:
-    return {"limit": quoted(error.validator_value)}
+def _limit(error: Any, _schema: Json) -> Fillings:
+    return {"limit": quoted(error.kind.value)}
 
 
-def _count(error: Any) -> Fillings:
-    return {"limit": quoted(error.validator_value), "count": str(len(error.instance))}
+def _count(error: Any, _schema: Json) -> Fillings:
+    return {"limit": quoted(error.kind.value), "count": str(len(error.instance))}
 
 
-def _text(error: Any) -> Fillings:
-    return {"limit": shown(error.validator_value)}
+def _text(error: Any, _schema: Json) -> Fillings:
+    return {"limit": shown(error.kind.value)}
 
 
-def _type(error: Any) -> Fillings:
-    types = error.validator_value
-    return {"limit": types if isinstance(types, str) else ", ".join(types)}
+def _type(error: Any, schema: Json) -> Fillings:
+    typed = _broken(error, schema)  # in the order in which they stand there
+    return {"limit": ", ".join(typed if isinstance(typed, list) else error.kind.types)}
 
 
-def _choices(error: Any) -> Fillings:
-    return {"limit": shown(", ".join(quoted(each) for each in error.validator_value))}
+def _choices(error: Any, _schema: Json) -> Fillings:
+    first = error.kind.options[:LONGEST_QUOTE]  # no sentence has room for more of them
+    return {"limit": shown(", ".join(quoted(each) for each in first))}
 
 
-def _missing(error: Any) -> Fillings:
-    return _named(name for name in error.validator_value if name not in error.instance)
+def _missing(error: Any, schema: Json) -> Fillings:
+    needed = _broken(error, schema)
+    if not isinstance(needed, list):
+        return _named([error.kind.property])
+    return _named(name for name in needed if name not in error.instance)
 
 
-def _extra(error: Any) -> Fillings:
-    if "patternProperties" in error.schema:
-        return None  # which of the names are extra, only the library has found out
-    return _named(name for name in error.instance if name not in error.schema.get("properties", {}))
+def _extra(error: Any, _schema: Json) -> Fillings:
+    return _named(error.kind.unexpected)
 
 
-def _depends(error: Any) -> Fillings:
-    for name, needed in error.validator_value.items():
+def _depends(error: Any, schema: Json) -> Fillings:
+    for name, needed in _broken(error, schema).items():
         missing = [each for each in needed if each not in error.instance]
         if name in error.instance and missing:
             return {"key": shown(name), **(_named(missing) or {})}
     return None
 
 
-def _one_of(error: Any) -> Fillings:
-    return {} if error.context else {RULE: "oneOf several"}
+def _one_of(error: Any, _schema: Json) -> Fillings:
+    several = type(error.kind).__name__.endswith("MultipleValid")
+    return {RULE: "oneOf several"} if several else {}
 
 
 def _named(names: Iterable[str]) -> Fillings:
     return {"names": shown(", ".join(names))}
 
 
-_TELLERS: Final[Mapping[str, Callable[[Any], Fillings]]] = {
+def _broken(error: Any, schema: Json) -> Any:
+    """Return the value of the keyword that was broken, None where it is not found."""
+    for step in error.schema_path:
+        try:
+            schema = schema[step]
+        except (KeyError, TypeError, IndexError):
+            return None
+    return schema
+
+
+_TELLERS: Final[Mapping[str, Callable[[Any, Json], Fillings]]] = {
     "type": _type,
     "required": _missing,
     "enum": _choices,

@@ -2,7 +2,7 @@
 
 A problem holds no sentence. Its sentence stands in `locales/`, by code, in every language, and is
 filled with `detail`. The codes: J.. the JSON text, R.. the JSON-RPC envelope, M.. what MCP asks,
-N.. an incoming line, F.. the files a person writes.
+N.. an incoming line, F.. the files a person writes, X.. the check itself.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from humanmcp.protocol.problems import Level
 from humanmcp.protocol.results import judge_result, one_each
 from humanmcp.protocol.shapes import NOTICES, PARAMS
 from humanmcp.protocol.spelling import alike
+from humanmcp.protocol.surviving import remarking
 from humanmcp.protocol.walker import judge
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _EARLY: Final = frozenset({"initialize", "ping", "server/discover", "logging/set
 """What may come before `notifications/initialized`."""
 
 
+@remarking
 def remarks(
     message: Message,
     revision: str,
@@ -54,6 +56,7 @@ def remarks(
     return _with_params(message, revision, found, strict=strict)
 
 
+@remarking
 def from_server(
     message: Message, revision: str, also: tuple[Found, ...] = (), *, strict: bool = False
 ) -> tuple[Problem, ...]:
@@ -74,6 +77,7 @@ def same_id(message: Message, revision: str) -> Problem:
     return _placed(message, [Found("N10", ("id",))], revisions.page(message.method, revision))[0]
 
 
+@remarking
 def review(
     exchange: Exchange, response: Message, known: Known = _NOBODY, *, strict: bool = False
 ) -> tuple[Problem, ...]:
@@ -187,11 +191,8 @@ def _call(message: Message, known: Known) -> list[Found]:
         detail = (("tool", quoted(name)), ("tools", names))
         return [Found("M62", ("params", "name"), detail)]
     schema = tool.get("inputSchema") if isinstance(tool, dict) else None
-    wrong = schemas.mismatch(params.get("arguments", {}), schema)
-    if wrong is None:
-        return []
-    inside, rule = wrong
-    return [Found("M08", ("params", "arguments", *inside), rule)]
+    at = ("params", "arguments") if "arguments" in params else ("params",)
+    return schemas.first_found("M08", params.get("arguments", {}), schema, at)
 
 
 def _params(message: Message, revision: str) -> list[Found]:

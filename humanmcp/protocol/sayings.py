@@ -22,6 +22,7 @@ from humanmcp.protocol.results import one_each
 from humanmcp.protocol.revisions import Way
 from humanmcp.protocol.shapes import NOTICES, PARAMS
 from humanmcp.protocol.spelling import alike
+from humanmcp.protocol.surviving import judging
 from humanmcp.protocol.verdict import Verdict
 from humanmcp.protocol.walker import judge
 
@@ -35,6 +36,7 @@ _MEMBERS = ("jsonrpc", "id", "method", "params")
 _BEFORE_INITIALIZED = frozenset({"ping", "notifications/message"})
 
 
+@judging(text_at=0)
 def check_saying(  # noqa: PLR0913 - what a saying depends on
     text: str,
     revision: str,

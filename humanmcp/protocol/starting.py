@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol import revisions, templates
+from humanmcp.protocol import revisions, schemas, templates
 from humanmcp.protocol.exchange import Known
 from humanmcp.protocol.results import MODEL
 
@@ -19,6 +19,17 @@ _NOBODY: Final = Known()
 
 
 def start(exchange: Exchange, known: Known = _NOBODY, language: str = "en") -> str:
+    """Return the text a person starts from; an empty result where the right one cannot be made.
+
+    See `_start`. A request that no draft can be made of has to wait for a person all the same.
+    """
+    try:
+        return _start(exchange, known, language)
+    except Exception:  # noqa: BLE001 - whatever it is, the request is delivered
+        return message(exchange, "result", {})
+
+
+def _start(exchange: Exchange, known: Known, language: str) -> str:
     """Return the text a person starts from: a whole response, pretty-printed.
 
     A list starts from the one that the answer book has, where somebody wrote one; a tool list
@@ -138,7 +149,8 @@ def _filled(result: JsonObject, params: JsonObject) -> JsonObject:
     fields = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(fields, dict):
         return {"action": "accept"}
-    return {**result, "content": {name: _empty(field) for name, field in fields.items()}}
+    needed = schema.get("required") if isinstance(schema, dict) else None
+    return {**result, "content": _filled_in(fields, needed if isinstance(needed, list) else [])}
 
 
 def empty_arguments(tool: Json) -> JsonObject:
@@ -148,20 +160,51 @@ def empty_arguments(tool: Json) -> JsonObject:
     needed = schema.get("required") if isinstance(schema, dict) else None
     if not isinstance(fields, dict) or not isinstance(needed, list):
         return {}
-    return {name: _empty(fields[name]) for name in fields if name in needed}
+    return _filled_in({name: fields[name] for name in fields if name in needed}, needed)
 
 
-def _empty(field: Json) -> Json:
+def _filled_in(fields: Mapping[str, Json], needed: list[Json]) -> JsonObject:
+    """Fill in fields: with their defaults, a first choice, or what is empty and fits.
+
+    One that needs more than that is left out where it may be; else it stays wrong, and the check
+    says what it takes.
+    """
+    values = {name: _first_value(field) for name, field in fields.items()}
+    return {
+        name: value
+        for name, value in values.items()
+        if name in needed or schemas.mismatch(value, fields[name]) is None
+    }
+
+
+def _first_value(field: Json) -> Json:
     if not isinstance(field, dict):
         return ""
     if field.get("default") is not None:
         return field["default"]
-    choices = field.get("enum")
-    if isinstance(choices, list) and choices:
+    choices = schemas.choices(field)
+    if choices:
         return choices[0]
-    empties: dict[Json, Json] = {"boolean": False, "number": 0, "integer": 0, "array": []}
     kind = field.get("type")
-    return empties.get(kind, "") if isinstance(kind, str) else ""
+    if kind in ("number", "integer"):
+        return _nearest_to_zero(field)
+    if kind == "array":
+        least, items = field.get("minItems"), field.get("items")
+        offered = schemas.choices(items) if isinstance(items, dict) else []
+        return offered[: least if type(least) is int and least > 0 else 0]
+    return {"boolean": False, "object": {}}.get(kind, "") if isinstance(kind, str) else ""
+
+
+def _nearest_to_zero(field: JsonObject) -> Json:
+    for limit, beyond in (("minimum", 0), ("exclusiveMinimum", 1)):
+        least = field.get(limit)
+        if isinstance(least, (int, float)) and least + beyond > 0:
+            return least + beyond
+    for limit, beyond in (("maximum", 0), ("exclusiveMaximum", -1)):
+        most = field.get(limit)
+        if isinstance(most, (int, float)) and most + beyond < 0:
+            return most + beyond
+    return 0
 
 
 def _fitted_error(exchange: Exchange, error: JsonObject) -> JsonObject:

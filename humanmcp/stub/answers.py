@@ -15,6 +15,7 @@ from humanmcp.protocol.book import Decision, decide, prepared
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
 from humanmcp.protocol.exchanges import REMEMBERED
 from humanmcp.protocol.patience import outlasted, patience
+from humanmcp.protocol.surviving import failure
 
 if TYPE_CHECKING:
     from humanmcp.bookshelf import BookFile
@@ -132,7 +133,12 @@ class Answers:
 
     def reply(self, number: int, reply: Reply) -> None:
         """Judge a person's reply: it goes out, or back to them with its problems."""
-        outcome = self._session.reply(number, reply.text, reply.form, anyway=reply.anyway)
+        try:
+            outcome = self._session.reply(number, reply.text, reply.form, anyway=reply.anyway)
+        except Exception as error:
+            logger.exception("a reply could not be taken; please report it")
+            self._ledger.refuse(number, (failure(error),))
+            return
         match outcome:
             case Sent():
                 self.sent(outcome, reply.by)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Reply
@@ -10,6 +11,7 @@ from humanmcp.protocol.addressing import addressed, is_report, kind_of, unaddres
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
 from humanmcp.protocol.mending import suggestion
 from humanmcp.protocol.messages import Kind
+from humanmcp.protocol.surviving import failure
 from humanmcp.protocol.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from humanmcp.stub.files import TextFiles
     from humanmcp.stub.ledger import Ledger
     from humanmcp.stub.reading import Text
+
+logger = logging.getLogger(__name__)
 
 BY_FILES: Final = "files"
 
@@ -38,7 +42,12 @@ class OutTxt:
     def look(self, now: float) -> None:
         """Judge what is complete since the last look."""
         for text in self._files.poll(now):
-            self._take(text)
+            try:
+                self._take(text)
+            except Exception as error:
+                # Each text has to be accepted or refused: before that none after it is read.
+                logger.exception("an answer in out.txt could not be taken; please report it")
+                self._files.refuse(text, (failure(error),))
 
     @property
     def is_being_written(self) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.locales import say
 from humanmcp.protocol import messages, revisions
+from humanmcp.protocol.surviving import failed
 from humanmcp.protocol.verdict import Form
 from humanmcp.terminal import complain, say_raw
 from humanmcp.terminal_desk.cases import Asked, Case, CaseError, case_of, verdict_as_json
@@ -80,6 +81,8 @@ def _answered(line: bytes, arguments: argparse.Namespace, language: str) -> str:
         answer = verdict_as_json(_line_case(record, arguments).verdict(), language)
     except (CaseError, ValueError, RecursionError) as error:
         answer = _line_error(error, language)
+    except Exception as error:  # noqa: BLE001 - the lines after this one are answered all the same
+        answer = verdict_as_json(failed("", error), language)
     if isinstance(record, dict) and "id" in record:
         answer["id"] = record["id"]
     return json.dumps(answer)

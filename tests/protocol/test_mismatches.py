@@ -53,6 +53,7 @@ CASES: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
     ({"anyOf": [{"type": "null"}]}, [1], "[…] fits none of the forms", "[…] は、許されるどの形"),
     (TWO_FORMS, -1.5, "-1.5 fits none of the forms", "-1.5 は、許されるどの形にも合いません。"),
     (TWO_FORMS, 1, "1 fits several forms", "1 は複数の形に合います"),
+    ({"format": "date"}, "x", '"x" is not of the format date.', '"x" は形式 date では'),
     ({"not": {"type": "object"}}, {"a": 1}, "{…} has the form that is not", "{…} は、許されない形"),
     (
         {"properties": {"a": False}},
@@ -80,25 +81,58 @@ def test_every_common_rule_speaks_both_languages(
 
 
 def test_every_sentence_of_a_rule_is_met() -> None:
-    """No sentence is kept for a rule that cannot be found. Formats are asked of schemas alone."""
+    """No sentence is kept for a rule, or for a reason not to compare, that cannot be found."""
     met = {dict(found[1])["rule"] for s, v, *_ in CASES if (found := schemas.mismatch(v, s))}
-    broken = schemas.trouble_in({"pattern": "["})
-    assert broken is not None
-    assert met | {dict(broken[1])["rule"]} == set(sentences("en")["schema_rule"])
+    met |= {
+        dict(schemas.compare(value, schema).unchecked)["rule"] for schema, value, *_ in UNCHECKED
+    }
+    assert met == set(sentences("en")["schema_rule"])
+
+
+UNCHECKED: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
+    ({"enum": list(range(100_000))}, 5, "too large to be compared", "大きすぎて"),
+    ({"$ref": "#"}, 5, "could take too long", "時間がかかりすぎる"),
+    ({"pattern": "a{1,100000}"}, "a", "patterns is too large", "大きすぎるもの"),
+    ({}, float("nan"), "a number in it that JSON does not have", "JSON にない数"),
+    ({"type": "string"}, "\ud800", "the comparison failed", "比べることができません"),
+    ({"$schema": "x"}, 5, '$schema names "x", which is no known', '"x" は、知られている'),
+    ({"$ref": "x"}, 5, '$ref leads out of it, to "x", and', 'スキーマの外の "x" を'),
+    ({"$ref": "#x"}, 5, '$ref says "#x", and there is nothing', '$ref の "#x" に当たる'),
+)
+
+
+@pytest.mark.parametrize(("schema", "value", "english", "japanese"), UNCHECKED)
+def test_r8_what_was_not_compared_is_said_with_the_reason(
+    schema: dict[str, Any], value: Json, english: str, japanese: str
+) -> None:
+    """Row 8: in both languages."""
+    detail = schemas.compare(value, schema).unchecked
+    assert english in told(detail, "en", "M91")
+    assert japanese in told(detail, "ja", "M91")
 
 
 def test_a_rule_without_a_sentence_is_told_in_the_librarys_words() -> None:
-    """Which names a pattern leaves over, only the library finds out; other dialects differ."""
-    schema = {"patternProperties": {"^a": {}}, "additionalProperties": False}
-    found = schemas.mismatch({"b": 1}, schema)
+    """How many items must be of a kind is seldom asked."""
+    found = schemas.mismatch([1], {"contains": {"const": 1}, "minContains": 2})
     assert found is not None
     assert "rule" not in dict(found[1])
     for language in LANGUAGES:
-        assert "'b' does not match any of the regexes: '^a'" in told(found[1], language)
-    draft3 = "http://json-schema.org/draft-03/schema#"
-    found = schemas.mismatch({}, {"$schema": draft3, "properties": {"a": {"required": True}}})
+        assert "None of [1] are valid" in told(found[1], language)
+
+
+def test_names_that_no_pattern_covers_are_told() -> None:
+    """Which they are only the library finds out."""
+    schema = {"patternProperties": {"^a": {}}, "additionalProperties": False}
+    found = schemas.mismatch({"b": 1, "ab": 2}, schema)
     assert found is not None
-    assert "'a' is a required property" in told(found[1], "ja")
+    assert "b is not described there" in told(found[1], "en")
+
+
+def test_a_name_that_is_not_allowed_is_told_by_the_rule_it_breaks() -> None:
+    """`propertyNames` is a schema of its own."""
+    found = schemas.mismatch({"abc": 1}, {"propertyNames": {"maxLength": 2}})
+    assert found is not None
+    assert '"abc" has 3 characters; 2 are the most.' in told(found[1], "en")
 
 
 def test_a_large_value_is_cut_to_a_readable_length() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from humanmcp import locales
 from humanmcp.protocol.exchange import Known
 from humanmcp.protocol.problems import Level
 from humanmcp.protocol.verdict import Form
@@ -473,6 +474,7 @@ FORM = {
         ("elicitation/create", '{"action":"decline"}', []),
         ("elicitation/create", '{"action":"accepted","content":{"branch":"main"}}', ["M21"]),
         ("elicitation/create", '{"action":"accept","content":{}}', ["M78"]),
+        ("elicitation/create", '{"action":"accept"}', ["M78"]),
         ("elicitation/create", '{"action":"accept","content":{"branch":"other"}}', ["M79"]),
         ("elicitation/create", '{"action":"accept","content":{"branch":"main","n":1.5}}', ["M79"]),
         ("elicitation/create", '{"action":"cancel","content":{"branch":"main"}}', ["M77"]),
@@ -485,3 +487,75 @@ def test_a_person_in_the_clients_seat_is_checked_too(
     """The results of roots/list, sampling/createMessage and elicitation/create."""
     exchange = asked(method, FORM if method.startswith("elicit") else {})
     assert codes(check(exchange, text, Form.RESULT).problems) == expected
+
+
+# -- forms of an elicitation, as JSON Schemas (redesign row 3) -----------------------------------
+
+WIDE_FORM = {
+    "message": "Which?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {
+            "colour": {
+                "type": "string",
+                "oneOf": [{"const": "r", "title": "Red"}, {"const": "b", "title": "Blue"}],
+            },
+            "size": {"type": "integer", "minimum": 1, "maximum": 5},
+            "name": {"type": "string", "minLength": 3, "maxLength": 5},
+            "mail": {"type": "string", "format": "email"},
+            "day": {"type": "string", "format": "date"},
+            "zip": {"type": "string", "pattern": "^[0-9]{3}-[0-9]{4}$"},
+            "many": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 2,
+                "items": {"type": "string", "enum": ["a", "b", "c"]},
+            },
+        },
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "code", "said"),
+    [
+        ("colour", "r", "", ""),
+        ("colour", "Red", "M79", '"Red" is none of "r", "b".'),
+        ("size", 3, "", ""),
+        ("size", 0, "M79", "0 is less than 1."),
+        ("size", 9, "M79", "9 is more than 5."),
+        ("size", "3", "M79", '"3" is not of the type integer.'),
+        ("name", "ab", "M79", "3 are the fewest"),
+        ("name", "abcdef", "M79", "5 are the most"),
+        ("mail", "a@example.com", "", ""),
+        ("mail", "nomail", "M79", "is not of the format email"),
+        ("day", "tomorrow", "M79", "is not of the format date"),
+        ("zip", "100-0001", "", ""),
+        ("zip", "1000001", "M79", "does not fit the pattern"),
+        ("many", ["a"], "", ""),
+        ("many", [], "M79", "1 are the fewest"),
+        ("many", ["a", "b", "c"], "M79", "2 are the most"),
+        ("many", ["x"], "M79", '"x" is none of "a", "b", "c".'),
+    ],
+)
+def test_r3_the_answers_of_a_form_keep_to_the_whole_of_its_schema(
+    field: str, value: object, code: str, said: str
+) -> None:
+    """Row 3: only the type and `enum` were looked at."""
+    exchange = asked("elicitation/create", WIDE_FORM)
+    verdict = check(
+        exchange, json.dumps({"action": "accept", "content": {field: value}}), Form.RESULT
+    )
+    assert codes(verdict.problems) == ([code] if code else [])
+    assert verdict.sendable == (not code)
+    assert said in " ".join(locales.problem(each) for each in verdict.problems)
+
+
+def test_r3_every_field_that_does_not_fit_is_told_at_its_place() -> None:
+    """Row 3: one look at the form is enough."""
+    exchange = asked("elicitation/create", WIDE_FORM)
+    content = {"size": 9, "mail": "x", "many": ["a", "x"]}
+    text = json.dumps({"action": "accept", "content": content})
+    problems = check(exchange, text, Form.RESULT).problems
+    places = {problem.pointer for problem in problems}
+    assert places == {f"/result/content/{at}" for at in ("size", "mail", "many/1")}

@@ -46,7 +46,7 @@ NOT_FOR_THE_FIRST_ANSWER: Final = {
     "email": "a part of `importlib.metadata`",
     "http": "there is no network in a stub",
     "inspect": "brings `ast` and `dis`",
-    "jsonschema": "for a tool with a schema that is not plain",
+    "jsonschema_rs": "for a tool with a schema that is not plain",
     "random": "brings `hashlib`",
     "shutil": "brings every compression there is",
     "socket": "there is no network in a stub",

@@ -375,6 +375,73 @@ def test_a_probe_leaves_the_text_files_to_the_session_after_it(home: Path, tmp_p
             assert (files / "in.txt").read_text() == f"{call(1)}\n"
 
 
+# -- the check itself ----------------------------------------------------------------
+
+ODD_DIALECTS: Final = ('"http://[bad"', '["x"]', "{}", "5")
+
+
+@pytest.mark.parametrize("dialect", ODD_DIALECTS)
+def test_k1_a_schema_url_that_cannot_be_parsed_never_ends_a_seat(
+    dialect: str, home: Path, tmp_path: Path
+) -> None:
+    """K1: the answer is judged and said, the book stays silent, the next answer goes out."""
+    files = tmp_path / "desk"
+    with Serving(home, "--files", str(files), "--by-hand") as stub:
+        for number in (1, 2):
+            write(stub, f'{{"jsonrpc":"2.0","id":{number},"method":"tools/list","params":{{}}}}')
+        pending(home, 2)
+        for number in (1, 2):
+            (files / "out.txt").write_text(
+                listing(number, f'{{"type":"object","$schema":{dialect}}}')
+            )
+            until((files / "problems.txt").read_bytes, "a word on the schema")
+            (files / "out.txt").write_text(listing(number, '{"type":"object"}'))
+            assert json.loads(stub.hear())["id"] == number
+
+
+def listing(number: int, schema: str) -> str:
+    """Write the answer to tools/list with one tool of this schema."""
+    tool = f'{{"name":"t","inputSchema":{schema}}}'
+    return f'{{"jsonrpc":"2.0","id":{number},"result":{{"tools":[{tool}]}}}}'
+
+
+# A stub in which taking the answer that says "strange" fails in a way that nobody thought of.
+FAULTY: Final = """
+from humanmcp.protocol.session import Session
+reply = Session.reply
+def failing(self, number, text, *rest, **named):
+    if "strange" in text:
+        raise LookupError("the moon")
+    return reply(self, number, text, *rest, **named)
+Session.reply = failing
+import sys
+from humanmcp.cli import main
+sys.exit(main())
+"""
+
+
+def test_k1_a_fault_while_an_answer_is_taken_is_told_where_it_was_typed(
+    home: Path, tmp_path: Path
+) -> None:
+    """K1: in out.txt and from a desk; what is typed afterwards is read and sent."""
+    files = tmp_path / "desk"
+    command = (sys.executable, "-c", FAULTY, "serve")
+    with Serving(home, "--files", str(files), "--by-hand", command=command) as stub:
+        write(stub, call(1))
+        write(stub, call(2))
+        first, second = pending(home, 2)
+        (files / "out.txt").write_text(answer(1, "strange"))
+        until(lambda: "the moon" in (files / "problems.txt").read_text(), "the fault in words")
+        (files / "out.txt").write_text(answer(1))
+        assert stub.hear() == answer(1)
+        inbox = FolderInbox(home)
+        inbox.send(second, Reply(answer(2, "strange")))
+        until(lambda: inbox.item(second).problems, "the reply to come back")
+        inbox.send(second, Reply(answer(2)))
+        assert stub.hear() == answer(2)
+        assert first != second
+
+
 # -- bare systems -------------------------------------------------------------------
 
 
@@ -408,7 +475,7 @@ def test_japanese_passes_on_a_system_that_knows_only_ascii(home: Path, tmp_path:
 
 WITHOUT_POSIX: Final = """
 import os, sys, types
-import argparse, asyncio, ctypes, http.client, jsonschema, logging.handlers, multiprocessing
+import argparse, asyncio, ctypes, http.client, jsonschema_rs, logging.handlers, multiprocessing
 import shutil, signal, socket, subprocess, tempfile, urllib.request, webbrowser
 sys.modules["msvcrt"] = types.ModuleType("msvcrt")
 sys.modules.update(dict.fromkeys(("fcntl", "termios", "tty", "pty", "resource", "grp", "pwd")))

@@ -268,3 +268,35 @@ def test_an_answer_by_somebody_else_in_the_meantime_is_told(room: Room, shell: S
     ran = shell("answer", "3", "--text", "rain", "--json").json
     assert ran["sent"] is False
     assert "book: weather" in ran["why"]
+
+
+@pytest.mark.parametrize("dialect", ['"http://[bad"', '["x"]', "{}", "5"])
+def test_k1_a_schema_that_nobody_can_read_is_told_and_can_be_sent_anyway(
+    dialect: str, room: Room, shell: Shell, tmp_path: Path
+) -> None:
+    """K1: `answer` ended in a traceback, with --send-anyway, too."""
+    session = room.session()
+    room.ask(session, 1, '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}')
+    room.serve(session)
+    file = tmp_path / "tools.json"
+    file.write_text(
+        f'{{"tools":[{{"name":"a","inputSchema":{{"type":"object","$schema":{dialect}}}}}]}}'
+    )
+    ran = shell("answer", "1", "--result", str(file), "--send-anyway")
+    assert ran.status == 0
+    assert "$schema" in ran.out + ran.err
+
+
+def test_k1_a_fault_of_the_check_is_told_at_the_terminal(
+    key: Key, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K1: the sentence, the text kept, exit status 1."""
+
+    def fail(*_args: object) -> None:
+        raise LookupError("the moon")
+
+    monkeypatch.setattr("humanmcp.protocol.drafts._findings", fail)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SUNNY.encode())))
+    ran = shell("answer", "3", "--message", "-")
+    assert ran.status == 1
+    assert "the moon" in ran.out + ran.err

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.cli import main
+from humanmcp.terminal_desk import cases
 from humanmcp.terminal_desk.cases import guessed_method
 from tests.terminal_desk.rooms import Ran
 
@@ -284,3 +285,41 @@ def test_lines_of_a_file_and_the_speed_on_stderr(tmp_path: Path) -> None:
     )
     assert ran.stdout.count(b"\n") == 2002
     assert b"2002 checked in" in ran.stderr
+
+
+@pytest.mark.parametrize("dialect", ['"http://[bad"', '["x"]', "{}", "5"])
+def test_k1_check_goes_on_after_a_schema_that_nobody_can_read(
+    dialect: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """K1: `--lines` died, and answered none of the lines after it."""
+    schema = f'{{"type":"object","$schema":{dialect}}}'
+    listed = f'{{"result":{{"tools":[{{"name":"a","inputSchema":{schema}}}]}}}}'
+    file = tmp_path / "lines"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in (listed, GOOD)))
+    main(["check", "--lines", str(file)])
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert {each["code"] for each in first["problems"]} & {"M15", "M92"}
+    assert second["sendable"]
+
+
+def test_k1_a_line_that_cannot_be_judged_at_all_keeps_nobody_from_the_next(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K1: whatever goes wrong with one line is said in the shape of all answers."""
+    real = cases.case_of
+
+    def failing(text: str, *rest: Any) -> Any:  # noqa: ANN401 - what the real one takes and returns
+        if text == "strange":
+            raise LookupError("the moon")
+        return real(text, *rest)
+
+    monkeypatch.setattr("humanmcp.terminal_desk.lines.case_of", failing)
+    file = tmp_path / "lines"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in ("strange", GOOD)))
+    main(["check", "--lines", str(file)])
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [each["code"] for each in first["problems"]] == ["X01"]
+    assert "the moon" in first["problems"][0]["message"]
+    assert second["sendable"]
