@@ -131,6 +131,7 @@ GROUPS: Final = {
     "M": "What MCP asks",
     "N": "An incoming line",
     "F": "The file that was written",
+    "X": "The check itself",
 }
 LEVELS: Final = {
     Level.ERROR: "the client would fail or never see the answer: it is not sent unless you insist",
