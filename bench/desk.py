@@ -30,6 +30,9 @@ AT: Final = "2026-11-20T18:49:07.123Z"
 HISTORY: Final = 100_000
 SESSIONS: Final = (1, 100, 500)
 _FILES: Final = 4096
+_BESIDE: Final = (10, 300)
+"""How many wait in the two sessions that are compared."""
+_EVENTS: Final = 3
 _READERS: Final = 3
 
 
@@ -135,6 +138,39 @@ def _tells_of(stream: http.client.HTTPResponse, name: str, number: int) -> bool:
     return any((one["session"], one["number"]) == (name, number) for one in changes)
 
 
+def events(folder: Path, rounds: int) -> Iterator[Figure]:
+    """What an event costs in a session in which many wait, and in one in which few do."""
+    inbox = FolderInbox(folder / "events")
+    names = [inbox.begin(SessionFacts("", AT, client="bench")) for _ in _BESIDE]
+    for name, count in zip(names, _BESIDE, strict=True):
+        for number in range(1, count + 1):
+            _deliver(inbox, name, number)
+    took: dict[str, list[float]] = {name: [] for name in names}
+    with Desk(inbox.home) as desk:
+        desk.get("/")
+        connection, stream = desk.open("/api/events")
+        with contextlib.closing(connection):
+            for turn in range(_EVENTS * rounds):
+                for name in names:
+                    took[name].append(_changed(inbox, stream, Key(name, 1), turn))
+            stream.close()
+    few, many = (statistics.median(took[name]) * 1e3 for name in names)
+    for name in names:
+        inbox.end(name)
+    words = f"{many / few:.2f} ({many:.1f} ms to {few:.1f} ms)"
+    what = "the desk: an event in a session with 300 waiting"
+    yield Figure(what, words, many / few, 1.5, "of the cost with 10")
+
+
+def _changed(inbox: FolderInbox, stream: http.client.HTTPResponse, key: Key, turn: int) -> float:
+    """Save a draft as another desk does; return the seconds until the pages are told."""
+    began = time.perf_counter()
+    inbox.save(key, Draft("{}", touched=turn % 2 == 0))
+    while not _tells_of(stream, *key):
+        pass
+    return time.perf_counter() - began
+
+
 def history(folder: Path, rounds: int) -> Iterator[Figure]:
     """How soon a history of a hundred thousand lines is open, by a desk that never saw it."""
     inbox = FolderInbox(folder / "history")
@@ -187,4 +223,4 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(_FILES, most), most))
 
 
-ALL: Final = (sessions, history, shutdown)
+ALL: Final = (sessions, events, history, shutdown)

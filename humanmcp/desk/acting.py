@@ -108,7 +108,7 @@ def _save(desk: Desk, key: Key, text: str, form: Form, *, touched: bool) -> None
     item = desk.inbox.item(key)
     held = item.draft is not None and item.draft.hold
     desk.inbox.save(key, Draft(text, form, touched, held, composing.BY, now()))
-    desk.board.refresh(key.session)
+    desk.board.refresh(*key)
 
 
 def _after_sending(here: str, key: Key, outcome: Outcome) -> Response:

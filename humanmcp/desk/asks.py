@@ -88,7 +88,7 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
     if modern:
         draft = Draft(text, Form.MESSAGE, touched=True, by=BY, at=now())
         desk.inbox.save(key, draft)
-        desk.board.refresh(key.session)
+        desk.board.refresh(*key)
         return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
     anyway = values.get("act") == "anyway"
     ticket = desk.inbox.say(key.session, Reply(text, Form.MESSAGE, anyway, BY, now()))

@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.desk.view import Badge, Row, badge_of, row
 from humanmcp.inbox.contract import Key, Life, UnknownItemError
 from humanmcp.inbox.letters import rank_of
+from humanmcp.protocol.exchange import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from humanmcp.inbox.contract import Inbox, SessionFacts
+    from humanmcp.inbox.contract import Inbox, Item, SessionFacts
 
 REMEMBERED: Final = 1024
 """Changes that a page can catch up with; one that missed more looks at everything anew."""
+
+MOST_MISSED: Final = 256
+"""Exchanges that are looked for in one look because they may have come and gone before it."""
 
 WRITING_FOR: Final = 20.0
 """Seconds for which somebody counts as writing after their draft was saved."""
@@ -53,9 +57,16 @@ class SessionView:
 
 @dataclass(slots=True)
 class _Seen:
+    """What was seen of a session: its rows, and a mark of each item that a row was made of.
+
+    `highest` is the highest number that pages were told of.
+    """
+
     facts: SessionFacts
     badge: Badge
     rows: dict[int, Row] = field(default_factory=dict)
+    marks: dict[int, int] = field(default_factory=dict)
+    highest: int = 0
 
 
 class Writer(NamedTuple):
@@ -80,6 +91,8 @@ class Board:
     _listening: set[Key] = field(default_factory=set)
     _listeners: list[Callable[[], None]] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
+    _reading: threading.RLock = field(default_factory=threading.RLock)
+    # Files are read and lines are decoded under the second lock: pages wait for the first only.
 
     # -- being kept up to date ------------------------------------------------------------------
 
@@ -89,53 +102,116 @@ class Board:
 
     def refresh_all(self) -> None:
         """Read every session anew: at the start, and as the safety net of the watch."""
-        with self._lock:
+        with self._reading:
             before = self._version
             listed = self.inbox.sessions()
             for facts in reversed(listed):
-                self._refresh(facts)
+                self._refresh(facts, None)
             for name in self._sessions.keys() - {facts.name for facts in listed}:
-                del self._sessions[name]
-                self._note("session", name)
+                self._forget(name)
         self._tell(before)
 
-    def refresh(self, session: str) -> None:
-        """Read one session anew."""
-        with self._lock:
+    def refresh(self, session: str, number: int | None = None) -> None:
+        """Read a session anew; with a number that exchange of it only, with 0 none of them."""
+        with self._reading:
             before = self._version
             try:
-                self._refresh(self.inbox.facts(session))
+                self._refresh(self.inbox.facts(session), number)
             except UnknownItemError:
-                if self._sessions.pop(session, None) is not None:
-                    self._note("session", session)
+                self._forget(session)
         self._tell(before)
 
-    def _refresh(self, facts: SessionFacts) -> None:
+    def _forget(self, session: str) -> None:
+        with self._lock:
+            if self._sessions.pop(session, None) is not None:
+                self._note("session", session)
+
+    def _refresh(self, facts: SessionFacts, number: int | None) -> None:
         seen = self._sessions.get(facts.name)
-        if seen is None:
-            if facts.probe:
-                return  # a process that was only asked what it speaks is no conversation
-            seen = self._sessions[facts.name] = _Seen(facts, badge_of(facts))
-            self._note("session", facts.name)
-        elif seen.facts != facts:
+        if seen is None and facts.probe:
+            return  # a process that was only asked what it speaks is no conversation
+        known = seen is not None
+        seen = seen or _Seen(facts, badge_of(facts))
+        found = self._look(seen, facts, number if known else None)
+        missed = self._missed(seen, facts.name, found, number, known=known)
+        with self._lock:
+            if not known or seen.facts != facts:
+                self._note("session", facts.name)
+            self._sessions[facts.name] = seen
             seen.facts = facts
-            self._note("session", facts.name)
+            for one in missed:
+                self._note("arrived", facts.name, one)
+                self._note("closed", facts.name, one)
+            for one in sorted(found):
+                self._replace(seen, one, found[one])
+            seen.highest = max(seen.highest, number or 0, *found, *missed)
+            self._hear(facts.name, seen.rows)
+
+    def _look(
+        self, seen: _Seen, facts: SessionFacts, number: int | None
+    ) -> dict[int, tuple[int, Row] | None]:
+        """Read what waits: one exchange, all, or none. None stands for what waits no more.
+
+        A row is made of what differs from the last time only, and of each with what tells it apart.
+        """
         # What a session left behind when it ended waits for nobody: it is in the history.
-        living = facts.life is Life.OPEN
-        if not living and not seen.rows:
+        if facts.life is not Life.OPEN:
+            return dict.fromkeys(seen.rows)
+        if number is not None:
+            items = self._one(Key(facts.name, number)) if number else {}
+            looked = {number} if number else set()
+        else:
+            items = {item.key.number: item for item in self.inbox.items(facts.name)}
+            looked = {*items, *seen.rows}
+        found: dict[int, tuple[int, Row] | None] = {}
+        for one in looked:
+            item = items.get(one)
+            mark = hash(item)
+            if item is None:
+                found[one] = None
+            elif one not in seen.rows or seen.marks[one] != mark:
+                found[one] = mark, row(item, seen.badge)
+        return found
+
+    def _one(self, key: Key) -> dict[int, Item]:
+        try:
+            item = self.inbox.item(key)
+        except UnknownItemError:
+            return {}
+        return {key.number: item} if item.state is State.PENDING else {}
+
+    def _missed(
+        self,
+        seen: _Seen,
+        session: str,
+        found: Mapping[int, object],
+        number: int | None,
+        *,
+        known: bool,
+    ) -> list[int]:
+        """List what came and went between two looks: nobody was told of it, and it is over."""
+        first = seen.highest + 1 if known else number or 1
+        last = max((number or 0, *found)) if known else number or 0
+        between = range(first, last + 1)[-MOST_MISSED:]
+        return [one for one in between if not found.get(one) and self._is_over(Key(session, one))]
+
+    def _is_over(self, key: Key) -> bool:
+        try:
+            return self.inbox.item(key).state is not State.PENDING
+        except UnknownItemError:
+            return False
+
+    def _replace(self, seen: _Seen, number: int, new: tuple[int, Row] | None) -> None:
+        """Take over what was read of an exchange, and note what that changes."""
+        old = seen.rows.get(number)
+        if new is None:
+            if old is not None:
+                del seen.rows[number], seen.marks[number]
+                self._note("closed", seen.facts.name, number)
             return
-        items = self.inbox.items(facts.name) if living else ()
-        rows = {item.key.number: row(item, seen.badge) for item in items}
-        for number in rows.keys() | seen.rows.keys():
-            new, old = rows.get(number), seen.rows.get(number)
-            if new is None:
-                self._note("closed", facts.name, number)
-            elif old is None:
-                self._note("arrived", facts.name, number)
-            elif new != old:
-                self._note("changed", facts.name, number)
-        seen.rows = rows
-        self._hear(facts.name, rows)
+        seen.marks[number], seen.rows[number] = new
+        if new[1] != old:
+            self._note("arrived" if old is None else "changed", seen.facts.name, number)
 
     def _hear(self, session: str, rows: dict[int, Row]) -> None:
         """Note that a line came in a session in which a question of ours is open.

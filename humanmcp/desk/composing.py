@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Action, Draft, Item, Key, Purpose, Reply, Seat, TakenError
-from humanmcp.protocol import drafts, faults, messages, passing, revisions
+from humanmcp.inbox.decoded import read_line
+from humanmcp.protocol import drafts, faults, passing, revisions
 from humanmcp.protocol.exchange import Exchange, State
 from humanmcp.protocol.messages import Message
 from humanmcp.protocol.passing import Passing
@@ -73,7 +74,7 @@ def exchange_of(item: Item) -> Exchange:
     Raises:
         UnreadableItemError: the item's line is no request.
     """
-    found = messages.read((item.asked or item.line).encode("utf-8", "surrogatepass"))
+    found = read_line(item.asked or item.line)
     if not isinstance(found, Message) or found.id is None:
         raise UnreadableItemError(item.key)
     return Exchange(item.key.number, found, item.revision, item.state)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from humanmcp.desk import offered
 from humanmcp.desk.jsonwords import Number, decoded, is_text, shown, written
+from humanmcp.inbox.decoded import read_line
 from humanmcp.protocol import messages
 from humanmcp.protocol.messages import Message
 from humanmcp.protocol.visible import one_line
@@ -149,7 +150,7 @@ def conversation_of(item: Item) -> Conversation | None:
 
 def _params(line: str) -> dict[str, Any]:
     """Decode the parameters, numbers as they were written; empty where the line is no request."""
-    if not isinstance(messages.read(line.encode("utf-8", "surrogatepass")), Message):
+    if not isinstance(read_line(line), Message):
         return {}
     found = decoded(messages.member(line, "params") or "{}")
     return found if isinstance(found, dict) else {}

@@ -1,7 +1,7 @@
 """Keep the board up to date: one thread reads again whatever the watch says may have changed.
 
-The watch may wake many times for one change, and must not be held up; so its wakes only mark a
-session, and a burst of them is read once.
+The watch may wake many times for one change, and must not be held up; so its wakes only mark an
+exchange, or the rest of a session, and a burst of them is read once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Following:
         """Keep `board` up to date with the inbox in `home`."""
         self._board = board
         self._watch = Watch(home, self._wake)
-        self._marked: set[str] = set()
+        self._marked: set[tuple[str, int]] = set()
         self._condition = threading.Condition()
         self._ending = False
         self._thread = threading.Thread(target=self._work, name="desk-follow", daemon=True)
@@ -56,9 +56,9 @@ class Following:
             self._condition.notify()
         self._thread.join()
 
-    def _wake(self, session: str) -> None:
+    def _wake(self, session: str, number: int) -> None:
         with self._condition:
-            self._marked.add(session)
+            self._marked.add((session, number))
             self._condition.notify()
 
     def _work(self) -> None:
@@ -68,11 +68,11 @@ class Following:
                 if self._ending:
                     return
                 marked, self._marked = self._marked, set()
-            for session in sorted(marked):
-                self._read(session)
+            for session, number in sorted(marked):
+                self._read(session, number)
 
-    def _read(self, session: str) -> None:
+    def _read(self, session: str, number: int) -> None:
         try:
-            self._board.refresh(session)
+            self._board.refresh(session, number)
         except (OSError, InboxError, UnsafeFolderError) as error:
             _log.warning("session %s cannot be read: %s", session, error)

@@ -7,6 +7,7 @@ them in place as text and elements, never as markup made from strings.
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -142,6 +143,10 @@ def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
     return {"item": item, "bytes": len(line.encode("utf-8", "replace")), "line": line}
 
 
+_laid_out: Final = lru_cache(16)(pretty)
+"""A request is laid out once, however often its page is looked at."""
+
+
 def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
     """Gather everything that the page of one exchange shows."""
     item = desk.inbox.item(key)
@@ -163,7 +168,7 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         "remarks": [words.describe(one, language) for one in remarks_on(desk.inbox, item)],
         "talk": talk,
         "fields": [one for one in view.fields(item) if one.name not in told],
-        "raw": pretty(item.line),
+        "raw": _laid_out(item.line),
         "edited": composing.edited(item),
         "faults": [words.fault(one, language) for one in faults_of(desk, item)],
         "offers": asking.offers(desk.inbox, item, desk.board.session(key.session), language),

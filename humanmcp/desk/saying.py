@@ -94,7 +94,7 @@ def _act(request: Request, name: str, values: dict[str, str]) -> Response:
     if problems is None or problems:
         return _page(request, name, Said(text, problems or (), waits=problems is None))
     soon(lambda: _heard(desk.inbox, name) > heard or None, ANSWERED_WITHIN)
-    desk.board.refresh(name)
+    desk.board.refresh(name, 0)
     return RedirectResponse(f"/say/{name}?sent=1", 303)
 
 

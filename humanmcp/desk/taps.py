@@ -79,4 +79,4 @@ def _let_all_go(desk: Desk, name: str) -> None:
                 desk.inbox.send(item.key, Reply(item.line, by=BY, at=now(), action=Action.PASS))
             except TakenError:  # somebody else was first: it goes on as they want it
                 continue
-    desk.board.refresh(name)
+    desk.board.refresh(name, 0)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.inbox.decoded import read_line
 from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.protocol import messages, revisions
 from humanmcp.protocol.exchange import State
@@ -99,7 +100,7 @@ def row(item: Item, mark: Badge) -> Row:
 
 def params_of(line: str) -> dict[str, Any]:
     """Return the named parameters of a request; empty when there are none."""
-    found = messages.read(line.encode("utf-8", "surrogatepass"))
+    found = read_line(line)
     return found.params if isinstance(found, Message) else {}
 
 

@@ -121,7 +121,7 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> dict[s
     desk.inbox.save(key, draft)
     if body.touched:
         desk.board.writes(key, Writer(body.who[:LONGEST_NAME], called(request)))
-    desk.board.refresh(session)
+    desk.board.refresh(*key)
     return {"at": at}
 
 
@@ -138,7 +138,7 @@ def hold_book(desk: Desk, key: Key, *, hold: bool) -> None:
     item = desk.inbox.item(key)
     draft = item.draft or composing.starting(desk.inbox, item)
     desk.inbox.save(key, Draft(draft.text, draft.form, draft.touched, hold, BY, now()))
-    desk.board.refresh(key.session)
+    desk.board.refresh(*key)
 
 
 @router.post("/exchanges/{session}/{number}/reply")
@@ -161,7 +161,7 @@ def hand_in(desk: Desk, key: Key, body: ReplyBody) -> Outcome:
     """Send an answer and look again at its session at once."""
     answer = Reply(body.text, body.form, body.anyway, BY, now(), body.action)
     outcome = composing.send(desk.inbox, key, answer)
-    desk.board.refresh(key.session)
+    desk.board.refresh(*key)
     return outcome
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from humanmcp.inbox.decoded import read_line
 from humanmcp.protocol import drafts
 from humanmcp.protocol.exchange import State
-from humanmcp.protocol.messages import Message, read
+from humanmcp.protocol.messages import Message
 
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import Inbox, Item
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def remarks_on(inbox: Inbox, item: Item) -> tuple[Problem, ...]:
     """Return the hints and warnings about a request; none for a line that is no message."""
-    request = read(item.line.encode("utf-8", "surrogatepass"))
+    request = read_line(item.line)
     if not isinstance(request, Message):
         return ()
     remarks = drafts.remarks(request, item.revision, inbox.known(item.key.session))

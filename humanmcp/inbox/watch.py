@@ -12,7 +12,7 @@ import os
 import threading
 import warnings
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.inbox import layout
 from humanmcp.inbox.atomic import Signature, signature
@@ -37,13 +37,14 @@ _SILENT: Final = 3
 
 
 class Watch:
-    """Wakes with the name of a session in which something may have changed.
+    """Wakes with a session and the number of its exchange that may have changed.
 
-    `wake` is called from threads of the watch, often several times for one change, and must not
-    block. Watching starts with the `with` block: read everything after it was entered.
+    The number is 0 for everything else of the session: its record, its transcript, its life. `wake`
+    is called from threads of the watch, often several times for one change, and must not block.
+    Watching starts with the `with` block: read everything after it was entered.
     """
 
-    def __init__(self, home: Path, wake: Callable[[str], None], every: float = 2.0) -> None:
+    def __init__(self, home: Path, wake: Callable[[str, int], None], every: float = 2.0) -> None:
         """Watch the sessions of an inbox; look at least `every` so many seconds."""
         self._path = home / layout.SESSIONS
         self._wake = wake
@@ -92,18 +93,21 @@ class Watch:
     def _event(self, event: FileSystemEvent) -> None:
         self._events += 1
         for path in {event.src_path, event.dest_path}:
-            name = self._session_of(os.fsdecode(path))
+            name, number = self._belongs(os.fsdecode(path))
             if name:
                 self._told.add(name)
-                self._call(name)
+                self._call(name, number)
 
-    def _session_of(self, path: str) -> str:
-        """Return the session that a path belongs to; "" for what belongs to none."""
+    def _belongs(self, path: str) -> tuple[str, int]:
+        """Return the session, and the exchange or 0, that a path belongs to; "" for no session."""
         try:
             parts = PurePath(path).relative_to(self._path).parts
         except ValueError:
-            return ""
-        return parts[0] if parts and layout.is_session_name(parts[0]) else ""
+            return "", 0
+        if not parts or not layout.is_session_name(parts[0]):
+            return "", 0
+        inside = len(parts) > 2 and parts[1] in layout.STATES
+        return parts[0], (layout.exchange_number(parts[2]) or 0) if inside else 0
 
     def _give_up(self, why: str) -> None:
         self._why_polling = why or "unknown"
@@ -116,22 +120,23 @@ class Watch:
         while not self._stop.wait(min(self._every, _FAST) if self._why_polling else self._every):
             told, self._told = self._told, set()
             changed = self._look.changed()
-            for name in changed:
-                self._call(name)
+            for name, numbers in changed.items():
+                for number in sorted(numbers):
+                    self._call(name, number)
             if self._why_polling or not changed:
                 continue
-            if changed <= told or self._events != events:
+            if changed.keys() <= told or self._events != events:
                 untold_polls, events = 0, self._events
                 continue
             untold_polls += 1
             if untold_polls >= _SILENT:
                 self._give_up("the system does not report changes there")
 
-    def _call(self, name: str) -> None:
+    def _call(self, name: str, number: int) -> None:
         if self._stop.is_set():
             return
         try:
-            self._wake(name)
+            self._wake(name, number)
         except Exception:  # noqa: BLE001 - whatever goes wrong there, watching goes on
             _log.exception("waking for session %s failed", name)
 
@@ -167,17 +172,35 @@ def _start(path: Path, on_event: Callable[[FileSystemEvent], None]) -> BaseObser
     return observer
 
 
+class _Sight(NamedTuple):
+    """What a session looked like: its own files and its life, and its exchanges."""
+
+    files: tuple[object, ...]
+    exchanges: frozenset[tuple[str, Signature]]
+
+
+def _differ(old: _Sight | None, new: _Sight | None) -> set[int]:
+    """Return the exchanges that look different; 0 for the session itself."""
+    before, after = (one.exchanges if one else frozenset() for one in (old, new))
+    numbers = {layout.exchange_number(name) or 0 for name, _ in before ^ after}
+    same = old is not None and new is not None and old.files == new.files
+    return numbers if same else {0, *numbers}
+
+
 class _Look:
     """What the sessions looked like the last time, cheap enough to compare every other second."""
 
     def __init__(self, path: Path) -> None:
         """Look at the sessions in `path`. The first look finds everything changed."""
         self._path = path
-        self._seen: Mapping[str, object] = {}
+        self._seen: Mapping[str, _Sight] = {}
         self._dead: set[str] = set()
 
-    def changed(self) -> set[str]:
-        """Return the sessions that look different from the last time: new and removed ones too."""
+    def changed(self) -> dict[str, set[int]]:
+        """Return the sessions that look different from the last time: new and removed ones too.
+
+        With each, the exchanges in it that do, and 0 for the rest of the session.
+        """
         try:
             with os.scandir(self._path) as entries:
                 names = [entry.name for entry in entries if layout.is_session_name(entry.name)]
@@ -185,17 +208,16 @@ class _Look:
             names = []
         seen = {name: self._of(name) for name in names}
         both = seen.keys() | self._seen.keys()
-        changed = {name for name in both if seen.get(name) != self._seen.get(name)}
+        changed = {name: _differ(self._seen.get(name), seen.get(name)) for name in both}
         self._seen = seen
-        return changed
+        return {name: numbers for name, numbers in changed.items() if numbers}
 
-    def _of(self, name: str) -> object:
+    def _of(self, name: str) -> _Sight:
         path = self._path / name
         files = (*_FILES, *layout.STATES)
-        return (
-            tuple(signature(path / file) for file in files),
+        return _Sight(
+            (*(signature(path / file) for file in files), self._lives(name)),
             _folders(path / layout.PENDING),
-            self._lives(name),
         )
 
     def _lives(self, name: str) -> bool:
@@ -209,12 +231,12 @@ class _Look:
         return False
 
 
-def _folders(path: Path) -> tuple[tuple[str, Signature], ...]:
+def _folders(path: Path) -> frozenset[tuple[str, Signature]]:
     """Return the exchanges in a folder with their times: a file that appears there changes it."""
     try:
         with os.scandir(path) as entries:
             names = [entry.name for entry in entries]
     except OSError:
-        return ()
-    found = ((name, signature(path / name)) for name in sorted(names))
-    return tuple((name, seen) for name, seen in found if seen is not None)
+        return frozenset()
+    found = ((name, signature(path / name)) for name in names)
+    return frozenset((name, seen) for name, seen in found if seen is not None)

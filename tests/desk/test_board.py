@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from humanmcp.desk.board import REMEMBERED, WRITING_FOR, Board, Writer
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol import messages
 from humanmcp.protocol.exchange import Known, State
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,3 +137,75 @@ def test_who_writes_is_known_for_a_while(inbox: FolderInbox) -> None:
     assert board.writer(key) == Writer("b", "花子")
     now += WRITING_FOR + 1
     assert board.writer(key) is None
+
+
+def test_a6_a_change_of_one_exchange_reads_that_one(
+    inbox: FolderInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A6: however many wait beside it; a line in the transcript reads none of them."""
+    name = inbox.begin(SessionFacts("", AT))
+    keys = [deliver(inbox, name, number) for number in range(1, 31)]
+    board = Board(inbox)
+    board.refresh_all()
+    version = board.version
+    read: list[Key] = []
+    item = inbox.item
+
+    def reading(key: Key) -> Item:
+        read.append(key)
+        return item(key)
+
+    monkeypatch.setattr(inbox, "item", reading)
+    monkeypatch.setattr(inbox, "items", lambda *_: 1 / 0)
+    inbox.save(keys[6], Draft("{}", touched=True))
+    board.refresh(*keys[6])
+    board.refresh(name, 0)
+    inbox.close(keys[8], State.CANCELLED)
+    board.refresh(*keys[8])
+    deliver(inbox, name, 31)
+    board.refresh(name, 31)
+    assert changes(board, version) == [("changed", 7), ("closed", 9), ("arrived", 31)]
+    assert set(read) == {keys[6], keys[8], Key(name, 31)}
+    assert board.count() == 30
+
+
+def test_a7_what_comes_and_goes_between_two_looks_is_told(inbox: FolderInbox) -> None:
+    """A7: once, whether it is named itself or a later one is."""
+    name = inbox.begin(SessionFacts("", AT))
+    board = Board(inbox)
+    board.refresh_all()
+    version = board.version
+    for number in (1, 2, 3):
+        inbox.close(deliver(inbox, name, number), State.CANCELLED)
+    board.refresh(name, 1)
+    deliver(inbox, name, 7)  # those between were answered by the book: nobody could see them
+    board.refresh(name, 7)
+    board.refresh(name, 2)
+    board.refresh(name, 3)
+    board.refresh(name)
+    gone = [(what, number) for number in (1, 2, 3) for what in ("arrived", "closed")]
+    assert changes(board, version) == [*gone, ("arrived", 7)]
+
+
+def test_r7_a_line_is_decoded_once(inbox: FolderInbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R7: not again with each wake, nor with each question about it, nor while pages wait."""
+    decoded: list[bytes] = []
+    read = messages.read
+
+    def counting(raw: bytes) -> messages.Message | messages.Batch | messages.Malformed:
+        decoded.append(raw)
+        counter = threading.Thread(target=board.count, daemon=True)
+        counter.start()
+        counter.join(PATIENCE)
+        assert not counter.is_alive(), "a page waits while a line is decoded"
+        return read(raw)
+
+    monkeypatch.setattr(messages, "read", counting)
+    name = inbox.begin(SessionFacts("", AT))
+    board = Board(inbox)
+    keys = [deliver(inbox, name, number) for number in (7001, 7002)]
+    board.refresh_all()
+    inbox.save(keys[0], Draft("{}", touched=True))
+    board.refresh(name)
+    board.refresh(*keys[0])
+    assert len(decoded) == 2

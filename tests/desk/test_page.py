@@ -13,14 +13,17 @@ from urllib.parse import quote
 
 from starlette.requests import Request
 
-from humanmcp.desk import page
+from humanmcp.desk import command, page, pages
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol import messages
 from humanmcp.protocol.exchange import Known
+from humanmcp.settings import Settings
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import pytest
 
@@ -91,3 +94,28 @@ def test_a_method_goes_on_in_the_next_line_after_a_slash(desking: Desking) -> No
         until(lambda: desking.session(name).get("waiting") == 1, "the desk knows")
         shown = desking.page(f"/list?session={name}")
     assert "sampling/<wbr>&lt;b&gt;" in shown
+
+
+def test_r7_a_page_decodes_the_request_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R7: whatever it asks about it, and however often the page is looked at."""
+    inbox = FolderInbox(tmp_path / "home")
+    name = inbox.begin(SessionFacts("", "2026-11-20T18:49:07Z", revision="2025-11-25"))
+    line = (
+        '{"jsonrpc":"2.0","id":"r7","method":"tools/call","params":{"name":"dice","arguments":{}}}'
+    )
+    arrived = "2026-11-20T18:49:07Z"
+    inbox.deliver(Item(Key(name, 1), line, "tools/call", '"r7"', "2025-11-25", arrived))
+    read, decoded = messages.read, []
+
+    def counting(raw: bytes) -> messages.Message | messages.Batch | messages.Malformed:
+        decoded.append(raw)
+        return read(raw)
+
+    monkeypatch.setattr(messages, "read", counting)
+    desk = command.make_desk(inbox.home, 8765, Settings())
+    desk.board.refresh_all()
+    for _ in range(3):
+        pages._message(desk, Key(name, 1), "en")
+    assert [raw for raw in decoded if b"r7" in raw] == [line.encode()]

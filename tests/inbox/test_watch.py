@@ -40,6 +40,10 @@ class Scene:
         self.woken: list[str] = []
         self.numbers = iter(range(2, 1000))
 
+    def wake(self, session: str, _number: int) -> None:
+        """Note who was woken."""
+        self.woken.append(session)
+
     def deeds(self) -> dict[str, Callable[[], object]]:
         """List what must wake: everything that a desk shows."""
         return {
@@ -72,7 +76,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
 def test_every_change_wakes_by_an_event(scene: Scene) -> None:
     """Design 5: events only wake; the poll never comes here."""
-    with Watch(scene.home, scene.woken.append, every=NEVER) as watching:
+    with Watch(scene.home, scene.wake, every=NEVER) as watching:
         assert watching.why_polling == ""
         for what, deed in scene.deeds().items():
             scene.expect_wake(deed, what)
@@ -80,7 +84,7 @@ def test_every_change_wakes_by_an_event(scene: Scene) -> None:
 
 def test_a_new_session_and_what_happens_in_it_at_once_wakes(scene: Scene) -> None:
     """Folders that appear are watched, also those made before anybody noticed the first."""
-    with Watch(scene.home, scene.woken.append, every=NEVER):
+    with Watch(scene.home, scene.wake, every=NEVER):
         for _ in range(20):
             scene.session = scene.stub.begin(SessionFacts("", AT))
             scene.expect_wake(lambda: scene.stub.deliver(item_of(scene.session)), "deliver")
@@ -91,7 +95,7 @@ def test_a_new_session_and_what_happens_in_it_at_once_wakes(scene: Scene) -> Non
 def test_reading_wakes_nobody(scene: Scene) -> None:
     """A desk that reads what it was woken for must not wake itself by that."""
     desk = FolderInbox(scene.home)
-    with Watch(scene.home, scene.woken.append, every=NEVER):
+    with Watch(scene.home, scene.wake, every=NEVER):
         scene.expect_wake(lambda: desk.save(scene.key, Draft("typed")), "save")
         desk.sessions()
         desk.items(scene.session)
@@ -111,7 +115,7 @@ def test_without_an_observer_polling_finds_every_change(
         raise OSError(errno.EMFILE, "inotify instance limit reached")
 
     monkeypatch.setattr(observers.Observer, "start", no_more)
-    with Watch(scene.home, scene.woken.append, every=0.02) as watching:
+    with Watch(scene.home, scene.wake, every=0.02) as watching:
         assert "instance limit" in watching.why_polling
         for what, deed in scene.deeds().items():
             scene.expect_wake(deed, what)
@@ -119,7 +123,7 @@ def test_without_an_observer_polling_finds_every_change(
 
 def test_a_death_wakes_although_it_changes_no_file(scene: Scene) -> None:
     """Failure 1: found by the poll, which looks at the locks."""
-    with Watch(scene.home, scene.woken.append, every=0.02):
+    with Watch(scene.home, scene.wake, every=0.02):
         scene.expect_wake(scene.stub._own[scene.session].lock.release, "death")
 
 
@@ -138,7 +142,7 @@ def test_a_drive_that_reports_nothing_is_noticed(
             """Wait for nothing."""
 
     monkeypatch.setattr(watch, "_start", lambda *_: Silent())
-    with Watch(scene.home, scene.woken.append, every=0.02) as watching:
+    with Watch(scene.home, scene.wake, every=0.02) as watching:
         while not watching.why_polling:
             scene.expect_wake(scene.deeds()["record"], "record")
         assert "does not report" in watching.why_polling
@@ -149,7 +153,7 @@ def test_an_error_of_who_is_woken_does_not_end_the_watch(scene: Scene) -> None:
     """One page that fails must not blind the others."""
     calls: list[str] = []
 
-    def wake(name: str) -> None:
+    def wake(name: str, _number: int) -> None:
         calls.append(name)
         raise RuntimeError(name)
 
@@ -163,7 +167,7 @@ def test_an_error_of_who_is_woken_does_not_end_the_watch(scene: Scene) -> None:
 def test_nobody_is_woken_after_the_end(scene: Scene) -> None:
     """And no thread is left."""
     before = threading.active_count()
-    with Watch(scene.home, scene.woken.append, every=0.02):
+    with Watch(scene.home, scene.wake, every=0.02):
         scene.expect_wake(scene.deeds()["save"], "save")
     scene.woken.clear()
     scene.deeds()["save"]()
@@ -174,10 +178,35 @@ def test_nobody_is_woken_after_the_end(scene: Scene) -> None:
 def test_names_that_are_no_sessions_wake_nobody(scene: Scene) -> None:
     """Files that others put into the folder."""
     sessions = scene.home / "sessions"
-    with Watch(scene.home, scene.woken.append, every=0.02):
+    with Watch(scene.home, scene.wake, every=0.02):
         for name in (".DS_Store", "a b", "x.swp"):
             (sessions / name).write_text("")
         os.utime(sessions)
         other = scene.stub.begin(SessionFacts("", AT))
         until(lambda: other in scene.woken, "woken by the other one")
         assert set(scene.woken) == {other}
+
+
+@pytest.mark.parametrize("by_events", [True, False])
+def test_a6_what_is_done_to_one_exchange_names_that_one(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, *, by_events: bool
+) -> None:
+    """A6: who is woken need not read the others; the rest of a session is number 0."""
+    if not by_events:
+        monkeypatch.setattr(watch, "_start", lambda *_: (_ for _ in ()).throw(OSError("none")))
+    woken: list[int] = []
+    desk = FolderInbox(scene.home)
+    with Watch(scene.home, lambda _, number: woken.append(number), every=0.02):
+        scene.stub.deliver(item_of(scene.session, 2))
+        until(lambda: 2 in woken, "the new one is named")
+        woken.clear()
+        desk.save(scene.key, Draft("typed"))
+        until(lambda: 1 in woken, "the one is named")
+        assert 2 not in woken
+        woken.clear()
+        scene.stub.record(scene.session, frame_of(1))
+        until(lambda: woken, "the session is named")
+        assert set(woken) == {0}
+        scene.stub.close(scene.key, State.CANCELLED)
+        until(lambda: 1 in woken, "the one that closed is named")
+        assert 2 not in woken
