@@ -1,7 +1,7 @@
 """The log of the processes that a host starts: a file, because a host seldom shows their stderr.
 
 They all write to the same one, each line with the number of its process. No message's content goes
-there.
+there. One that grows large is put aside, so that two of them are there at most.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from io import TextIOWrapper
     from pathlib import Path
 
 LOG_NAME: Final = "humanmcp.log"
@@ -29,22 +30,54 @@ def log_to(folder: Path) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    file = begun(folder / LOG_NAME, folder / OLD_NAME)
-    logging.basicConfig(filename=file, encoding="utf-8", level=logging.INFO, format=FORMAT)
+    handler = LogFile(folder / LOG_NAME, folder / OLD_NAME)
+    logging.basicConfig(handlers=[handler], level=logging.INFO, format=FORMAT)
 
 
-def begun(file: Path, old: Path) -> Path:
-    """Return a log that only its owner may read; a large one is put aside first.
+class LogFile(logging.FileHandler):
+    """A log that only its owner may read, which never grows beyond `largest` bytes for long.
 
-    Raises:
-        OSError: it cannot be written.
+    Several processes may write to it: whoever finds it large puts it aside, and the others follow.
     """
-    if file.exists() and file.stat().st_size > LARGEST_LOG:
-        with suppress(OSError):  # another process has put it aside at the same moment
+
+    def __init__(self, file: Path, old: Path, largest: int = LARGEST_LOG) -> None:
+        """Write to `file`, and put it aside as `old`.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        logging.raiseExceptions = False  # one that cannot be written must not flood stderr instead
+        self._file, self._old, self._largest = file, old, largest
+        _put_aside(file, old, largest)
+        super().__init__(file, encoding="utf-8")
+
+    def _open(self) -> TextIOWrapper:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        return open(
+            self._file, "a", encoding="utf-8", opener=lambda path, _: os.open(path, flags, 0o600)
+        )
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record, to a new file where this one is large or was put aside by another."""
+        with suppress(OSError):
+            _put_aside(self._file, self._old, self._largest)
+            if self.stream is not None and not _is_at(self.stream.fileno(), self._file):
+                self.stream.close()
+                self.stream = self._open()
+        super().emit(record)
+
+
+def _put_aside(file: Path, old: Path, largest: int) -> None:
+    with suppress(OSError):  # there is none yet, or another process has just put it aside
+        if file.stat().st_size > largest:
             file.replace(old)
-    logging.raiseExceptions = False  # a log that cannot be written must not flood stderr instead
-    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-    return file
+
+
+def _is_at(descriptor: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), file.stat())
+    except FileNotFoundError:
+        return False
 
 
 def log_what_ends_a_thread() -> None:

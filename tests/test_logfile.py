@@ -52,3 +52,21 @@ def test_what_ends_a_thread_is_in_the_log(tmp_path: Path) -> None:
     said = (tmp_path / logfile.LOG_NAME).read_text("utf-8")
     assert "tap-out" in said
     assert "ValueError" in said
+
+
+def test_a5_a_log_that_grows_is_put_aside_while_it_is_written(tmp_path: Path) -> None:
+    """A5: two files of bounded size are there at most, also when several processes write."""
+    file, old = tmp_path / "a.log", tmp_path / "a.old.log"
+    with alone():
+        writers = [logfile.LogFile(file, old, largest=2000) for _ in range(3)]
+        for number in range(400):
+            record = logging.LogRecord("x", logging.INFO, "", 0, f"{number} {'x' * 90}", (), None)
+            writers[number % 3].handle(record)
+        for writer in writers:
+            writer.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.log", "a.old.log"]
+    assert file.stat().st_size < 2200
+    assert old.stat().st_size < 2200
+    assert file.stat().st_mode & 0o777 == 0o600
+    numbers = [int(line.split()[0]) for line in (old.read_text() + file.read_text()).splitlines()]
+    assert numbers == list(range(numbers[0], 400))  # and none is lost on the way

@@ -11,7 +11,7 @@ import ipaddress
 import os
 import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import FrameType
 
+    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
+
     from humanmcp.settings import Settings
 
 NEXT_PORTS: Final = 16
@@ -54,7 +56,10 @@ ENDS_WITHIN: Final = 2
 """Seconds that open answers get when the desk ends; the live streams end at once."""
 
 FIRST_LINE_WITHIN: Final = 15.0
-"""Seconds within which a new connection must have sent the head of its first request."""
+"""Seconds within which a connection must have sent the head of a request, the first or the next."""
+
+MOST_SILENT: Final = 256
+"""Connections that have asked for nothing yet."""
 
 
 class NotLoopbackError(Exception):
@@ -200,20 +205,48 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class _Patient(H11Protocol):
-    """Hang up on a connection that never says what it wants."""
+    """Hang up on a connection that never says what it wants, or never reads what it wanted."""
+
+    _silent: ClassVar[dict[_Patient, None]] = {}
+    """Those that have not asked for anything yet; the one that has been there longest is first."""
 
     def connection_made(
         self,
         transport: asyncio.Transport,  # type: ignore[override] # uvicorn narrows it as well
     ) -> None:
-        """Give it a little time for its first line."""
+        """Give it a little time for its first line; less where very many are silent."""
         super().connection_made(transport)
-        self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence)
+        self._silent[self] = None
+        if len(self._silent) > MOST_SILENT:
+            self._make_room()
+        self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, None)
 
-    def _hang_up_on_silence(self) -> None:
-        asked: object = self.cycle  # uvicorn says it is always there; before a request it is None
-        if asked is None and not self.transport.is_closing():
-            self.transport.close()
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Look at it no more."""
+        self._looking.cancel()
+        self._silent.pop(self, None)
+        super().connection_lost(exc)
+
+    def asked(self) -> RequestResponseCycle | None:
+        """Return the request that came last; None before the first."""
+        return self.cycle  # uvicorn says it is always there; before a request it is None
+
+    def _make_room(self) -> None:
+        """Forget those that have asked; hang up on the one that has been silent longest."""
+        for one in [one for one in self._silent if one.asked() is not None]:
+            del self._silent[one]
+        if len(self._silent) > MOST_SILENT:
+            oldest = next(iter(self._silent))
+            del self._silent[oldest]
+            oldest.transport.abort()
+
+    def _hang_up_on_silence(self, before: RequestResponseCycle | None) -> None:
+        """Hang up when nothing new was asked since the last look, and nothing is being answered."""
+        asked = self.asked()
+        if asked is before and (asked is None or asked.response_complete):
+            self.transport.abort()  # what it has not read by now it does not want
+            return
+        self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, asked)
 
 
 class _Server(uvicorn.Server):

@@ -9,7 +9,6 @@ The order, each before the next: Host, target, size, origin, content type, who i
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.requests import ClientDisconnect
 
+from humanmcp.desk.bodies import LARGEST, Bodies, Body, BodyError, Trouble
 from humanmcp.desk.place import place_of, placed, visit_of, within
 from humanmcp.protocol.visible import one_line
 
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
     from humanmcp.desk.login import Door
 
 _log = logging.getLogger(__name__)
-
-LARGEST_BODY: Final = 32 * 1024 * 1024
-"""Bytes of a request's body. An answer of 16 MiB still passes, quoted as JSON."""
-
-SLOWEST_BODY: Final = 30.0
-"""Seconds that one part of a body may take to arrive."""
 
 LONGEST_SECRET: Final = 512
 """Bytes of an Authorization or Cookie value that are looked at; ours are much shorter."""
@@ -79,6 +73,8 @@ BAD_METHOD: Final = Refusal(405, "method")
 NO_WEBSOCKET: Final = Refusal(426, "websocket")
 TOO_LARGE: Final = Refusal(413, "large")
 TOO_SLOW: Final = Refusal(408, "slow")
+TOO_MUCH: Final = Refusal(413, "much")
+TOO_BUSY: Final = Refusal(503, "busy")
 FOREIGN: Final = Refusal(403, "foreign")
 NOT_JSON: Final = Refusal(415, "no json")
 NOT_FORM: Final = Refusal(415, "no form")
@@ -110,14 +106,6 @@ class Address:
     def cookie(self) -> str:
         """The name of this desk's cookie: cookies know no ports, so the name carries it."""
         return f"humanmcp-{self.port}"
-
-
-class _BodyError(Exception):
-    """A body broke a limit while it was read."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal)
-        self.refusal = refusal
 
 
 def judge(scope: Scope, address: Address) -> Refusal | None:
@@ -164,7 +152,7 @@ def _size(headers: list[tuple[bytes, bytes]]) -> Refusal | None:
 
 
 def _fits(length: str) -> bool:
-    return len(length) <= 12 and int(length) <= LARGEST_BODY
+    return len(length) <= 12 and int(length) <= LARGEST
 
 
 def _origin(scope: Scope, headers: list[tuple[bytes, bytes]], address: Address) -> Refusal | None:
@@ -223,6 +211,7 @@ class Guard:
         self._login_page = login_page
         self._tell = tell
         self._note = note
+        self._bodies = Bodies()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or refuse it."""
@@ -238,26 +227,26 @@ class Guard:
             _log.info("refused %d %s", refusal.status, one_line(scope["path"], 120))
             await self._refuse(refusal, scope, _with_headers(send, scope))
             return
-        await self._pass(scope, receive, _with_headers(send, scope))
+        with self._bodies.coming(receive, _address(scope), _declared(scope)) as body:
+            await self._pass(scope, body, _with_headers(send, scope))
 
-    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = _Body(receive)
-
+    async def _pass(self, scope: Scope, body: Body, send: Send) -> None:
         async def sending(message: Message) -> None:
             # Frameworks turn what goes wrong while they read a body into an answer of their own.
-            if body.refusal is None:
+            if body.trouble is None:
                 await send(message)
 
         try:
-            await self._app(scope, body.receive, sending)
-        except _BodyError:
+            if body.trouble is None:
+                await self._app(scope, body.receive, sending)
+        except BodyError:
             _log.debug("a body was refused")
         except ClientDisconnect:
             _log.debug("whoever asked has gone")
         except Exception as error:  # noqa: BLE001 - nobody foresaw it; the answer says so
             self._note(scope, error)
-        if body.refusal is not None:
-            await self._refuse(body.refusal, scope, send)
+        if body.trouble is not None:
+            await self._refuse(_REFUSALS[body.trouble], scope, send)
 
     def _who(self, scope: Scope) -> Refusal | None:
         """Recognise the visitor: by the token of scripts, or by the cookie of a visit's place.
@@ -301,6 +290,27 @@ class Guard:
         )
 
 
+_REFUSALS: Final[Mapping[Trouble, Refusal]] = {
+    Trouble.LARGE: TOO_LARGE,
+    Trouble.MUCH: TOO_MUCH,
+    Trouble.SLOW: TOO_SLOW,
+    Trouble.BUSY: TOO_BUSY,
+}
+
+
+def _address(scope: Scope) -> str:
+    """Return where a stranger sends something from, "" for who is known or sends nothing."""
+    if scope["method"] != "POST" or scope["path"] not in PUBLIC:
+        return ""  # nothing comes, or only who is known gets this far
+    client = scope.get("client")
+    return str(client[0]) if client else "?"
+
+
+def _declared(scope: Scope) -> int:
+    """Return how many bytes a request says that it brings; the guard has looked at the number."""
+    return int(header(scope["headers"], "content-length") or "0")
+
+
 def cookie_of(scope: Scope, name: str) -> str:
     """Return one cookie of a request, "" without it."""
     cookies = header(scope["headers"], "cookie") or ""
@@ -309,31 +319,6 @@ def cookie_of(scope: Scope, name: str) -> str:
         if key == name:
             return value[:LONGEST_SECRET]
     return ""
-
-
-class _Body:
-    """Count the bytes of a body and the seconds between them; headers may lie about both."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self._taken = 0
-        self._whole = False
-        self.refusal: Refusal | None = None
-
-    async def receive(self) -> Message:
-        if self._whole:
-            return await self._receive()  # what comes after the body is the disconnect
-        try:
-            message = await asyncio.wait_for(self._receive(), SLOWEST_BODY)
-        except TimeoutError:
-            self.refusal = TOO_SLOW
-            raise _BodyError(TOO_SLOW) from None
-        self._taken += len(message.get("body", b""))
-        if self._taken > LARGEST_BODY:
-            self.refusal = TOO_LARGE
-            raise _BodyError(TOO_LARGE)
-        self._whole = not message.get("more_body", False)
-        return message
 
 
 def _with_headers(send: Send, scope: Scope) -> Send:

@@ -194,13 +194,13 @@ def _read(file: Path, ahead: float) -> dict[str, _Visit]:
 
 
 def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def _same(given: str, ours: str) -> bool:
     # On text that is not ASCII `compare_digest` raises; on bytes it never does.
     return hmac.compare_digest(
-        given.encode("utf-8", "surrogateescape"), ours.encode("utf-8", "surrogateescape")
+        given.encode("utf-8", "surrogatepass"), ours.encode("utf-8", "surrogatepass")
     )
 
 

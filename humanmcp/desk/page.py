@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final
 from urllib.parse import parse_qs
 
-from fastapi import Request
+from fastapi import HTTPException, Request
 from starlette.responses import HTMLResponse, Response
 
 from humanmcp.desk import (
@@ -17,7 +17,7 @@ from humanmcp.desk.desk import desk_of
 from humanmcp.desk.place import linked
 from humanmcp.desk.telling import called, script_json, spoken
 from humanmcp.desk.templates import render, web_folder
-from humanmcp.locales import LANGUAGES
+from humanmcp.locales import LANGUAGES, say
 
 EDITOR: Final = "vendor/editor.js"
 
@@ -29,6 +29,9 @@ RECENT: Final = 12
 YEAR: Final = 365 * 24 * 3600
 
 LARGEST_FORM: Final = 16 * 1024 * 1024
+
+MOST_FIELDS: Final = 200
+"""Fields of a form: the longest of ours asks a user for a few dozen things."""
 
 
 async def note_version(request: Request) -> None:
@@ -77,8 +80,16 @@ def remember(response: Response, name: str, value: str) -> None:
 
 
 async def form_values(request: Request) -> dict[str, str]:
-    """Read a form that a page sent. The guard has bounded its size."""
+    """Read a form that a page sent. The guard has bounded its size.
+
+    Raises:
+        HTTPException: it has more fields than any form of ours.
+    """
     body = (await request.body())[:LARGEST_FORM]
     # Browsers write line ends as CR LF in forms; a text keeps the ones that were typed.
-    pairs = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50)
+    text = body.decode("utf-8", "replace")
+    try:
+        pairs = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise HTTPException(400, say("desk", "form.fields", spoken(request))) from None
     return {name: values[-1].replace("\r\n", "\n") for name, values in pairs.items()}

@@ -24,7 +24,7 @@ from humanmcp.desk.telling import AsciiJson, spoken
 from humanmcp.desk.templates import ROOM, render
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.logfile import FORMAT, begun
+from humanmcp.logfile import FORMAT, LogFile
 from humanmcp.protocol.visible import one_line
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ QUOTED: Final = 120
 
 def log_to(folder: Path) -> None:
     """Send what the desk has to say to its log, and the first line of it to the terminal."""
-    file = begun(folder / LOG_NAME, folder / OLD_NAME)
-    handlers: list[logging.Handler] = [logging.FileHandler(file, encoding="utf-8")]
+    file = folder / LOG_NAME
+    handlers: list[logging.Handler] = [LogFile(file, folder / OLD_NAME)]
     if not _is_stderr(file):  # `serve --open` starts a desk with its stderr in the log
         handlers.append(logging.StreamHandler())
         handlers[-1].setFormatter(_FirstLine("%(levelname)s %(asctime)s %(message)s"))

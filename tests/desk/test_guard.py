@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi.routing import APIRoute
 
-from humanmcp.desk import command, guard
+from humanmcp.desk import bodies, command, guard
 from humanmcp.desk.app import make_app
 from humanmcp.desk.guard import Address, Guard, judge
 from humanmcp.settings import Settings
@@ -416,7 +416,7 @@ def test_the_environment_alone_does_not_open_the_desk(tmp_path: Path) -> None:
 
 def test_a_body_that_says_it_is_too_large_is_not_read(desking: Desking) -> None:
     """The announced size counts before anything is read."""
-    headers = {**desking.bearer, **JSON, "Content-Length": str(guard.LARGEST_BODY + 1)}
+    headers = {**desking.bearer, **JSON, "Content-Length": str(bodies.LARGEST + 1)}
     assert desking.ask("POST", "/api/rules", headers=headers).status == 413
 
 
