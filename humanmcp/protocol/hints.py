@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol import drafts, revisions
 from humanmcp.protocol.messages import Batch, Kind, Malformed
 from humanmcp.protocol.problems import Level, Problem
+from humanmcp.protocol.sayings import gates
 from humanmcp.protocol.transcript import Way
 
 if TYPE_CHECKING:
@@ -68,4 +69,5 @@ def _found(heard: Heard, known: Known, revision: str, *, strict: bool) -> tuple[
         return (
             Problem("N31", Level.WARNING, (("method", method), ("revision", revision)), "/method"),
         )
-    return drafts.from_server(message, revision, heard.found, strict=strict)
+    also = (*heard.found, *gates(message, revision, known))
+    return drafts.from_server(message, revision, also, strict=strict)

@@ -29,7 +29,7 @@ from humanmcp.protocol.walker import judge
 if TYPE_CHECKING:
     from humanmcp.protocol.exchange import Known
     from humanmcp.protocol.findings import Path
-    from humanmcp.protocol.messages import Json, JsonObject
+    from humanmcp.protocol.messages import Json, JsonObject, Message
     from humanmcp.protocol.progress import Progress
 
 _MEMBERS = ("jsonrpc", "id", "method", "params")
@@ -110,6 +110,18 @@ def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> li
     if kind is not None and not any(each.path == ("method",) for each in found):
         found += judge(params, kind, revision, ("params",))
     return found
+
+
+def gates(message: Message, revision: str, known: Known) -> list[Found]:
+    """Return what forbids a server this message, given what both sides declared.
+
+    Nothing where neither was heard to declare anything: then nobody knows.
+    """
+    if known.offered is None:
+        return []
+    judged = _request if message.kind is Kind.REQUEST else _notice
+    found = judged(message.body, message.method, revision, known)
+    return [each._replace(mend=None) for each in found if each.code in ("R32", "R40", "R41")]
 
 
 def _no_method(

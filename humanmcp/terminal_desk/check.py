@@ -1,11 +1,13 @@
 """`humanmcp check`: explain what is wrong with an answer, without any session.
 
-For a person: the place, the line with a caret, the sentence, the fix, the page of the
-specification. For machines: `--json`, and `--lines` for many answers through one pipe.
+Also with a request, a notification, or a whole conversation: see `transcripts.py`. For a person:
+the place, the line with a caret, the sentence, the fix, the page of the specification. For
+machines: `--json`, and `--lines` for many answers through one pipe.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import language_of, say
@@ -17,6 +19,7 @@ from humanmcp.protocol.verdict import Form, Verdict
 from humanmcp.settings import add_flags
 from humanmcp.terminal import Painted, complain, say_json, say_raw
 from humanmcp.terminal import say as show
+from humanmcp.terminal_desk import transcripts
 from humanmcp.terminal_desk.cases import (
     Asked,
     Case,
@@ -60,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Check an answer. Returns 0 when it may be sent, 1 when not, 2 when asked in a wrong way."""
+    """Check what is given. Returns 0 when nothing is wrong, 1 for errors, 2 for a wrong command."""
     language = language_of(settings.lang)
     try:
         if arguments.lines:
@@ -76,7 +79,12 @@ def _one(arguments: argparse.Namespace, language: str) -> int:
     if arguments.file is None:
         raise CaseError("no file")
     form = Form(arguments.form)
-    text = read_text(arguments.file)
+    text = read_text(_recording_in(arguments.file))
+    if not (arguments.method or arguments.request or arguments.fix) and form is Form.MESSAGE:
+        found = transcripts.form_of(text)
+        if found is not transcripts.Form.ANSWER:
+            name = _name(arguments.file, language)
+            return transcripts.judge(text, found, arguments, name, language)
     if form in (Form.TEXT, Form.TOOL_ERROR):
         text = text.removesuffix("\n")  # every editor and `echo` ends a file with one
     case = case_of(
@@ -94,10 +102,20 @@ def _one(arguments: argparse.Namespace, language: str) -> int:
     if arguments.json:
         say_json({**verdict_as_json(verdict, language), "method": case.exchange.method})
     else:
-        name = say(ROOM, "stdin", language) if arguments.file == STDIN else arguments.file
+        name = _name(arguments.file, language)
         guessed = arguments.method is None and arguments.request is None
         _print(case, verdict, name, language, guessed=guessed)
     return 0 if verdict.sendable else REFUSED
+
+
+def _name(file: str, language: str) -> str:
+    return say(ROOM, "stdin", language) if file == STDIN else file
+
+
+def _recording_in(file: str) -> str:
+    """Return the transcript of a session's folder; any other file is meant itself."""
+    path = Path(file)
+    return str(path / "transcript.jsonl") if file != STDIN and path.is_dir() else file
 
 
 def _fixed(case: Case, language: str) -> int:

@@ -14,6 +14,7 @@ from humanmcp.protocol import messages, revisions
 from humanmcp.protocol.surviving import failed
 from humanmcp.protocol.verdict import Form
 from humanmcp.terminal import complain, say_raw
+from humanmcp.terminal_desk import transcripts
 from humanmcp.terminal_desk.cases import Asked, Case, CaseError, case_of, verdict_as_json
 from humanmcp.terminal_desk.files import STDIN, unreadable
 
@@ -78,7 +79,11 @@ def _answered(line: bytes, arguments: argparse.Namespace, language: str) -> str:
     record: Any = None
     try:
         record = json.loads(line)
-        answer = verdict_as_json(_line_case(record, arguments).verdict(), language)
+        if _is_message(record, arguments):
+            revision = record.get("revision") or arguments.revision or ""
+            answer = transcripts.verdict_as_json(record["text"], revision, language)
+        else:
+            answer = verdict_as_json(_line_case(record, arguments).verdict(), language)
     except (CaseError, ValueError, RecursionError) as error:
         answer = _line_error(error, language)
     except Exception as error:  # noqa: BLE001 - the lines after this one are answered all the same
@@ -86,6 +91,16 @@ def _answered(line: bytes, arguments: argparse.Namespace, language: str) -> str:
     if isinstance(record, dict) and "id" in record:
         answer["id"] = record["id"]
     return json.dumps(answer)
+
+
+def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: ANN401 - any JSON value
+    """Tell a request or a notification from an answer, where nobody said which it is."""
+    if not isinstance(record, dict) or record.keys() & {"method", "request", "form", "id"}:
+        return False
+    text, said = record.get("text"), record.get("revision", "")
+    if arguments.method or not isinstance(text, str) or said not in ("", *revisions.ALL):
+        return False
+    return transcripts.form_of(text) is transcripts.Form.MESSAGE
 
 
 def _line_case(record: Any, arguments: argparse.Namespace) -> Case:  # noqa: ANN401 - any JSON value

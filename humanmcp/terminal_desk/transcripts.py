@@ -1,0 +1,195 @@
+"""`humanmcp check` for more than one answer: a request, a notification, a whole conversation.
+
+A transcript, a text log, or messages a line each; what it is can be seen at its first lines.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.locales import say
+from humanmcp.locales.stop import REFUSED
+from humanmcp.protocol import jsontext
+from humanmcp.protocol.logline import is_log_line, read_log_line
+from humanmcp.protocol.messages import compact
+from humanmcp.protocol.overheard import Judged, Overheard, judge_frames, judge_messages
+from humanmcp.protocol.problems import Level
+from humanmcp.protocol.transcript import Frame, Way, from_json
+from humanmcp.protocol.visible import one_line
+from humanmcp.terminal import Painted, say_json
+from humanmcp.terminal import say as show
+from humanmcp.terminal_desk.cases import CaseError
+from humanmcp.terminal_desk.explain import as_json, explained, summary
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from humanmcp.protocol.problems import Problem
+
+ROOM: Final = "check"
+_SHOWN: Final = frozenset({Level.ERROR, Level.WARNING})
+_WIDTH: Final = 80
+
+
+class Form(enum.Enum):
+    """What a text turns out to be."""
+
+    ANSWER = "answer"
+    MESSAGE = "message"
+    """One request or notification."""
+    LINES = "lines"
+    """Messages, a line each."""
+    TRANSCRIPT = "transcript"
+    LOG = "log"
+
+
+def form_of(text: str) -> Form:
+    """Find out what a text is; what is none of the others is an answer, right or wrong."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    first = _object(lines[0]) if lines else None
+    if lines and is_log_line(lines[0]) and read_log_line(lines[0].rstrip("\r")) is not None:
+        return Form.LOG
+    if first is not None and {"seq", "way", "raw"} <= first.keys():
+        return Form.TRANSCRIPT
+    if first is not None and len(lines) > 1 and any(map(_object, lines[1:])):
+        return Form.LINES
+    reading = jsontext.read(text)
+    value = reading.value if reading.readable and not reading.edits else None
+    is_message = isinstance(value, dict) and isinstance(value.get("method"), str)
+    return Form.MESSAGE if is_message else Form.ANSWER
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def judge(text: str, form: Form, arguments: argparse.Namespace, name: str, language: str) -> int:
+    """Print what is wrong. Returns 0 where nothing is, 1 where something is."""
+    judged = tuple(_judged(text, form, arguments.revision or ""))
+    if not judged:
+        raise CaseError("no messages", name=name)
+    problems = [problem for one in judged for problem in one.problems]
+    if arguments.json:
+        _print_json(judged, language)
+    else:
+        _print(judged, problems, name, language, alone=form is Form.MESSAGE)
+    return REFUSED if any(problem.level is Level.ERROR for problem in problems) else 0
+
+
+def verdict_as_json(text: str, revision: str, language: str) -> dict[str, Any]:
+    """Judge one request or notification; return the verdict as an object for machines."""
+    problems = [problem for one in _alone(_bytes(text), revision) for problem in one.problems]
+    sendable = not any(problem.level is Level.ERROR for problem in problems)
+    return {
+        "sendable": sendable,
+        "line": compact(text) if sendable else None,
+        "problems": [as_json(problem, language) for problem in problems],
+    }
+
+
+def _judged(text: str, form: Form, revision: str) -> Iterator[Judged]:
+    lines = text.split("\n")
+    match form:
+        case Form.TRANSCRIPT:
+            yield from judge_frames(_frames(lines), revision)
+        case Form.LOG:
+            yield from judge_frames(_logged(lines), revision)
+        case Form.LINES:
+            yield from judge_messages((_bytes(line) for line in lines), revision)
+        case Form.MESSAGE | Form.ANSWER:
+            yield from _alone(_bytes(text), revision)
+
+
+def _alone(raw: bytes, revision: str) -> Iterator[Judged]:
+    """Judge a message without the conversation around it: it may be any part of one."""
+    overheard = Overheard(revision, initialized=True)
+    yield from overheard.line(1, overheard.speaker(raw), raw)
+
+
+def _frames(lines: Iterable[str]) -> Iterator[tuple[int, Frame]]:
+    for number, line in enumerate(lines, 1):
+        try:
+            yield number, from_json(line)
+        except (ValueError, RecursionError):  # torn by a crash
+            continue
+
+
+def _logged(lines: Iterable[str]) -> Iterator[tuple[int, Frame]]:
+    for number, line in enumerate(lines, 1):
+        found = read_log_line(line.rstrip("\r"))
+        if found is not None:
+            yield number, Frame(number, "", found.way, _bytes(found.text))
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+# -- printing -------------------------------------------------------------------------------------
+
+
+def _print(
+    judged: Sequence[Judged], problems: Sequence[Problem], name: str, language: str, *, alone: bool
+) -> None:
+    for one in sorted(judged, key=lambda one: one.line):
+        told = [problem for problem in one.problems if alone or problem.level in _SHOWN]
+        if told:
+            show(Painted(_heading(one, language), "dim"))
+        for problem in told:
+            for parts in explained(
+                _placed(problem, one), one.text, language, name=name, shift=one.line - 1
+            ):
+                show(*parts)
+    bad = [problem for problem in problems if problem.level in _SHOWN]
+    counted = summary(bad, language) if bad else say(ROOM, "nothing wrong", language)
+    wrong = any(problem.level is Level.ERROR for problem in bad)
+    words = say(ROOM, "all checked", language, count=_count(judged), counted=counted)
+    show(Painted(words, "red" if wrong else "yellow" if bad else "green"))
+
+
+def _count(judged: Sequence[Judged]) -> int:
+    """Count the lines: what was never answered is said of a line that was counted already."""
+    return len({one.line for one in judged})
+
+
+def _heading(one: Judged, language: str) -> str:
+    who = say("story", "client" if one.way is Way.IN else "server", language)
+    about = f"{one.method} {one.id}".strip() or one.text
+    return f"{who}: {one_line(about, _WIDTH)}"
+
+
+def _placed(problem: Problem, one: Judged) -> Problem:
+    """Give a problem with a whole line that line as its place."""
+    if problem.line:
+        return problem
+    return problem._replace(line=1, column=1, end=len(one.text))
+
+
+def _print_json(judged: Sequence[Judged], language: str) -> None:
+    found = [
+        {**as_json(problem, language), **_about(one, problem)}
+        for one in judged
+        for problem in one.problems
+    ]
+    levels = Counter(problem.level for one in judged for problem in one.problems)
+    say_json(
+        {
+            "messages": _count(judged),
+            "errors": levels[Level.ERROR],
+            "warnings": levels[Level.WARNING],
+            "problems": found,
+        }
+    )
+
+
+def _about(one: Judged, problem: Problem) -> dict[str, Any]:
+    line = one.line + max(0, problem.line - 1)
+    return {"line": line, "way": one.way.value, "method": one.method, "id": one.id}
