@@ -81,6 +81,7 @@ LEVELS: Final[Mapping[str, Level]] = {
     **_all(_W, "M85 M86 M87 M88 M89 M90"),
     **_all(_H, "M91"),
     **_all(_W, "M92"),
+    **_all(_E, "M95 M96 M97 M98"),
     # an incoming line that is no message
     **_all(_E, "N01 N02 N03 N04 N05 N06 N07 N08 N09"),
     **_all(_W, "N10 N11"),

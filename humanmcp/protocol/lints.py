@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol import revisions
 from humanmcp.protocol.findings import Found, delete, json_text, rename_to, replace_with, shown
 from humanmcp.protocol.lints_asking import asking, filled_form, listening
+from humanmcp.protocol.lints_sampling import turn
 from humanmcp.protocol.lints_tools import called_tool, refused_call, tools
 from humanmcp.protocol.shapes import SHAPES
 from humanmcp.protocol.templates import PLACEHOLDERS
@@ -228,7 +229,13 @@ def _call(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> li
     return found + called_tool(exchange, value, known, path)
 
 
-def _sampled(_exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def _sampled(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[Found]:
+    return _placeholders(value.get("content"), (*path, "content")) + turn(
+        exchange, value, known, path
+    )
+
+
+def _ended_task(_exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
     return _placeholders(value.get("content"), (*path, "content"))
 
 
@@ -237,7 +244,7 @@ _RULES: Final[Mapping[str, Callable[[Exchange, JsonObject, Known, Path], list[Fo
     "server/discover": _discover,
     "tools/list": tools,
     "tools/call": _call,
-    "tasks/result": _sampled,
+    "tasks/result": _ended_task,
     "resources/list": _resources,
     "resources/read": _read,
     "prompts/list": _prompts,

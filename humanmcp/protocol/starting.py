@@ -75,14 +75,14 @@ def calls(exchange: Exchange) -> Mapping[str, JsonObject]:
     tools = exchange.request.params.get("tools")
     if exchange.method != "sampling/createMessage" or not isinstance(tools, list):
         return {}
-    names = [tool["name"] for tool in tools if isinstance(tool, dict) and "name" in tool]
-    return {name: _call(exchange, name) for name in names if isinstance(name, str)}
+    named = [(tool.get("name"), tool) for tool in tools if isinstance(tool, dict)]
+    return {name: _call(exchange, name, tool) for name, tool in named if isinstance(name, str)}
 
 
-def _call(exchange: Exchange, tool: str) -> JsonObject:
+def _call(exchange: Exchange, name: str, tool: Json) -> JsonObject:
     """Call a tool in the model's place. The id of the turn makes the call's id one of its own."""
     call = f"call-{exchange.id.value}"
-    content = {"type": "tool_use", "id": call, "name": tool, "input": {}}
+    content = {"type": "tool_use", "id": call, "name": name, "input": empty_arguments(tool)}
     return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "toolUse"}
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from humanmcp.host.runner import Runner
 
+IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
 DICE_TOOL = OfferedTool("dice__dice", "Roll a dice", {"type": "object"})
 HISTORY = (
     Turn(Role.SYSTEM, (Text("Be brief."),)),
@@ -240,3 +241,16 @@ def test_two_turns_of_one_person_do_not_share_ids() -> None:
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"content": [block, block]}})
     ids = [call.id for number in (1, 2) for call in said(line, number).calls]
     assert len(set(ids)) == 4
+
+
+def test_s5_a_turn_is_refused_at_the_desk_before_it_is_sent(tmp_path: Path) -> None:
+    """S5: the person reads why, and their next try is taken; the host's user loses nothing."""
+    with seated(tmp_path) as (model, desk), table() as laid:
+        laid.runner.model = model
+        prompted = Prompted(laid.runner, "roll")
+        item = desk.answer(f'{{"role":"assistant","model":"x","content":{json.dumps(IMAGE)}}}')
+        refused = until(lambda: desk.inbox.item(item.key).problems, "the problem")
+        assert [one.code for one in refused] == ["M98"]
+        desk.answer("done", Form.TEXT)
+        prompted.join(20)
+        assert prompted.answer == "done"

@@ -25,6 +25,7 @@ from humanmcp.host.conversation import (
 from humanmcp.host.models import ModelError
 from humanmcp.protocol import messages
 from humanmcp.protocol.exchange import Known
+from humanmcp.protocol.lints_sampling import TEXT_ONLY
 from humanmcp.protocol.messages import Message
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ METHOD: Final = "sampling/createMessage"
 MAX_TOKENS: Final = 4096
 """A person writes as much as they like; the shape wants a number."""
 
-HOST: Final = "humanmcp host"
-
 
 class HumanModel:
     """A person who is shown the conversation and the tools, and answers in the model's place."""
@@ -46,7 +45,7 @@ class HumanModel:
     def __init__(self, desk: AtInbox) -> None:
         """Sit down at this session of the inbox."""
         can: dict[str, Any] = {"sampling": {"tools": {}}}
-        self.person = Asked(desk, Known(HOST, client_capabilities=can, initialized=True))
+        self.person = Asked(desk, Known(TEXT_ONLY, client_capabilities=can, initialized=True))
 
     def turn(
         self,
