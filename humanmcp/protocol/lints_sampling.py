@@ -76,11 +76,12 @@ def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[Found]:
         mend = replace_with((*path, "name"), meant) if meant else None
         detail = (("tool", quoted(name)), ("tools", shown(", ".join(offered)) or "-"))
         return [Found("M95", (*path, "name"), detail, mend)]
-    wrong = schemas.mismatch(given, offered[name].get("inputSchema"))
-    if wrong is None:
-        return []
-    inside, rule = wrong
-    return [Found("M96", (*path, "input", *inside), (("tool", quoted(name)), *rule))]
+    at = (*path, "input")
+    differences, missed = schemas.compare(given, offered[name].get("inputSchema"))
+    if not differences:
+        return schemas.unchecked_at(at, missed)
+    inside, rule = differences[0]
+    return [Found("M96", (*at, *inside), (("tool", quoted(name)), *rule))]
 
 
 def _own_id(own: Json, taken: set[str], path: Path) -> list[Found]:
