@@ -21,7 +21,7 @@ from humanmcp.protocol.problems import blocking
 from humanmcp.setup import jsonc, tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 _BOM: Final = "\ufeff"
@@ -202,21 +202,33 @@ def backup(path: Path) -> Path:
     return copy
 
 
-def undone(text: str, host: Host, name: str, path: Path) -> str | None:
-    """Return the text as it was before `with_entry` made it into this one; None when unknown.
+def undone(text: str, host: Host, names: Sequence[str], path: Path) -> str | None:
+    """Return the text as it was before `with_entries` made it into this one; None when unknown.
 
-    That is the newest backup, or no file at all, if setting the same entry there gives this text.
+    That is the newest backup, or no file at all, if setting the same entries there gives this text.
     So taking out what was put in leaves the file byte for byte as it was.
     """
-    entry = servers(parsed(text, host.format, path), host, path).get(name)
+    known = servers(parsed(text, host.format, path), host, path)
+    entries = {name: known.get(name) for name in names}
     kept = newest_backup(path)
-    if not isinstance(entry, dict):
+    if not all(isinstance(entry, dict) for entry in entries.values()):
         return None
     for before in ("" if kept is None else read(kept), ""):
         with contextlib.suppress(ConfigError):
-            if with_entry(before, host, name, entry, path) == text:
+            if with_entries(before, host, entries, path) == text:
                 return before
     return None
+
+
+def with_entries(text: str, host: Host, entries: Mapping[str, Any], path: Path) -> str:
+    """Return the text with several entries set, in this order.
+
+    Raises:
+        ConfigError: the file is not understood.
+    """
+    for name, entry in entries.items():
+        text = with_entry(text, host, name, entry, path)
+    return text
 
 
 def delete(path: Path) -> Path:

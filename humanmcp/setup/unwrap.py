@@ -1,22 +1,26 @@
-"""`humanmcp unwrap HOST SERVER`: take the tap away again; the file is as it was before."""
+"""`humanmcp unwrap HOST SERVER`: take the tap away again; the file is as it was before.
+
+With `--all`, from every server of every host.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.connecting.hosts import BY_NAME, Host
-from humanmcp.locales import language_of
+from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED
 from humanmcp.settings import add_flags
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
-from humanmcp.setup.wrap import WrapError, add_place, entry_of, place_of, report
+from humanmcp.setup.everywhere import ConfigFile, Standing, change_all
+from humanmcp.setup.wrap import WrapError, add_place, check_named, entry_of, place_of, report
 from humanmcp.setup.wrapping import unwrapped
 from humanmcp.terminal import Painted, complain
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from humanmcp.settings import Settings
@@ -24,20 +28,23 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of `unwrap`."""
-    add_place(parser)
+    add_place(parser, say("wrap", "unwrap all", language_of()))
     add_flags(parser, "lang")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Take the tap out. Returns the exit status."""
     language = language_of(settings.lang)
-    host, path, name = BY_NAME[arguments.host], place_of(arguments), arguments.server
+    if arguments.all:
+        return change_all(Standing.WRAPPED, _all_without_tap, yes=arguments.yes, language=language)
     try:
+        check_named(arguments)
+        host, path, name = BY_NAME[arguments.host], place_of(arguments), arguments.server
         text, entry = entry_of(host, name, path)
         original = unwrapped(entry)
         if original is None:
             raise WrapError("not wrapped", name=name, path=path)
-        kept = config_file.write(path, _without_tap(text, host, name, original, path))
+        kept = config_file.write(path, _without_tap(text, host, {name: original}, path))
     except ConfigError as error:
         complain(Painted(error.sentence(language), "yellow"))
         return REFUSED
@@ -45,14 +52,19 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _without_tap(text: str, host: Host, name: str, original: dict[str, Any], path: Path) -> str:
+def _all_without_tap(one: ConfigFile, names: Sequence[str]) -> str:
+    originals = {name: unwrapped(one.servers[name]) for name in names}
+    return _without_tap(one.text, one.host, originals, one.path)
+
+
+def _without_tap(text: str, host: Host, originals: Mapping[str, Any], path: Path) -> str:
     """Return the text as it was before the tap, byte for byte where the backup tells."""
-    before = config_file.undone(text, host, name, path)
+    before = config_file.undone(text, host, tuple(originals), path)
     if before is not None:
         known = config_file.servers(config_file.parsed(before, host.format, path), host, path)
-        if _alike(known.get(name), original):
+        if all(_alike(known.get(name), original) for name, original in originals.items()):
             return before
-    return config_file.with_entry(text, host, name, original, path)
+    return config_file.with_entries(text, host, originals, path)
 
 
 def _alike(before: object, original: Mapping[str, Any]) -> bool:

@@ -1,9 +1,13 @@
-"""`humanmcp wrap HOST SERVER`: put the tap before a server that a host has configured already."""
+"""`humanmcp wrap HOST SERVER`: put the tap before a server that a host has configured already.
+
+With `--all`, before every server of every host on this machine.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,11 +19,13 @@ from humanmcp.protocol.patterns import PatternError, parse_all
 from humanmcp.settings import add_flags
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
+from humanmcp.setup.everywhere import ConfigFile, Standing, change_all
 from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped, wrapped
 from humanmcp.terminal import Painted, complain
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from humanmcp.settings import Settings
 
@@ -34,7 +40,7 @@ class WrapError(ConfigError):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of `wrap`."""
-    add_place(parser)
+    add_place(parser, say(ROOM, "wrap all", language_of()))
     parser.add_argument(
         "--hold", action="append", default=[], metavar="PATTERN", help=say("tap", "hold")
     )
@@ -42,28 +48,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flags(parser, "home", "book", "lang")
 
 
-def add_place(parser: argparse.ArgumentParser) -> None:
-    """Declare what names an entry in a host's configuration."""
+def add_place(parser: argparse.ArgumentParser, all_help: str) -> None:
+    """Declare what names an entry in a host's configuration, or all of them."""
     hosts = ", ".join(BY_NAME)
     parser.add_argument(
-        "host", metavar="HOST", choices=BY_NAME, help=say(ROOM, "host", hosts=hosts)
+        "host", metavar="HOST", nargs="?", choices=BY_NAME, help=say(ROOM, "host", hosts=hosts)
     )
-    parser.add_argument("server", metavar="SERVER", help=say(ROOM, "server"))
+    parser.add_argument("server", metavar="SERVER", nargs="?", help=say(ROOM, "server"))
     parser.add_argument("--path", metavar="FILE", help=say(ROOM, "path"))
+    parser.add_argument("--all", action="store_true", help=all_help)
+    parser.add_argument("--yes", action="store_true", help=say(ROOM, "yes"))
+
+
+def check_named(arguments: argparse.Namespace) -> None:
+    """See that a host and a server are named.
+
+    Raises:
+        WrapError: they are not, and `--all` was not said.
+    """
+    if not arguments.host or not arguments.server:
+        raise WrapError("which")
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Put the tap in. Returns the exit status."""
     language = language_of(settings.lang)
-    host, path = BY_NAME[arguments.host], place_of(arguments)
     try:
         parse_all(arguments.hold)  # a tap that cannot start would take the server away
+        if arguments.all:
+            change = partial(_all_wrapped, arguments)
+            return change_all(Standing.PLAIN, change, yes=arguments.yes, language=language)
+        check_named(arguments)
+        host, path = BY_NAME[arguments.host], place_of(arguments)
         text, entry = entry_of(host, arguments.server, path)
         if is_wrapped(entry):
             raise WrapError("wrapped already", name=arguments.server, path=path)
         if has_odd_arguments(entry):
             raise WrapError("odd arguments", name=arguments.server, path=path)
-        changed = wrapped(entry, starter(), _flags(arguments))
+        changed = wrapped(entry, starter(), _flags(arguments, arguments.server))
         if changed is None:
             raise WrapError("no command", name=arguments.server, path=path)
         after = config_file.with_entry(text, host, arguments.server, changed, path)
@@ -75,9 +97,16 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _flags(arguments: argparse.Namespace) -> list[str]:
+def _all_wrapped(arguments: argparse.Namespace, one: ConfigFile, names: Sequence[str]) -> str:
+    entries = {
+        name: wrapped(one.servers[name], starter(), _flags(arguments, name)) for name in names
+    }
+    return config_file.with_entries(one.text, one.host, entries, one.path)
+
+
+def _flags(arguments: argparse.Namespace, server: str) -> list[str]:
     """Return the words for `humanmcp tap`, with absolute paths: hosts start it anywhere."""
-    words = ["--title", arguments.server, "--quiet"]
+    words = ["--title", server, "--quiet"]
     for flag, value in (
         ("--home", arguments.home),
         ("--book", arguments.book),

@@ -1,0 +1,169 @@
+"""`wrap --all` and `unwrap --all`: the servers of every host on this machine, after one question.
+
+What will be done is listed first. Each file is changed once, with one backup; one that is not
+understood is named and left alone, and the others go on.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, place, user_place
+from humanmcp.locales import say
+from humanmcp.locales.stop import REFUSED
+from humanmcp.protocol.visible import one_line
+from humanmcp.setup import config_file
+from humanmcp.setup.config_file import ConfigError
+from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped
+from humanmcp.terminal import Painted, complain
+from humanmcp.terminal import say as show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+ROOM: Final = "wrap"
+_COMMAND: Final = 60
+"""Characters of a server's command that are listed."""
+
+
+class Standing(enum.Enum):
+    """How a server's entry stands to the tap."""
+
+    PLAIN = "plain"
+    WRAPPED = "wrapped"
+    OURS = "ours"
+    """It starts humanmcp itself: a person is the server, and sees everything anyway."""
+    REMOTE = "remote"
+    ODD = "odd"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A host's configuration that is there: its text, and its servers by name."""
+
+    host: Host
+    path: Path
+    text: str
+    servers: Mapping[str, Any]
+
+    def named(self, standing: Standing) -> tuple[str, ...]:
+        """List the servers that stand like this, in the order of the file."""
+        return tuple(name for name, one in self.servers.items() if standing_of(one) is standing)
+
+
+def standing_of(entry: object) -> Standing:
+    """Say how an entry stands to the tap."""
+    if is_wrapped(entry):
+        return Standing.WRAPPED
+    found = command_in(entry)
+    if not isinstance(entry, dict) or found is None or not found[0]:
+        return Standing.REMOTE
+    if is_ours(entry):
+        return Standing.OURS
+    return Standing.ODD if has_odd_arguments(entry) else Standing.PLAIN
+
+
+def change_all(
+    chosen: Standing,
+    change: Callable[[ConfigFile, Sequence[str]], str],
+    *,
+    yes: bool,
+    language: str,
+) -> int:
+    """List every server that stands as `chosen`, ask, change each file. Returns the exit status.
+
+    `change` makes the new text of a file from the names of its servers that are to be changed.
+    """
+    verb = "wrap" if chosen is Standing.PLAIN else "unwrap"
+    files, failed = _files(language)
+    chosen_in = [(one, one.named(chosen)) for one in files]
+    for one, names in chosen_in:
+        _list(one, names, language)
+    count = sum(len(names) for _one, names in chosen_in)
+    if not count:
+        complain(say(ROOM, f"none to {verb}", language))
+        return REFUSED if failed else 0
+    if not yes and not _agreed(verb, count, language):
+        return REFUSED if failed else 0
+    for one, names in chosen_in:
+        if names:
+            failed |= not _change(one, names, change, verb, language)
+    return REFUSED if failed else 0
+
+
+def _files(language: str) -> tuple[list[ConfigFile], bool]:
+    """Return the configurations that are there, and whether one of them cannot be used."""
+    found, failed = [], False
+    for host, path in _places():
+        try:
+            text = config_file.read(path)
+            known = config_file.servers(config_file.parsed(text, host.format, path), host, path)
+        except ConfigError as error:
+            complain(Painted(error.sentence(language), "yellow"))
+            failed = True
+        else:
+            found.append(ConfigFile(host, path, text, known))
+    return found, failed
+
+
+def _places() -> Iterator[tuple[Host, Path]]:
+    """Go through the files of all hosts that are there and can be changed, each once."""
+    seen: set[Path] = set()
+    for host in HOSTS:
+        in_project = place(host, sys.platform, Path.home(), os.environ, Path.cwd())
+        for path in (in_project, user_place(host, sys.platform, Path.home(), os.environ)):
+            if host.format is not Format.YAML and path.is_file() and path not in seen:
+                seen.add(path)
+                yield host, path
+
+
+def _list(one: ConfigFile, chosen: Sequence[str], language: str) -> None:
+    show(Painted(f"{one.host.label}  ", "bold"), Painted(str(one.path), "dim"))
+    if not one.servers:
+        show("    ", Painted(say(ROOM, "no servers", language), "dim"))
+    for name, entry in one.servers.items():
+        words = command_in(entry)
+        started = one_line(" ".join((words[0], *words[1])), _COMMAND) if words else ""
+        if name in chosen:
+            show("  * ", Painted(name, "bold"), f"  {started}")
+        else:
+            why = say(ROOM, f"is {standing_of(entry).value}", language)
+            show("    ", Painted(f"{name}  {why}", "dim"))
+
+
+def _agreed(verb: str, count: int, language: str) -> bool:
+    """Ask; where nobody can be asked, say how it is done."""
+    if not sys.stdin.isatty():
+        complain(say(ROOM, f"{verb} with yes", language, count=count))
+        return False
+    complain(say(ROOM, f"{verb} all?", language, count=count))
+    try:
+        return input("> ").strip().lower() in ("y", "yes", "はい")
+    except (EOFError, KeyboardInterrupt):
+        return False
+
+
+def _change(
+    one: ConfigFile,
+    names: Sequence[str],
+    change: Callable[[ConfigFile, Sequence[str]], str],
+    verb: str,
+    language: str,
+) -> bool:
+    """Change one file. Returns whether that went well."""
+    try:
+        kept = config_file.write(one.path, change(one, names))
+    except ConfigError as error:
+        complain(Painted(error.sentence(language), "yellow"))
+        return False
+    told = say(ROOM, f"{verb} done", language, label=one.host.label, names=", ".join(names))
+    complain(Painted(told, "green"))
+    if kept is not None:
+        complain(say("config", "backup", language, backup=kept))
+    complain(say("config", "restart", language, label=one.host.label))
+    return True

@@ -1,0 +1,171 @@
+"""`wrap --all` and `unwrap --all`: every server of every host, after one question."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from humanmcp.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CURSOR = """{
+  "mcpServers": {
+    "weather":  {"command": "weather-app", "args": ["run"], "env": {"A": "b"}},
+    "far": {"url": "https://example.org"},
+    "me": {"command": "/opt/bin/humanmcp", "args": ["serve"]},
+    "odd": {"command": "x", "args": [1]},
+    "files": {"command": "files-app"}
+  }
+}
+"""
+CODEX = '# mine\n[mcp_servers.dice]\ncommand = "dice"\nargs = ["-v"]\n'
+
+
+class Ran(NamedTuple):
+    """What a command said, and its exit status."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Ran]:
+    """Run a command in a home and a project of its own."""
+    for name in list(os.environ):
+        if name.startswith("HUMANMCP_") or name in ("LANG", "LC_ALL", "APPDATA"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    def command(*words: str) -> Ran:
+        capsys.readouterr()
+        status = main(list(words))
+        out, err = capsys.readouterr()
+        return Ran(status, out, err)
+
+    return command
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[Path, str]:
+    """Configure two hosts, and return what stands in which file."""
+    found = {tmp_path / ".cursor" / "mcp.json": CURSOR, tmp_path / ".codex" / "config.toml": CODEX}
+    for path, text in found.items():
+        path.parent.mkdir()
+        path.write_text(text, encoding="utf-8")
+    return found
+
+
+def servers(path: Path) -> dict[str, list[str]]:
+    """Return how each server of a JSON file is started."""
+    found = json.loads(path.read_text("utf-8"))["mcpServers"]
+    return {
+        name: [one["command"], *map(str, one.get("args", []))]
+        for name, one in found.items()
+        if "command" in one
+    }
+
+
+def test_p6_a_list_comes_first_and_without_a_yes_nothing_is_changed(
+    run: Callable[..., Ran], files: dict[Path, str]
+) -> None:
+    """P6: what would be wrapped is marked, and why the others stay is said."""
+    ran = run("wrap", "--all")
+    assert ran.status == 0
+    marked = [line.split()[1] for line in ran.out.splitlines() if line.startswith("  * ")]
+    assert marked == ["weather", "files", "dice"]
+    for why in ("far  has no command", "me  starts humanmcp itself", "odd  has an argument"):
+        assert why in ran.out
+    assert "wrap --all --yes" in ran.err
+    assert {path: path.read_text("utf-8") for path in files} == files
+
+
+def test_p6_all_are_wrapped_and_unwrapped_byte_for_byte(
+    run: Callable[..., Ran], files: dict[Path, str], tmp_path: Path
+) -> None:
+    """P6: with one backup a file each time; wrapping again finds nothing to do."""
+    ran = run("wrap", "--all", "--yes", "--hold", "next")
+    assert ran.status == 0
+    started = servers(tmp_path / ".cursor" / "mcp.json")
+    assert started["weather"][-5:] == ["--hold", "next", "--", "weather-app", "run"]
+    assert started["weather"][1:4] == ["tap", "--title", "weather"]
+    assert started["me"] == ["/opt/bin/humanmcp", "serve"]
+    assert started["odd"] == ["x", "1"]
+    assert '"dice"' in (tmp_path / ".codex" / "config.toml").read_text("utf-8")
+    assert len(list((tmp_path / ".cursor").glob("*.bak"))) == 1
+    again = run("wrap", "--all", "--yes")
+    assert (again.status, "No server" in again.err) == (0, True)
+    assert run("unwrap", "--all").status == 0
+    assert {path: path.read_text("utf-8") for path in files} != files
+    assert run("unwrap", "--all", "--yes").status == 0
+    assert {path: path.read_text("utf-8") for path in files} == files
+
+
+def test_p6_a_file_that_was_edited_since_keeps_the_edit(
+    run: Callable[..., Ran], files: dict[Path, str], tmp_path: Path
+) -> None:
+    """P6: only the taps go."""
+    assert files
+    path = tmp_path / ".cursor" / "mcp.json"
+    run("wrap", "--all", "--yes")
+    path.write_text(path.read_text("utf-8").replace('"A": "b"', '"A": "c"'), "utf-8")
+    run("unwrap", "--all", "--yes")
+    edited = CURSOR.replace('"A": "b"', '"A": "c"')
+    assert json.loads(path.read_text("utf-8")) == json.loads(edited)
+
+
+def test_p6_one_file_that_is_not_understood_stops_no_other(
+    run: Callable[..., Ran], files: dict[Path, str], tmp_path: Path
+) -> None:
+    """P6: it is named, left alone, and told by the exit status."""
+    assert files
+    (tmp_path / ".cursor" / "mcp.json").write_text("{", "utf-8")
+    ran = run("wrap", "--all", "--yes")
+    assert ran.status == 1
+    assert "mcp.json" in ran.err
+    assert "Codex" in ran.err
+    assert (tmp_path / ".cursor" / "mcp.json").read_text("utf-8") == "{"
+
+
+@pytest.mark.parametrize(("typed", "changed"), [("y", True), ("n", False), ("", False)])
+def test_p6_a_person_is_asked_once(
+    run: Callable[..., Ran],
+    files: dict[Path, str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    typed: str,
+    changed: bool,
+) -> None:
+    """P6: one question for all; anything but a yes is a no."""
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    answers = [typed]
+    monkeypatch.setattr("builtins.input", lambda _prompt: answers.pop())
+    assert run("wrap", "--all").status == 0
+    assert answers == []
+    assert ({path: path.read_text("utf-8") for path in files} != files) is changed
+
+
+def test_p6_without_all_a_host_and_a_server_are_named(run: Callable[..., Ran]) -> None:
+    """P6: neither is guessed."""
+    for words in ((), ("cursor",)):
+        for command in ("wrap", "unwrap"):
+            ran = run(command, *words)
+            assert ran.status == 1
+            assert "--all" in ran.err
+
+
+def test_p6_where_nothing_is_configured_that_is_said(run: Callable[..., Ran]) -> None:
+    """P6: in both directions."""
+    for command in ("wrap", "unwrap"):
+        ran = run(command, "--all", "--yes")
+        assert (ran.status, ran.err.startswith("No server")) == (0, True)
