@@ -49,7 +49,7 @@ CELLAR: Final = {
 
 CELLAR_KEYS: Final = {
     "protocol": ("__init__",),
-    "inbox": ("__init__", "locales", "paths"),
+    "inbox": ("__init__", "descriptors", "locales", "paths"),
     "stub": ("__init__", "bookshelf", "descriptors", "locales", "logfile", "paths", "settings"),
 }
 """What these rooms may use of the cellar; every other room may use all of it."""

@@ -26,12 +26,14 @@ _log = logging.getLogger(__name__)
 LARGEST: Final = 256 * 1024 * 1024
 """Bytes that are read of one file at most: a wire line of 64 MiB fits with everything around it."""
 
-_FLAGS: Final = (
+OPEN_FLAGS: Final = (
     getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)  # opening a FIFO must not wait for its other end
     | getattr(os, "O_BINARY", 0)
 )
+"""How a file of ours is opened, besides for what: no link is followed, nobody is waited for."""
+
 _NO_LINKS: Final = frozenset(
     {errno.EPERM, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.ENOTSUP, errno.EOPNOTSUPP}
 )
@@ -76,7 +78,7 @@ def read_file(path: Path) -> bytes:
         FileNotFoundError: there is none.
         OSError: it cannot be read, is no regular file, or is larger than anything of ours.
     """
-    descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+    descriptor = os.open(path, os.O_RDONLY | OPEN_FLAGS)
     with os.fdopen(descriptor, "rb") as stream:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
@@ -88,7 +90,7 @@ def read_file(path: Path) -> bytes:
 
 def open_private(path: Path, flags: int) -> int:
     """Open a file of ours (0600) for writing, following no link, closed in children."""
-    return os.open(path, flags | _FLAGS, 0o600)
+    return os.open(path, flags | OPEN_FLAGS, 0o600)
 
 
 def write_all(descriptor: int, content: bytes) -> None:
@@ -211,7 +213,7 @@ def sync_folder(folder: Path) -> None:
     if os.name == "nt":  # pragma: no cover - Windows keeps names in its journal
         return
     try:
-        descriptor = os.open(folder, os.O_RDONLY | _FLAGS)
+        descriptor = os.open(folder, os.O_RDONLY | OPEN_FLAGS)
     except FileNotFoundError:  # the exchange was closed and moved meanwhile
         return
     except OSError as error:

@@ -18,6 +18,8 @@ The promises
 7. No method blocks on a peer, a person or another process for longer than a disk takes.
 8. A session whose process has died is `GONE` for every reader, without anybody cleaning up.
 9. Every session that is listed has a letter. It never changes, and two sessions never share one.
+10. Whoever waits need not look all the time: after `send`, `save`, `say` and `hold` the session's
+   bell rings. A ring may be lost with a crash, so a slow look stays the safety net.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.protocol.problems import Problem
     from humanmcp.protocol.transcript import Frame
@@ -224,6 +226,19 @@ class Item(NamedTuple):
     asked: str = ""
 
 
+class Bell(Protocol):
+    """Rings in the process that began a session when somebody has sent something to it."""
+
+    def listen(self, rung: Callable[[], object]) -> None:
+        """Call `rung`, which must not block, from a thread of our own after each ring."""
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for a ring, but not longer. Says whether there was one."""
+
+    def ring(self) -> None:
+        """Ring from within the process that waits: something else has come up."""
+
+
 class InboxError(StopError):
     """Base of what an inbox raises."""
 
@@ -305,6 +320,9 @@ class Inbox(Protocol):
 
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
         """Replace the request (a client repeated it under a new id) and how long it may wait."""
+
+    def bell(self, session: str) -> Bell | None:
+        """Return the bell of a session of this process; None where it must look by itself."""
 
     def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
         """Return the replies that were sent since the last call, oldest first."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import keeping, replace_file
 from humanmcp.inbox.backwards import frames_before
+from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.inbox.exchanges import SessionFolder, discard
 from humanmcp.inbox.letters import Letters, rank_of
@@ -46,6 +47,7 @@ class _Own:
     ) -> None:
         self.folder = folder
         self.lock = lock
+        self.bell = Bell.hang(folder.path / layout.BELL)
         self.transcript = transcript
         self.facts = facts
         self.known = Known()
@@ -174,6 +176,13 @@ class FolderInbox:
             except FileNotFoundError:
                 folder.locate(key.number)
 
+    def bell(self, session: str) -> Bell | None:
+        """Return what rings when somebody has sent something; None where nothing does."""
+        return self._owned(session).bell
+
+    def _ring(self, session: str) -> None:
+        ring(self._folder(session).path / layout.BELL)
+
     def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
         """Return the replies that were sent since the last call, oldest first."""
         return self._polls_of(session).replies()
@@ -243,6 +252,8 @@ class FolderInbox:
                 own.facts = own.facts._replace(life=Life.CLOSED)
                 self._write_facts(own)
         finally:
+            if own.bell is not None:
+                own.bell.close()
             own.transcript.close()
             own.lock.release()
             del self._own[session], self._polls[session]
@@ -314,16 +325,20 @@ class FolderInbox:
         """Keep what a person is writing. Also after the exchange was closed: nothing is lost."""
         with keeping("draft", number=key.number):
             self._folder(key.session).save(key.number, draft)
+        self._ring(key.session)
 
     def send(self, key: Key, reply: Reply) -> None:
         """Send a reply. The stub judges it; a refused one comes back as the draft."""
         with keeping("reply", number=key.number):
             self._folder(key.session).send(key.number, reply)
+        self._ring(key.session)
 
     def say(self, session: str, reply: Reply) -> str:
         """Hand in something of the person's own: a notification, a request. Returns a ticket."""
         with keeping("saying"):
-            return self._outbox(session).say(reply)
+            ticket = self._outbox(session).say(reply)
+        self._ring(session)
+        return ticket
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
         """Replace what a tap is to hold from now on."""
@@ -331,6 +346,7 @@ class FolderInbox:
         content = records.encode(records.holds_record(patterns))
         with keeping("holds", session=session):
             replace_file(folder.temporary, folder.path / layout.HOLDS, content, durable=False)
+        self._ring(session)
 
     def refused(self, session: str, ticket: str) -> tuple[Problem, ...] | None:
         """Return what became of a saying: None while it waits, () when sent, else its problems."""

@@ -25,6 +25,8 @@ SESSION: Final = "session.json"
 KNOWN: Final = "known.json"
 LETTER: Final = "letter.json"
 LOCK: Final = "session.lock"
+BELL: Final = "bell"
+"""A FIFO: whoever sends something rings there."""
 TRANSCRIPT: Final = "transcript.jsonl"
 IN_TEXT: Final = "in.txt"
 OUT_TEXT: Final = "out.txt"
@@ -52,7 +54,18 @@ SAYING: Final = "{}.json"
 RESULT: Final = "{}.result.json"
 
 NAMES: Final = (
-    *(SESSIONS, SESSION, KNOWN, LOCK, TRANSCRIPT, IN_TEXT, OUT_TEXT, PROBLEMS_TEXT, STATUS_TEXT),
+    *(
+        SESSIONS,
+        SESSION,
+        KNOWN,
+        LOCK,
+        BELL,
+        TRANSCRIPT,
+        IN_TEXT,
+        OUT_TEXT,
+        PROBLEMS_TEXT,
+        STATUS_TEXT,
+    ),
     *(OUTBOX, HOLDS, TEMPORARY, LEARNED, LETTERS, LETTER, *STATES),
     *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
     *(PROBLEMS, REPLY, ANSWER),

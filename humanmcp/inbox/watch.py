@@ -106,6 +106,8 @@ class Watch:
             return "", 0
         if not parts or not layout.is_session_name(parts[0]):
             return "", 0
+        if parts[1:] == (layout.BELL,):
+            return "", 0  # it says nothing to a desk, and whoever rings has changed something else
         inside = len(parts) > 2 and parts[1] in layout.STATES
         return parts[0], (layout.exchange_number(parts[2]) or 0) if inside else 0
 

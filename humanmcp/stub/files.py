@@ -218,6 +218,11 @@ class TextFiles:
         """Say whether something stood in `out.txt` at the last look that was not sent."""
         return self._move is None and self._named.has_content
 
+    @property
+    def look_again(self) -> float | None:
+        """When to look again because somebody writes in `out.txt`; None while nobody does."""
+        return self._named.look_again if self._move is None else self._move.next_try
+
     def accept(self, text: Text, problems: Sequence[Problem] = ()) -> None:
         """Say that a text was sent; `problems` are what should be noticed all the same."""
         self._settle(Outcome(text, sent=True, problems=tuple(problems)))

@@ -6,7 +6,6 @@ does with a server that is wrong; each stands in the transcript.
 
 from __future__ import annotations
 
-import base64
 import binascii
 import logging
 import os
@@ -102,7 +101,7 @@ class HandedIn:
 
     def _write_raw(self, saying: Reply) -> None:
         try:
-            self._ledger.write_raw(base64.b64decode(saying.text, validate=True), by=saying.by)
+            self._ledger.write_raw(binascii.a2b_base64(saying.text, strict_mode=True), by=saying.by)
         except binascii.Error:
             logger.warning("bytes that are no base64 were not written")
 

@@ -28,6 +28,7 @@ from humanmcp.protocol.events import (
 from humanmcp.protocol.patience import gave_up_after
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
+from humanmcp.stub.agenda import NAP, Agenda
 from humanmcp.stub.answers import Answers
 from humanmcp.stub.handed_in import HandedIn
 from humanmcp.stub.out_txt import OutTxt
@@ -51,22 +52,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NAP: Final = 0.01
-"""Seconds between two looks at the inbox while something waits for a person."""
-
-LOOKING: Final = 0.1
-"""The part of its time that the loop may look at most: with thousands waiting it looks rarely."""
-
-LONG_NAP: Final = 0.2
-"""Seconds between two looks while nothing does."""
-
 MOST_WAITING: Final = 10_000
 """Requests of a session that may wait for people: a client that floods us fills no disk."""
 
 QUIET_AFTER: Final = 0.05
 """Seconds without a line after which there is time for more than answering."""
 
-PARENT_EVERY: Final = 1.0
 TELL_WITHIN: Final = 1.0
 FLUSH_WITHIN: Final = 0.1
 KEEP_WITHIN: Final = 0.05
@@ -116,17 +107,17 @@ class Stub:
         self._told_of = 0
         self._over = False
         self._exit_status = 0
-        self._last_look = -math.inf
-        self._look_took = 0.0
-        self._next_parent_look = 0.0
+        self._bell = self.inbox.bell(ledger.name)
         self._when_quiet: Callable[[], None] | None = None
-        self._claim_files()
+        files = self._claim_files()
+        self._agenda = Agenda(self.clock.now(), bell=self._bell is not None, files=files.shared)
 
-    def _claim_files(self) -> None:
+    def _claim_files(self) -> TextFiles:
         self.files = self.claim_files()
         self.out_txt = OutTxt(self.files, self.session, self.ledger, self.answers)
         self.ledger.facts = self.ledger.facts._replace(files=str(self.files.folder))
         self.ledger.describe(self.session)
+        return self.files
 
     def run(self, when_quiet: Callable[[], None] | None = None) -> int:
         """Work until the client closes its end or somebody says stop. Returns the exit status.
@@ -135,6 +126,8 @@ class Stub:
         than a probe.
         """
         self._when_quiet = when_quiet
+        if self._bell is not None:
+            self._bell.listen(self._rung)
         try:
             while not self._over:
                 self._turn()
@@ -146,6 +139,12 @@ class Stub:
         """End as soon as this turn is over: somebody asked for it."""
         self._over, self._exit_status = True, status
 
+    def _rung(self) -> None:
+        """Wake the loop, from the bell's thread. Several rings before it looks are one."""
+        if not self._agenda.rung:
+            self._agenda.rung = True
+            self.wire.nudge()
+
     def _turn(self) -> None:
         """Take one thing in and look around.
 
@@ -154,7 +153,7 @@ class Stub:
         """
         # Not of a probe's process: it has given the text files back, and nothing is to be said yet.
         when_quiet = self._when_quiet if self.files is not None else None
-        got = self.wire.get(QUIET_AFTER if when_quiet else self._until_the_next_look())
+        got = self.wire.get(QUIET_AFTER if when_quiet else self._patience_for_a_line())
         if got is None and when_quiet:
             when_quiet()
             self._when_quiet = None
@@ -162,9 +161,7 @@ class Stub:
             self._take_in(got)
             # Not after each line: of a client that says much at once thousands may wait.
             if not self._until_the_next_look():
-                start = self._last_look = self.clock.now()
-                self._look(start)
-                self._look_took = self.clock.now() - start
+                self._look(self.clock.now())
             self._tell(idle=got is None)
         except Exception:
             logger.exception("this should not happen; please report it")
@@ -179,10 +176,14 @@ class Stub:
             self.files.tell_status(self.status.text(now))
             self.status.tell_aside(now)
 
+    def _patience_for_a_line(self) -> float:
+        """Seconds to wait for a line before something else is done."""
+        untold = self.ledger.changes != self._told_of
+        return min(NAP if untold else math.inf, self._until_the_next_look())
+
     def _until_the_next_look(self) -> float:
-        """Seconds to wait for a line before looking around."""
-        nap = max(NAP, self._look_took / LOOKING) if self.answers.vigils else LONG_NAP
-        return max(0.0, self._last_look + nap - self.clock.now())
+        """Seconds until there is something to look at."""
+        return self._agenda.until_next(self.clock.now())
 
     def _end(self) -> None:
         """Leave quickly: what matters is on disk already, whatever is pending."""
@@ -230,6 +231,7 @@ class Stub:
 
     def _line_in(self, line: bytes) -> None:
         now = self.clock.now()
+        self._agenda.arrived(now)
         events = self.session.receive(line)
         arrived = [one.exchange for one in events if isinstance(one, RequestArrived)]
         number = arrived[0].number if arrived else 0
@@ -280,11 +282,9 @@ class Stub:
                 self._request_repeated(exchange, now)
             case RequestCancelled(exchange, reason):
                 self._learn(exchange, reason, now)
-                self.answers.forget(exchange.number)
-                self.ledger.close(exchange, reason=reason)
+                self._waits_no_more(exchange, reason)
             case RequestOvertaken(exchange):
-                self.answers.forget(exchange.number)
-                self.ledger.close(exchange, reason="handshake")
+                self._waits_no_more(exchange, "handshake")
             case LineReady(line):
                 self.ledger.write(line)
             case NoticeArrived(message):
@@ -296,6 +296,12 @@ class Stub:
                 pass  # in the transcript and in in.txt; nothing is answered
             case impossible:
                 assert_never(impossible)
+
+    def _waits_no_more(self, exchange: Exchange, reason: str) -> None:
+        """Take an exchange out of the inbox; one that came after the end of input is not there."""
+        if exchange.number in self.answers.vigils:
+            self.answers.forget(exchange.number)
+            self.ledger.close(exchange, reason=reason)
 
     def _request_arrived(self, exchange: Exchange, now: float) -> None:
         decision = self._played(exchange, self.answers.decision(exchange))
@@ -318,6 +324,7 @@ class Stub:
             self._cannot_keep((RequestArrived(exchange),), error, now)
             return
         self.answers.vigils[exchange.number] = vigil
+        self._agenda.duties = min(self._agenda.duties, vigil.next())
 
     def _played(self, exchange: Exchange, decision: Decision) -> Decision:
         """Say what a recorded server said before its answer; what was not recorded is counted."""
@@ -341,6 +348,7 @@ class Stub:
     def _request_repeated(self, exchange: Exchange, now: float) -> None:
         vigil = self.answers.vigils[exchange.number]
         vigil.repeated(now, self.answers.patience(exchange))
+        self._agenda.duties = now
         self.ledger.update(exchange, vigil)
         self.answers.repeated(exchange.number)
 
@@ -389,22 +397,45 @@ class Stub:
     # -- what people and the book want -----------------------------------------------------------
 
     def _look(self, now: float) -> None:
-        """Look at everything that may have changed since the last time."""
-        self._look_at_desks()
-        if self.out_txt is not None:
-            self.out_txt.look(now)
-            self._see_whether_somebody_writes(self.out_txt.is_being_written)
+        """Look at what is due."""
+        waiting = bool(self.answers.vigils)
+        if self._agenda.desks_are_due(now):
+            self._look_at_desks()
+            self._agenda.desks_were_seen(now, self.clock.now(), waiting=waiting)
+            self._agenda.duties = now  # what people wish may change them
+        # Before the book steps in, too: never over somebody who writes.
+        if self._agenda.text_is_due(now, waiting=waiting) or now >= self._agenda.duties:
+            self._look_at_text(now)
+        if self._agenda.rest_is_due(now):
+            self._look_at_the_rest(now)
+        if now >= self._agenda.duties:
+            self._do_duties(now)
+
+    def _look_at_text(self, now: float) -> None:
+        if self.out_txt is None:
+            return
+        again = self.out_txt.look(now)
+        if again is not None:
+            self._agenda.text_changes(now, again)
+        self._see_whether_somebody_writes(self.out_txt.is_being_written)
+
+    def _look_at_the_rest(self, now: float) -> None:
         if self.shelf.poll(now):
             self.answers.book_changed()
+            self._agenda.duties = now
+        self.ledger.catch_up()
+        self._see_whether_it_reads(now)
+        self._over = self._over or self.wire.orphaned() or self.wire.broken
+
+    def _do_duties(self, now: float) -> None:
+        """Do what the clocks of those that wait call for, and plan the next time."""
+        self._agenda.duties = now + NAP  # should one of them fail
         for number, vigil in list(self.answers.vigils.items()):
             duty = vigil.due(now)
             if duty is not None:
                 self._do(duty, self.session.exchanges[number], vigil, now)
-        if now >= self._next_parent_look:
-            self._next_parent_look = now + PARENT_EVERY
-            self.ledger.catch_up()
-            self._see_whether_it_reads(now)
-            self._over = self._over or self.wire.orphaned() or self.wire.broken
+        waiting = self.answers.vigils.values()
+        self._agenda.duties = min((vigil.next() for vigil in waiting), default=math.inf)
 
     def _see_whether_it_reads(self, now: float) -> None:
         stuck = self.wire.stuck_for(now) >= STUCK_AFTER
@@ -418,6 +449,7 @@ class Stub:
         for number, vigil in self.answers.vigils.items():
             if vigil.writing != writing:
                 vigil.writing = writing
+                self._agenda.duties = -math.inf
                 if vigil.decision.stoppable:
                     self.ledger.update(self.session.exchanges[number], vigil)
 

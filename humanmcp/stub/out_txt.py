@@ -39,8 +39,11 @@ class OutTxt:
         self._ledger = ledger
         self._answers = answers
 
-    def look(self, now: float) -> None:
-        """Judge what is complete since the last look."""
+    def look(self, now: float) -> float | None:
+        """Judge what is complete since the last look.
+
+        Returns when to look again if somebody writes, None when nobody does.
+        """
         for text in self._files.poll(now):
             try:
                 self._take(text)
@@ -48,6 +51,7 @@ class OutTxt:
                 # Each text has to be accepted or refused: before that none after it is read.
                 logger.exception("an answer in out.txt could not be taken; please report it")
                 self._files.refuse(text, (failure(error),))
+        return self._files.look_again
 
     @property
     def is_being_written(self) -> bool:

@@ -72,6 +72,18 @@ class Vigil:
         """Whether a person keeps the safety net from acting. A rule does not ask."""
         return self.touched or self.writing or self.held
 
+    def next(self) -> float:
+        """Return a moment before which nothing is due. A draft that is saved may change it."""
+        if self.parked_at is not None:
+            return self.parked_at + REPEAT_WITHIN
+        duties = [self.last_arrived + (self.steps_this_time + 1) * PROGRESS_EVERY]
+        if self.patience.hold_at is not None:
+            duties.append(self.last_arrived + self.patience.hold_at)
+        after = self.decision.after
+        if after is not None and self.decision.due(after, touched=self._stopped):
+            duties.append(self.arrived + after)
+        return min(duties)
+
     def progressed(self) -> int:
         """Count a progress notification and return its value, which only ever rises."""
         self.steps += 1

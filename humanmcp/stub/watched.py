@@ -76,6 +76,11 @@ class Watched:
             return content
         return None if content is None else (content, mark)
 
+    @property
+    def look_again(self) -> float | None:
+        """When to look again at what somebody is writing; None when it has come to rest."""
+        return None if self._seen == self._settled else self._next_look
+
     def is_silent(self, now: float) -> bool:
         """Say whether nobody has written for so long that nobody will go on. If not, wait."""
         self._next_look = self._since + SILENCE

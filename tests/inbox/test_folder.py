@@ -120,7 +120,7 @@ def test_the_folder_looks_as_the_design_says(
     session = store.home / "sessions" / key.session
     assert sorted(path.name for path in session.iterdir()) == sorted(
         [
-            *("session.json", "session.lock", "letter.json", "transcript.jsonl", "outbox"),
+            *("session.json", "session.lock", "bell", "letter.json", "transcript.jsonl", "outbox"),
             *layout.STATES,
         ]
     )

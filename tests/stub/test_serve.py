@@ -621,3 +621,40 @@ def test_big_messages_pass_both_ways(serving: Serving) -> None:
     serving.say(call("next"))
     serving.type(text_answer("next"))
     assert json.loads(serving.hear())["id"] == "next"
+
+
+# -- the bell -------------------------------------------------------------------------------------
+
+RARELY: Final = """
+from humanmcp.stub import agenda
+agenda.SLOW = agenda.PATIENT = agenda.REST_EVERY = 3600.0
+from humanmcp.cli import main
+main()
+"""
+"""A stub that looks once an hour unless somebody rings."""
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
+def test_a2_whatever_a_desk_sends_wakes_a_stub_that_looks_once_an_hour(home: Path) -> None:
+    """A reply that is refused, one that passes, and a saying while nothing waits."""
+    with Serving(home, "--by-hand", command=(sys.executable, "-c", RARELY, "serve")) as stub:
+        stub.say(call(1))
+        (key,) = pending(home)
+        inbox = FolderInbox(home)
+        inbox.send(key, Reply('{"content":"sunny"}', Form.RESULT, by="test"))
+        until(lambda: inbox.item(key).problems, "the reply to come back")
+        inbox.send(key, Reply("sunny", Form.TEXT, by="test"))
+        assert json.loads(stub.hear())["result"]["content"][0]["text"] == "sunny"
+        params = '{"level":"info","data":"x"}'
+        log = f'{{"jsonrpc":"2.0","method":"notifications/message","params":{params}}}'
+        inbox.say(key.session, Reply(log, by="test"))
+        assert stub.hear() == log
+
+
+def test_a2_what_nobody_rang_for_is_found_all_the_same(serving: Serving, home: Path) -> None:
+    """A bell that somebody removed; a drive whose other side is another machine."""
+    serving.say(call(1))
+    (key,) = pending(home)
+    (serving.session / "bell").unlink(missing_ok=True)
+    FolderInbox(home).send(key, Reply("sunny", Form.TEXT, by="test"))
+    assert json.loads(serving.hear())["id"] == 1

@@ -74,3 +74,16 @@ def test_a_client_that_never_repeats_is_given_up() -> None:
     vigil.parked(10.0)
     assert vigil.due(40.0) is None
     assert vigil.due(40.1) is Duty.GIVE_UP
+
+
+def test_a2_nothing_is_due_before_the_moment_that_is_named() -> None:
+    """The loop sleeps until then; it wakes too early rather than too late."""
+    vigil = Vigil(100.0, Decision(2.0, "{}", stoppable=True), NOTHING._replace(hold_at=7.0))
+    assert vigil.next() == 102.0
+    vigil.touched = True
+    assert vigil.next() == 105.0
+    vigil.progressed()
+    assert vigil.next() == 107.0
+    vigil.parked(107.0)
+    assert vigil.due(vigil.next() - 0.001) is None
+    assert vigil.due(vigil.next() + 0.001) is Duty.GIVE_UP

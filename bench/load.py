@@ -1,0 +1,157 @@
+"""A class, in real processes: what a waiting stub costs, and how soon a reply is out of many."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import statistics
+import time
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from bench.figures import Figure, percentile
+from bench.peer import TOO_LONG, Peer, call, exists, humanmcp, watch
+from humanmcp.inbox.contract import Key, Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.verdict import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CLASSES: Final = ((1, 1), (1, 5), (100, 1), (100, 5), (200, 1), (200, 5))
+"""Stubs, and requests that wait in each of them."""
+A_SECOND: Final = 20
+IDLE_FOR: Final = 10.0
+BARELY: Final = 10
+"""Rounds below which this only shows that it runs."""
+
+
+class _Seat(NamedTuple):
+    """One stub of a class: the process, its session, and the requests that wait, oldest first."""
+
+    peer: Peer
+    session: str
+    waiting: list[int]
+
+
+def idle(folder: Path, rounds: int) -> Iterator[Figure]:
+    """The share of a core that a stub takes while one request waits and nobody does anything."""
+    if not Path("/proc/self/task").exists():
+        return
+    seconds = IDLE_FOR if rounds > BARELY else 0.5
+    for name, flags, bound in (
+        ("a waiting stub", (), 0.1),
+        ("a waiting stub, --files and just asked", ("--files", str(folder / "text")), 0.0),
+    ):
+        home = folder / f"idle-{len(flags)}"
+        with Peer(humanmcp(home, "--auto", *flags)) as stub:
+            stub.open()
+            stub.write(call(1))
+            watch(partial(_waits, home))
+            time.sleep(1)
+            began = _on_core(stub)
+            time.sleep(seconds)
+            share = (_on_core(stub) - began) / seconds * 100
+        yield Figure(f"{name}: share of a core", f"{share:.3f} %", share, bound, "% of a core")
+
+
+def _waits(home: Path) -> bool:
+    return any(home.glob("sessions/*/pending/*/request.json"))
+
+
+def _on_core(peer: Peer) -> float:
+    """Return the seconds that all threads of a process were on a core."""
+    threads = Path(f"/proc/{peer.process.pid}/task").iterdir()
+    return sum(int((one / "schedstat").read_text().split()[0]) for one in threads) / 1e9
+
+
+def classes(folder: Path, rounds: int) -> Iterator[Figure]:
+    """From the reply in the folder to the pipe, with more and more stubs that wait."""
+    for stubs, waiting in CLASSES if rounds > BARELY else CLASSES[:2]:
+        took = _class(folder / f"class-{stubs}-{waiting}", stubs, waiting, rounds)
+        p50, p99 = statistics.median(took) * 1e3, percentile(took, 0.99) * 1e3
+        plural = "s" if stubs > 1 else ""
+        yield Figure(
+            f"reply to stdout, {stubs} stub{plural} with {waiting} waiting",
+            f"p50 {p50:.1f} ms, p99 {p99:.1f} ms",
+            p99,
+            100,
+            "ms at p99",
+        )
+
+
+def _class(home: Path, stubs: int, waiting: int, rounds: int) -> list[float]:
+    """Let a class work for a while: requests come and are answered; return how long that took."""
+    with ExitStack() as stack:
+        inbox = FolderInbox(home)
+        seats = [_seat(stack, inbox, number, waiting) for number in range(stubs)]
+        time.sleep(1)  # all of them are done with their start
+        selector = stack.enter_context(selectors.DefaultSelector())
+        for seat in seats:
+            assert seat.peer.process.stdout is not None
+            selector.register(seat.peer.process.stdout, selectors.EVENT_READ)
+        return _rounds(inbox, seats, selector, rounds)
+
+
+def _seat(stack: ExitStack, inbox: FolderInbox, number: int, waiting: int) -> _Seat:
+    before = set(_names(inbox))
+    peer = stack.enter_context(Peer(humanmcp(inbox.home, "--auto", "--title", str(number))))
+    peer.open()
+    (session,) = set(_names(inbox)) - before
+    numbers = [*range(2, waiting + 2)]  # 1 is initialize
+    for one in numbers:
+        peer.write(call(one))
+    last = inbox.home / "sessions" / session / "pending" / f"{numbers[-1]:04d}"
+    watch(exists(str(last)))
+    return _Seat(peer, session, numbers)
+
+
+def _names(inbox: FolderInbox) -> list[str]:
+    return os.listdir(inbox.home / "sessions")  # noqa: PTH208 - only the names
+
+
+def _rounds(
+    inbox: FolderInbox, seats: list[_Seat], selector: selectors.BaseSelector, rounds: int
+) -> list[float]:
+    """In each round a request comes and the oldest is answered, `A_SECOND` messages a second."""
+    sent: dict[int, float] = {}
+    took: list[float] = []
+    pace = 2 / A_SECOND
+    began = time.perf_counter()
+    for turn in range(rounds):
+        seat = seats[turn * 7 % len(seats)]
+        seat.peer.write(call(seat.waiting[-1] + 1))
+        seat.waiting.append(seat.waiting[-1] + 1)
+        key = Key(seat.session, seat.waiting.pop(0))
+        watch(exists(str(inbox.home / "sessions" / key.session / "pending" / f"{key.number:04d}")))
+        inbox.send(key, Reply("sunny", Form.TEXT, by="bench"))
+        assert seat.peer.process.stdout is not None
+        sent[seat.peer.process.stdout.fileno()] = time.perf_counter()
+        last = turn == rounds - 1
+        _gather(selector, sent, took, TOO_LONG if last else began + (turn + 1) * pace, last=last)
+    return took
+
+
+def _gather(
+    selector: selectors.BaseSelector,
+    sent: dict[int, float],
+    took: list[float],
+    until: float,
+    *,
+    last: bool,
+) -> None:
+    """Note when answers come out, until the next round or, after the last, until all are out."""
+    until = time.perf_counter() + until if last else until
+    while (now := time.perf_counter()) < until and (sent or not last):
+        for key, _ in selector.select(max(0.0, until - now)):
+            came = time.perf_counter()
+            os.read(key.fd, 1 << 16)
+            if key.fd in sent:
+                took.append(came - sent.pop(key.fd))
+    if last and sent:
+        raise TimeoutError
+
+
+ALL: Final = (idle, classes)

@@ -1,0 +1,117 @@
+"""When the loop looks at what: a ring and the clock decide, and an idle stub does next to nothing.
+
+Knows moments, in seconds of one clock that only rises, and nothing of what a look finds. Three
+things are looked at. The *desks* (replies, drafts, sayings) when the bell rang, and slowly besides,
+for drives and programs that do not ring. The *text*, `out.txt`, which nobody announces: its name
+is asked for quickly while a message is young, and more rarely the longer nothing happens. The
+*duties* of what waits, when the first of them is due.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+NAP: Final = 0.01
+"""Seconds between two looks at the desks where no bell hangs and something waits."""
+
+SLOW: Final = 0.5
+"""The same where one hangs: it finds what came without a ring."""
+
+LOOKING: Final = 0.1
+"""The part of its time that the loop may look at most: with thousands waiting it looks rarely."""
+
+QUICK: Final = 0.025
+"""Seconds between two looks at `out.txt` while somebody is probably writing there.
+
+With the time that a text needs to settle (`watched.STABLE`) an answer is out within 50 ms.
+"""
+
+YOUNG: Final = 120.0
+"""Seconds after a message or a text for which that is probable. Later the looks become rarer."""
+
+PATIENT: Final = 0.25
+"""Seconds between two looks at `out.txt` when nobody has written for long, or ever."""
+
+REST_EVERY: Final = 1.0
+"""Seconds between two looks at everything else: the answer book, the parent, what is owed."""
+
+
+class Agenda:
+    """The next moments. `rung` is set from the bell's thread; all else belongs to the loop."""
+
+    def __init__(self, now: float, *, bell: bool, files: bool) -> None:
+        """Everything is to be looked at now.
+
+        `bell` says whether one hangs. `files` says that a person asked for the text files
+        (`--files`): then a message is a reason to expect a text, elsewhere only another text is.
+        """
+        self.rung = False
+        self.duties = -math.inf
+        self._bell = bell
+        self._files = files
+        self._began = now
+        self._desks = -math.inf
+        self._not_before = -math.inf
+        self._text = -math.inf
+        self._rest = -math.inf
+        self._stirred = -math.inf
+
+    def arrived(self, now: float) -> None:
+        """Note that a message came."""
+        if self._files:
+            self._stir(now)
+        if not self._bell:
+            self._desks = min(self._desks, now + NAP)
+
+    def _stir(self, now: float) -> None:
+        self._stirred = now
+        self._text = min(self._text, now + QUICK)
+
+    def until_next(self, now: float) -> float:
+        """Return the seconds until something is to be looked at; 0 for now."""
+        desks = self._not_before if self.rung else self._desks
+        return max(0.0, min(desks, self._text, self.duties, self._rest) - now)
+
+    def _in(self, seconds: float, now: float) -> float:
+        """Return the moment after so many seconds; of slow looks several fall on one moment."""
+        if seconds < PATIENT:
+            return now + seconds
+        return self._began + round((now + seconds - self._began) / PATIENT) * PATIENT
+
+    # -- what is due ----------------------------------------------------------------------------
+
+    def desks_are_due(self, now: float) -> bool:
+        """Say whether to look at the desks; a ring is answered by it."""
+        if now < (self._not_before if self.rung else self._desks):
+            return False
+        self.rung = False
+        self._desks = now + NAP  # should the look fail
+        return True
+
+    def desks_were_seen(self, began: float, ended: float, *, waiting: bool) -> None:
+        """Plan the next look at the desks. Rings that come soon are answered together."""
+        self._not_before = began + (ended - began) / LOOKING
+        pause = SLOW if self._bell else NAP if waiting else PATIENT
+        self._desks = max(self._in(pause, began), self._not_before)
+
+    def text_is_due(self, now: float, *, waiting: bool) -> bool:
+        """Say whether to look at `out.txt`, and plan the next look."""
+        if now < self._text:
+            return False
+        young = (now - self._stirred) / YOUNG
+        pause = min(PATIENT, QUICK * max(1.0, young)) if waiting else PATIENT
+        self._text = self._in(pause, now)
+        return True
+
+    def text_changes(self, now: float, look_at: float) -> None:
+        """Note that somebody writes in `out.txt`: look again at that moment at the latest."""
+        self._stirred = now
+        self._text = min(self._text, max(look_at, now + NAP))
+
+    def rest_is_due(self, now: float) -> bool:
+        """Say whether to look at everything else."""
+        if now < self._rest:
+            return False
+        self._rest = self._in(REST_EVERY, now)
+        return True

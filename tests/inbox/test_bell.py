@@ -1,0 +1,120 @@
+"""A2: whoever sends something rings, and a ring never holds anybody up."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.inbox import layout
+from humanmcp.inbox.bell import Bell, ring
+from humanmcp.inbox.contract import Draft, Item, Key, Reply, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+AT = "2026-11-20T18:49:07.123Z"
+CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"forecast"}}'
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where the bell of a test hangs."""
+    return tmp_path / layout.BELL
+
+
+@pytest.fixture
+def bell(path: Path) -> Iterator[Bell]:
+    """Return a bell that hangs."""
+    bell = Bell.hang(path)
+    assert bell is not None
+    yield bell
+    bell.close()
+
+
+def test_a_ring_wakes_who_waits_once_and_not_again(bell: Bell, path: Path) -> None:
+    """Also one that came before anybody listened; several are one."""
+    assert not bell.wait(0)
+    for _ in range(10_000):  # more than the pipe holds of one write each
+        ring(path)
+    assert bell.wait(0)
+    assert not bell.wait(0)
+
+
+def test_a_full_bell_holds_nobody_up_and_still_rings(bell: Bell, path: Path) -> None:
+    """Nobody reads it: 100,000 rings are more than a pipe takes."""
+    for _ in range(100_000):
+        ring(path)
+    assert bell.wait(0)
+
+
+def test_nobody_listens_and_nobody_waits(path: Path) -> None:
+    """No bell, one whose process died, and a file of somebody else's with that name."""
+    ring(path)
+    os.mkfifo(path)
+    ring(path)
+    path.unlink()
+    path.write_bytes(b"mine")
+    ring(path)
+    assert path.read_bytes() == b"mine"
+
+
+def test_where_there_are_no_fifos_there_is_no_bell(tmp_path: Path) -> None:
+    """As on a drive that cannot hold one: the stub then looks by itself."""
+    assert Bell.hang(tmp_path / "missing" / "bell") is None
+
+
+def test_who_listens_is_called_after_each_ring_until_the_bell_is_closed(
+    bell: Bell, path: Path
+) -> None:
+    """From a thread of its own."""
+    rung = threading.Event()
+    bell.listen(rung.set)
+    for _ in range(3):
+        ring(path)
+        assert rung.wait(PATIENCE)
+        rung.clear()
+    bell.close()
+    assert not path.exists()
+    bell.close()
+
+
+def _send(inbox: FolderInbox, key: Key) -> None:
+    inbox.send(key, Reply("sunny"))
+
+
+def _save(inbox: FolderInbox, key: Key) -> None:
+    inbox.save(key, Draft("sun"))
+
+
+def _say(inbox: FolderInbox, key: Key) -> None:
+    inbox.say(key.session, Reply('{"jsonrpc":"2.0","method":"notifications/message"}'))
+
+
+def _hold(inbox: FolderInbox, key: Key) -> None:
+    inbox.hold(key.session, ["tools/call"])
+
+
+@pytest.mark.parametrize("act", [_send, _save, _say, _hold])
+def test_a_desk_rings_whatever_it_sends(
+    tmp_path: Path, act: Callable[[FolderInbox, Key], None]
+) -> None:
+    """After it was sent: who looks then finds it."""
+    stub = FolderInbox(tmp_path / "home")
+    name = stub.begin(SessionFacts("", AT))
+    stub.deliver(Item(Key(name, 1), CALL, "tools/call", "1", "2025-11-25", AT))
+    bell = stub.bell(name)
+    assert bell is not None
+    assert not bell.wait(0)
+    act(FolderInbox(stub.home), Key(name, 1))
+    assert bell.wait(0)
+    assert (stub.folder(name) / layout.BELL).stat().st_mode & 0o777 == 0o600
+    stub.end(name)
+    assert not (tmp_path / "home" / "sessions" / name / layout.BELL).exists()
