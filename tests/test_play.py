@@ -107,21 +107,31 @@ def asks(place: str) -> dict[str, Any]:
     return {"role": "assistant", "content": [call], "model": "a person", "stopReason": "toolUse"}
 
 
-def test_nobody_plays_and_the_conversation_is_finished(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("language", "sample", "answers"),
+    [
+        ("en", "played by a sample", ("sunny", "too far away, look it up yourself")),
+        ("ja", "見本のプログラムが演じます", ("晴れ", "遠い。自分で調べて")),
+    ],
+)
+def test_l3_nobody_plays_and_the_conversation_is_finished(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    language: str,
+    sample: str,
+    answers: tuple[str, ...],
 ) -> None:
-    """Four samples: the weather conversation from the prompt to the last words."""
+    """Four samples: the weather conversation, in the reader's language, to the last words."""
     home = ["--home", str(tmp_path / "box")]
-    assert main(["play", "--people", "nobody", "--lang", "en", *home]) == 0
+    assert main(["play", "--people", "nobody", "--lang", language, *home]) == 0
     shown = capfd.readouterr().out
-    assert shown.count("played by a sample") == 4
+    assert shown.count(sample) == 4
     lines = [line.split(" | ") for line in shown.splitlines() if " | " in line]
     assert [who.strip() for who, _what in lines] == [
         *("host", "model", "model", "model"),
         *("client", "server", "client", "server", "model"),
     ]
-    assert "sunny" in shown
-    assert "遠い。自分で調べて" in shown
+    assert all(answer in shown for answer in answers)
 
 
 def test_one_person_holds_all_four_seats(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import os
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
+from urllib.parse import urlsplit
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -126,8 +127,8 @@ def _point_to(home: Path, language: str, *, open_browser: bool) -> int:
         raise launch.NoDeskError("no start", log=home / launch.LOG_NAME)
     terminal.say(say("desk", "there already", language, version=facts.version))
     terminal.say(launch.login_address(facts))
-    if open_browser:
-        launch.open_in_browser(home, facts)
+    if open_browser and not launch.open_in_browser(home, facts):
+        terminal.say(say("desk", "no browser", language, port=urlsplit(facts.address).port))
     return 0
 
 
@@ -150,8 +151,8 @@ def _serve(
         terminal.say(say("desk", "hello", language, version=__version__))
         terminal.say(login())
         terminal.say(say("desk", "code", language, address=facts.address, code=desk.door.code))
-        if open_browser:
-            launch.open_in_browser(home, facts, login())
+        if open_browser and not launch.open_in_browser(home, facts, login()):
+            terminal.say(say("desk", "no browser", language, port=port))
 
     try:
         with Following(home, desk.board), contextlib.suppress(KeyboardInterrupt):

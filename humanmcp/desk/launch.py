@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import time
+import webbrowser
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -145,12 +146,17 @@ def login_address(facts: DeskFacts) -> str:
     return f"{facts.address}login#k={json.loads(body)['key']}"
 
 
-def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> None:
-    """Open the page, logged in. The key goes through a file that only its owner may read.
+def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:
+    """Open the page, logged in. False where this computer has no browser.
 
-    On a command line every user of the machine could read it. The desk itself passes an address
+    The key goes through a file that only its owner may read: on a command line every user of the
+    machine could read it. The desk itself passes an address
     with a key as `login`: if it asked for one over HTTP, it would wait for itself.
     """
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
     page = folder / OPEN_NAME
     target = html.escape(login or login_address(facts))
     write_private(
@@ -166,6 +172,7 @@ def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    return True
 
 
 def _start(folder: Path) -> None:

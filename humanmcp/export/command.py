@@ -108,4 +108,5 @@ def _deliver(text: str, output: str | None, language: str) -> int:
     except OSError as error:
         complain(say("export", "unwritable", language, file=output, why=trouble(error, language)))
         return FAILED
+    complain(say("export", "written", language, file=output))
     return 0

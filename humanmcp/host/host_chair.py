@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 ROOM: Final = "play"
 HOST: Final = "humanmcp-host"
-FIRST_PROMPT: Final = "東京と大阪の天気を教えて"
 
 
 class HostAtDesk:
@@ -88,9 +87,13 @@ class HostAtDesk:
 class PlayedHost:
     """The host's seat when no person holds it: one prompt, and every call is allowed."""
 
+    def __init__(self, language: str) -> None:
+        """Speak a language."""
+        self._language = language
+
     def prompts(self) -> Generator[str, str, None]:
         """Say one thing."""
-        yield FIRST_PROMPT
+        yield say(ROOM, "first prompt", self._language)
 
     def permit(self, use: ToolUse, place: Place) -> Choice:  # noqa: ARG002 - as HostAtDesk
         """Call it."""

@@ -67,9 +67,12 @@ class Plan:
     model: str = ""
 
 
-def played(name: str) -> Path:
-    """Return the file with which a seat is played that no person holds."""
-    return Path(str(resources.files("humanmcp.host").joinpath("played", name)))
+def played(name: str, language: str = "") -> Path:
+    """Return the file that plays a seat which no person holds, in a language where it has one."""
+    folder = Path(str(resources.files("humanmcp.host").joinpath("played")))
+    stem, _, ending = name.partition(".")
+    own = folder / f"{stem}.{language}.{ending}"
+    return own if language and own.exists() else folder / name
 
 
 class Narrator:
@@ -158,14 +161,14 @@ class Table:
 
     def _seat_host(self) -> HostAtDesk | PlayedHost:
         if Chair.HOST not in self.plan.people:
-            return PlayedHost()
+            return PlayedHost(self.plan.language)
         host = HostAtDesk(self._open(Chair.HOST, Seat.HOST), self.plan.language)
         self.stack.callback(host.end)
         return host
 
     def _model(self) -> Any:  # noqa: ANN401 - any `Model`
-        person = Chair.MODEL in self.plan.people
-        word = "human" if person else self.plan.model or f"script:{played('model.jsonl')}"
+        person, language = Chair.MODEL in self.plan.people, self.plan.language
+        word = "human" if person else self.plan.model or f"script:{played('model.jsonl', language)}"
         return seat_model(ModelChoice(word, lambda: self._open(Chair.MODEL, Seat.MODEL)))
 
     def _client(self) -> tuple[Respondent, Onlooker]:

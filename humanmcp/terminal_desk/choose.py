@@ -11,6 +11,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Inbox, Item, Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.stop import StopError
 from humanmcp.paths import home_folder
@@ -130,6 +131,9 @@ def _in_session(inbox: Inbox, seated: Seated, number: int, wanted: str) -> tuple
     try:
         return seated, inbox.item(Key(seated.facts.name, number))
     except UnknownItemError as error:
+        for item in answered_at_once(inbox, seated.facts, ()):
+            if item.key.number == number:
+                return seated, item
         raise ChoiceError("unknown", wanted=wanted) from error
 
 

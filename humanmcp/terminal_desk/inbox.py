@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
@@ -22,7 +23,7 @@ from humanmcp.terminal_desk.explain import columns, cut, pad
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from humanmcp.inbox.contract import Inbox, Item, Key, SessionFacts
@@ -79,7 +80,7 @@ def rows(inbox: Inbox, *, everything: bool = False) -> list[Row]:
         Row(label(seated, item.key.number, everybody), seated, item)
         for seated in everybody
         if seated.live or everything
-        for item in _items(inbox, seated.facts.name, states)
+        for item in _items(inbox, seated.facts, states)
     ]
 
 
@@ -147,8 +148,10 @@ def _id(token: str) -> Any:  # noqa: ANN401 - an id is text or a number
         return None
 
 
-def _items(inbox: Inbox, session: str, states: Iterable[State]) -> list[Item]:
-    found = [item for state in states for item in inbox.items(session, state)]
+def _items(inbox: Inbox, facts: SessionFacts, states: Sequence[State]) -> list[Item]:
+    found = [item for state in states for item in inbox.items(facts.name, state)]
+    if State.ANSWERED in states:
+        found += answered_at_once(inbox, facts, {item.key.number for item in found})
     return sorted(found, key=lambda item: item.key.number)
 
 

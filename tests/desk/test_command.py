@@ -8,10 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
+import webbrowser
 from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.cli import main
 from humanmcp.desk import launch
 from tests.browser.seats import call
 from tests.desk.desking import COMMAND, Desking
@@ -126,6 +128,22 @@ def test_a_desk_outlives_the_process_group_that_started_it(started: Path) -> Non
     assert facts.token not in log
 
 
+def test_l3_no_browser_is_said_to_be_opened_where_there_is_none(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Over ssh or in a container: the address stands there to be copied, and how to reach it."""
+
+    def none() -> None:
+        raise webbrowser.Error
+
+    with Desking(home):
+        monkeypatch.setattr(webbrowser, "get", none)
+        assert main(["desk", "--open", "--home", str(home), "--lang", "en"]) == 0
+    said = capfd.readouterr().out
+    assert "No browser can be opened here" in said
+    assert "ssh -L" in said
+
+
 def test_the_browser_is_opened_by_a_file_and_not_by_an_argument(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +151,8 @@ def test_the_browser_is_opened_by_a_file_and_not_by_an_argument(
     asked: list[list[str]] = []
     with Desking(home) as desk:
         monkeypatch.setattr(subprocess, "Popen", lambda words, **_: asked.append(words))
-        launch.open_in_browser(home, desk.facts)
+        monkeypatch.setattr(webbrowser, "get", lambda: None)
+        assert launch.open_in_browser(home, desk.facts)
     page = home / launch.OPEN_NAME
     assert page.stat().st_mode & 0o777 == 0o600
     key = page.read_text(encoding="utf-8").partition("#k=")[2][:22]

@@ -19,6 +19,7 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol import messages
 from humanmcp.protocol.exchange import Known
 from humanmcp.settings import Settings
+from tests.desk.desking import Desking
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
-
-    from tests.desk.desking import Desking
 
 
 def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
@@ -119,3 +118,14 @@ def test_r7_a_page_decodes_the_request_once(
     for _ in range(3):
         pages._message(desk, Key(name, 1), "en")
     assert [raw for raw in decoded if b"r7" in raw] == [line.encode()]
+
+
+def test_l3_after_the_last_session_the_page_says_that_it_is_over(home: Path) -> None:
+    """It does not say that no host is connected *yet*, and leads to what was said."""
+    inbox = FolderInbox(home)
+    inbox.end(inbox.begin(SessionFacts("", AT, client="humanmcp-play")))
+    with Desking(home) as desk:
+        page = html.unescape(desk.page("/"))
+    assert "No host is connected any more." in page
+    assert 'href="/history"' in page
+    assert "No host is connected yet" not in page

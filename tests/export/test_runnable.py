@@ -424,8 +424,10 @@ def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
             timeout=PATIENCE,
             check=True,
         )
+        errors.append(ran.stderr)
         return ran.stdout
 
+    errors: list[str] = []
     for name in ("log", "pretty", "markdown", "mermaid", "html", "har", "server", "pytest"):
         assert "hunter2" not in export("--format", name)
     assert "hunter2" in export("--format", "jsonl")
@@ -434,6 +436,7 @@ def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:
     output = tmp_path / "out.html"
     assert export("--format", "html", "-o", str(output)) == ""
     assert output.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert f"Written: {output}" in errors[-1]  # L3: nobody has to look whether it was written
 
 
 def test_the_seeds_session_can_be_run() -> None:
