@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 LONGEST_SHOWN: Final = 1_000
 """Characters of one line or text that are shown: a huge answer must not flood a screen."""
 _LOOK_EVERY: Final = 0.05
+
+
+def pasted(text: str, file: str, platform: str = sys.platform) -> str:
+    """Return the command that writes a text into a file, for the shell that people have here."""
+    if platform == "win32":  # PowerShell; its `>` would write UTF-16
+        return f"'{text}' | Set-Content '{file}'"
+    return f"echo '{text}' > {file}"
 
 
 class Screen:
@@ -76,7 +84,7 @@ class Screen:
         example = {"jsonrpc": "2.0", "id": asked.id.value, **(step.example or {})}
         text = json.dumps(example, ensure_ascii=False)
         self._tell("your-turn", "yellow")
-        show(f"     echo '{text}' > {self._folder}/out.txt")
+        show("     " + pasted(text, f"{self._folder}/out.txt"))
 
     def gave_up(self, asked: Message, seconds: float, line: str) -> None:
         """Say that the host waits no longer, and what it tells the server."""

@@ -10,7 +10,7 @@ import pytest
 from humanmcp.demo import runner
 from humanmcp.demo.good_host import GoodHost
 from humanmcp.demo.runner import Runner
-from humanmcp.demo.screen import Screen
+from humanmcp.demo.screen import Screen, pasted
 from humanmcp.host.transport import EndedError
 
 if TYPE_CHECKING:
@@ -191,3 +191,9 @@ def test_a_server_that_ends_is_told_of(
     _, done = play(lambda request: right(request) if request["id"] < 3 else [b"END"])
     assert not done
     assert "The server ended" in capsys.readouterr().out
+
+
+def test_l5_the_example_is_one_that_the_shell_at_hand_understands() -> None:
+    """PowerShell on Windows, a POSIX shell elsewhere."""
+    assert pasted("{}", "/x/out.txt", "linux") == "echo '{}' > /x/out.txt"
+    assert pasted("{}", "C:\\x\\out.txt", "win32") == "'{}' | Set-Content 'C:\\x\\out.txt'"
