@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.protocol import revisions
 from humanmcp.protocol.findings import shown
 from humanmcp.protocol.jsontext import problem, read
 from humanmcp.protocol.messages import RequestId, member
-from humanmcp.protocol.problems import Edit, Fix
+from humanmcp.protocol.problems import Applicability, Edit, Fix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,17 +18,22 @@ if TYPE_CHECKING:
     from humanmcp.protocol.problems import Problem
 
 _TOKEN: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|([\[{])|([\]}])', re.DOTALL)
+_BEHIND: Final = re.compile(r"(?:[ \t\r\n]*(?:[;,}\])]|//[^\n]*|#[^\n]*|/\*.*?\*/))+", re.DOTALL)
+"""What people and programs put behind an answer, and what is no answer by itself."""
 _MARK: Final = re.compile(r"[^\s\ufeff\x00]")
 
 
 class Documents(NamedTuple):
     """The top-level JSON documents of a text.
 
-    `texts` are the offsets of the complete ones. `incomplete` says that the last one just ends too
-    early: it may still be being written. `broken` says that something is no JSON document at all.
+    `texts` are the offsets of the complete ones, and `ends` where each ends with what stands behind
+    it and is no part of it: a semicolon, a bracket too many, a comment. `incomplete` says that the
+    last one just ends too early: it may still be being written. `broken` says that something is no
+    JSON document at all.
     """
 
     texts: tuple[tuple[int, int], ...] = ()
+    ends: tuple[int, ...] = ()
     incomplete: bool = False
     broken: bool = False
 
@@ -35,19 +41,22 @@ class Documents(NamedTuple):
 def divide(text: str) -> Documents:
     """Divide a text into its top-level documents: one after another, on one line or on several."""
     texts: list[tuple[int, int]] = []
+    ends: list[int] = []
     at = 0
     while True:
         first = _MARK.search(text, at)
         if not first:
-            return Documents(tuple(texts))
+            return Documents(tuple(texts), tuple(ends))
         start = first.start()
         if text[start] not in "{[":
-            return Documents(tuple(texts), broken=True)
+            return Documents(tuple(texts), tuple(ends), broken=True)
         end = _document_end(text, start)
         if end < 0:
-            return Documents(tuple(texts), incomplete=True)
+            return Documents(tuple(texts), tuple(ends), incomplete=True)
         texts.append((start, end))
-        at = end
+        behind = _BEHIND.match(text, end)
+        at = behind.end() if behind else end
+        ends.append(at)
 
 
 def _document_end(text: str, start: int) -> int:
@@ -86,6 +95,9 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Problem:
             return problem("R52", text, start, end)
         return problem("R51", text, start, end, ("typed", shown(typed.token)))
     ids = ", ".join(shown(each.id.token) for each in pending[:8])
+    if typed is None and isinstance(read(text).value, list):
+        code = "R13" if pending[0].revision == revisions.R2025_03 else "R12"
+        return problem(code, text, start, end)
     if typed is None:
         found = problem("R02", text, start, end, ("id", ids))
     else:
@@ -101,7 +113,8 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Problem:
 def _with_fix(found: Problem, spot: tuple[int, int] | None, token: str) -> Problem:
     if spot is None:
         return found
-    return found._replace(fix=Fix((Edit(spot[0], spot[1], token),), "replace"))
+    grade = Applicability.SAFE if found.code == "R04" else Applicability.GUESS
+    return found._replace(fix=Fix((Edit(spot[0], spot[1], token),), "replace", grade))
 
 
 def _id_spot(text: str) -> tuple[int, int] | None:

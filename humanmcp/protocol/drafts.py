@@ -14,18 +14,19 @@ from humanmcp.protocol import revisions
 from humanmcp.protocol.documents import Documents, divide, id_of, unmatched
 from humanmcp.protocol.envelope import is_bare, judge_envelope, judge_error
 from humanmcp.protocol.exchange import Known, State
-from humanmcp.protocol.findings import Found, json_text, unwrap
+from humanmcp.protocol.findings import Does, Found, Mend, json_text, unwrap
 from humanmcp.protocol.grouping import grouped
 from humanmcp.protocol.jsontext import (
     LONG,
     LONGEST,
+    REWRITTEN,
     Reading,
     as_typed,
     problem,
     read,
     size_of,
 )
-from humanmcp.protocol.lints import lint_error
+from humanmcp.protocol.lints import lint_error, unwritten
 from humanmcp.protocol.messages import Kind, compact, member, members
 from humanmcp.protocol.oneline import one_line
 from humanmcp.protocol.places import Placer, Source
@@ -90,15 +91,19 @@ def check(
         return _verdict_on_no_json(exchange, reading, form)
     if form is Form.MESSAGE:
         form = _meant(reading.value)
-    found = _findings(exchange, reading, form, known)
+    judged = Form.RESULT if _is_bare_result(exchange, reading.value, form) else form
+    found = _findings(exchange, reading, judged, known)
     problems = reading.problems
     late = TOO_LATE.get(exchange.state)
     if found or late:
         page = revisions.page(exchange.method, exchange.revision)
-        placer = Placer(Source(reading.json, text, _ROOTS[form], _typed(reading), page))
+        placer = Placer(Source(reading.json, text, _ROOTS[judged], _typed(reading), page))
         if late:
             found = [Found(late, ()), *found]
-        problems = grouped(in_order((*problems, *map(placer.problem, found))))
+        more = [placer.problem(each) for each in found]
+        if any(each.code in REWRITTEN for each in problems):
+            more = [each._replace(fix=None) for each in more]
+        problems = grouped(in_order((*problems, *more)))
     line = _line(exchange, reading, form)
     blocked = any(each.blocks for each in problems)
     return Verdict(
@@ -120,6 +125,29 @@ def _meant(value: Json) -> Form:
     return Form.ERROR if {"code", "message"} <= set(value) <= _ERROR else Form.RESULT
 
 
+def _is_bare_result(exchange: Exchange, value: Json, form: Form) -> bool:
+    """Say whether what should be a message is plain text, or the list that a result holds.
+
+    It is judged as the result that it is meant to be; what Send anyway writes is as it was typed.
+    """
+    if form is not Form.MESSAGE or isinstance(value, dict) or value is None:
+        return False
+    if isinstance(value, list):
+        return bool(value) and all(
+            isinstance(item, dict) and not {name.lower() for name in item} & _ENVELOPE
+            for item in value
+        )
+    return exchange.method in PLAIN_TEXT and _inner_json(value) is None
+
+
+def _inner_json(value: Json) -> str | None:
+    """Return the JSON that stands in a text, None where the text is only text."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return None
+    inner = read(value)
+    return inner.json if inner.readable and isinstance(inner.value, (dict, list)) else None
+
+
 def in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
     """Sort problems by place; of two at one place the worse first."""
     return tuple(sorted(problems, key=lambda each: (each.start, each.level.value != "error")))
@@ -132,13 +160,18 @@ def _typed(reading: Reading) -> Callable[[int], int] | None:
 
 def _findings(exchange: Exchange, reading: Reading, form: Form, known: Known) -> list[Found]:
     value = reading.value
+    inner = _inner_json(value)
+    if inner is not None:
+        mend = Mend(Does.REPLACE, _ROOTS[form], inner, label="unquote")
+        return [Found("J44", _ROOTS[form], (), mend)]
     if form is Form.RESULT:
-        return judge_result(exchange, value, known)
+        return judge_result(exchange, value, known) + unwritten(value, ("result",))
     if form is Form.ERROR:
         if isinstance(value, dict) and "error" in value and "code" not in value:
             return [Found("R25", ("error",), (), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.revision, ("error",))
-        return one_each(found or lint_error(exchange, value, known))
+        found = found or lint_error(exchange, value, known)
+        return one_each([*found, *unwritten(value, ("error",))])
     typed = ""
     if isinstance(value, dict) and isinstance(value.get("id"), float):
         typed = member(reading.json, "id") or ""
@@ -147,7 +180,7 @@ def _findings(exchange: Exchange, reading: Reading, form: Form, known: Known) ->
         found += judge_result(exchange, value["result"], known)
     elif isinstance(value, dict) and not found:
         found = lint_error(exchange, value["error"], known)
-    return found
+    return one_each([*found, *unwritten(value, ())])
 
 
 def _kind(value: Json, form: Form) -> Kind | None:

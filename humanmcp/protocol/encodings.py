@@ -7,6 +7,7 @@ advice: guessing would send the client something that nobody typed.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.jsontext import problem
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.problems import Problem
 
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
+_ISO_2022_JP: Final = re.compile(rb"\x1b\$[@B]|\x1b\([IJ]|\x1b\$\(D")
+"""Its escapes to another character set: control characters that no editor types."""
 _UTF16_BOMS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -31,6 +34,8 @@ def decode(raw: bytes) -> tuple[str, tuple[Problem, ...]]:
     guessed = _without_mark(raw)
     if guessed:
         return _utf16(raw, guessed)
+    if _ISO_2022_JP.search(body):
+        return _iso_2022_jp(body)
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -38,6 +43,16 @@ def decode(raw: bytes) -> tuple[str, tuple[Problem, ...]]:
     if "\0" in text:
         return text, (problem("F05", text, text.index("\0"), text.index("\0") + 1),)
     return text, (problem("F01", text, 0, 0),) if bom else ()
+
+
+def _iso_2022_jp(raw: bytes) -> tuple[str, tuple[Problem, ...]]:
+    """Decode what mail programs in Japan write: ASCII only, so that it would pass for UTF-8."""
+    try:
+        text = raw.decode("iso2022_jp_2")
+    except UnicodeDecodeError:
+        text = raw.decode("ascii", "replace")
+        return text, (problem("F05", text, 0, 0),)
+    return text, (problem("F02", text, 0, 0, ("encoding", "ISO-2022-JP")),)
 
 
 def _utf16(raw: bytes, encoding: str) -> tuple[str, tuple[Problem, ...]]:

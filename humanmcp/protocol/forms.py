@@ -34,6 +34,9 @@ def _base64(text: str) -> Trouble | None:
     """RFC 4648, section 4: the standard alphabet, padded to a multiple of four."""
     if len(text) % 4 == 0 and re.fullmatch(_BASE64, text):
         return None
+    joined = "".join(text.split())  # MIME breaks base64 into lines of 76 characters
+    if joined != text and len(joined) % 4 == 0 and re.fullmatch(_BASE64, joined):
+        return Trouble("M29", joined)
     prefix = re.match(_DATA_URL, text)
     if prefix:
         return Trouble("M30", text[prefix.end() :])

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - full-width characters are what this is about
 """Find the mistakes in a text that is almost JSON, and mend those that have one meaning.
 
 Reads the way a person does: a full-width colon is a colon, `True` is `true`, a list that is not
@@ -9,6 +10,7 @@ examination stops, and says so.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -17,6 +19,7 @@ from humanmcp.protocol.problems import Applicability, Edit, least
 from humanmcp.protocol.scalars import LITERALS, NO_NUMBERS, NUMBERLIKE, QUOTES, WORD, ScalarReader
 from humanmcp.protocol.wounds import SPACES, WIDE, Examination, HopelessError, Wound
 
+_STRUCTURE: Final = re.compile(r"""\s*[:：]\s*[{\[｛［"'“\d-]""")
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "result", "error", "content"})
 """Names by which an answer is known when they stand without quotes and without a brace."""
 
@@ -100,7 +103,9 @@ class _Patient(ScalarReader):
             name, end = (word[0], word.end()) if word else ("", self.at)
         if not self.is_name(end):
             return False
-        return self.peek() in QUOTES or name in _ENVELOPE
+        return self.peek() in QUOTES or (
+            name in _ENVELOPE and _STRUCTURE.match(self.text, end) is not None
+        )
 
     def _no_json(self) -> None:
         number = NUMBERLIKE.match(self.text, self.at)

@@ -18,7 +18,15 @@ from humanmcp.protocol.codes import LEVELS
 from humanmcp.protocol.findings import shown
 from humanmcp.protocol.jsonhalves import half_characters
 from humanmcp.protocol.messages import deeper_than
-from humanmcp.protocol.problems import Edit, Fix, Lines, Problem, applied, line_and_column
+from humanmcp.protocol.problems import (
+    Applicability,
+    Edit,
+    Fix,
+    Lines,
+    Problem,
+    applied,
+    line_and_column,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +40,11 @@ LONGEST: Final = 10 * 1024 * 1024
 LONG: Final = 1_000_000
 """Bytes from which on a warning is due."""
 
+_BEGINS: Final = re.compile(r"""\s*[{\[｛［【「『"'`“”‘’＂＇«»]""")  # noqa: RUF001 - what JSON may begin with when it is typed
+_OTHERWISE: Final = re.compile(
+    r"""\s*(?:["']?[\[{]\s*(?:\\+"|&(?:quot|#34);)|\[[^\]\n"{]*\]\s*\S)"""
+)
+"""JSON that was escaped for another text, or a line of a log: a bracket that is none of JSON."""
 _BOM: Final = "\ufeff"
 _FENCE: Final = re.compile(r"\s*```[A-Za-z0-9]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
@@ -161,16 +174,17 @@ def _read_doubtful(text: str, size: int) -> Reading:
     from humanmcp.protocol import jsonmend  # noqa: PLC0415 - a valid text never needs it
 
     first, last, repaired = _repairs(text)
-    body = text[first:last]
-    if not body.strip():
+    if not text[first:last].strip():
         return _unreadable(text, size, problem("J19", text, 0, 0))
-    if deeper_than(body, DEEPEST):
-        found = problem("J25", text, 0, 0, ("limit", str(DEEPEST)))
-        return _unreadable(text, size, found)
-    if len(body) > LONG:
-        found_first = _first_only(text, first, last)
-        if found_first is not None:
-            return _unreadable(text, size, found_first)
+    if _OTHERWISE.match(text, first) or _BEGINS.match(text, first) is None:
+        rewritten = _rewritten(text, first, last, repaired, size)
+        if rewritten is not None:
+            return rewritten
+        first, last, repaired = _embedded(text, first, last, repaired)
+    body = text[first:last]
+    too_much = _too_much(text, first, last)
+    if too_much is not None:
+        return _unreadable(text, size, too_much)
     wounds = jsonmend.examine(body)
     lines = Lines(text)
     problems = [*repaired, *(_of_wound(wound, lines, first) for wound in wounds.found)]
@@ -202,6 +216,76 @@ def _read_doubtful(text: str, size: int) -> Reading:
         tuple(edits),
         size,
     )
+
+
+def _too_much(text: str, first: int, last: int) -> Problem | None:
+    """Return what keeps a text from being examined: its depth, or its length."""
+    if deeper_than(text[first:last], DEEPEST):
+        return problem("J25", text, 0, 0, ("limit", str(DEEPEST)))
+    return _first_only(text, first, last) if last - first > LONG else None
+
+
+def _rewritten(
+    text: str, first: int, last: int, repaired: list[Problem], size: int
+) -> Reading | None:
+    """Read JSON that is spelt in another way as a whole: escaped, quoted line by line, as YAML."""
+    from humanmcp.protocol import embedded, yaml_answer  # noqa: PLC0415 - a valid text never needs them
+
+    body = text[first:last]
+    if len(body) > LONG:
+        return None
+    marks, plain = embedded.unescaped(body), embedded.line_marks(body)
+    edits: tuple[Edit, ...]
+    if marks is not None:
+        found = problem("J39", text, first, last, ("marks", marks.marks))
+        edits = (Edit(first, last, marks.text),)
+        label, grade = "replace", Applicability.SAFE
+    elif plain is not None and _is_json(applied(body, plain.edits)):
+        found = problem("J41", text, first, last, ("marks", plain.shown))
+        edits = tuple(Edit(e.start + first, e.end + first, "") for e in plain.edits)
+        label, grade = "delete", Applicability.REMOVES
+    elif (written := yaml_answer.as_json(body)) is not None:
+        found = problem("J43", text, first, last)
+        edits = (Edit(first, last, written),)
+        label, grade = "replace", Applicability.GUESS
+    else:
+        return None
+    found = found._replace(fix=Fix(edits, label, grade))
+    outer = (Edit(0, first, ""), *edits, Edit(last, len(text), ""))
+    inner = applied(text, outer)
+    found_all = (*repaired, found)
+    return Reading(text, inner, json.loads(inner), problems=found_all, edits=outer, size=size)
+
+
+REWRITTEN: Final = frozenset({"J39", "J41", "J43"})
+"""Problems after which places in the message are no places in the text as typed."""
+
+
+def _is_json(text: str) -> bool:
+    try:
+        strict(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _embedded(
+    text: str, first: int, last: int, repaired: list[Problem]
+) -> tuple[int, int, list[Problem]]:
+    """Find the one answer in a text that is something else: a chat, a command, a log."""
+    from humanmcp.protocol import embedded  # noqa: PLC0415 - a valid text never needs it
+
+    around = embedded.find(text[first:last]) if last - first <= LONG else None
+    if around is None:
+        return first, last, repaired
+    start, end = first + around.start, first + around.end
+    rest = (Edit(0, start, ""), Edit(end, len(text), ""))
+    if around.code == "J35":  # what follows are marks of the line that began before it
+        found = problem("J35", text, first, start)
+    else:
+        found = problem("J42", text, first, last)
+    fix = Fix(rest, "only", Applicability.REMOVES)
+    return start, end, [*repaired, found._replace(fix=fix)]
 
 
 def _first_only(text: str, first: int, last: int) -> Problem | None:

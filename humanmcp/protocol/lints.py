@@ -16,9 +16,10 @@ from humanmcp.protocol.lints_sampling import turn
 from humanmcp.protocol.lints_tools import called_tool, refused_call, tools
 from humanmcp.protocol.shapes import SHAPES
 from humanmcp.protocol.templates import PLACEHOLDERS
+from humanmcp.protocol.trust import PLACEHOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from humanmcp.protocol.exchange import Exchange, Known
     from humanmcp.protocol.findings import Path
@@ -208,6 +209,18 @@ def _get_prompt(exchange: Exchange, value: JsonObject, _known: Known, path: Path
 
 
 # -- texts nobody has written yet ---------------------------------------------------------------
+
+
+def unwritten(value: Json, path: Path) -> list[Found]:
+    """Find what a fix or an example of ours put in the place of a person's words."""
+    if value == PLACEHOLDER:
+        return [Found("M61", path, (("text", PLACEHOLDER),))]
+    steps: Iterable[tuple[str | int, Json]] = ()
+    if isinstance(value, dict):
+        steps = value.items()
+    elif isinstance(value, list):
+        steps = enumerate(value)
+    return [found for step, inner in steps for found in unwritten(inner, (*path, step))]
 
 
 def _placeholders(value: Json, path: Path) -> list[Found]:

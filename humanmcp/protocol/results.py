@@ -114,16 +114,20 @@ def _no_object(exchange: Exchange, value: Json, path: Path) -> Found:
     elif kind == "CallToolResult" and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
         mend = replace_with(path, tool_text(exchange, text), "wrap")
+    elif kind == "CreateMessageResult" and isinstance(value, str):
+        mend = replace_with(path, plain_result(exchange, value), "wrap")
     elif isinstance(value, list) and kind in _LISTED:
         before, after = _LISTED[kind], "}"
         if exchange.revision in revisions.MODERN:
-            after = ', "ttlMs": 0, "cacheScope": "private"}'
+            if exchange.method != "tools/call":
+                after = ', "ttlMs": 0, "cacheScope": "private"}'
             before = f'{{"resultType": "complete", {before[1:]}'
         mend = wrap(path, before, after)
     return Found("R20", path, detail, mend)
 
 
 _LISTED: Final = {
+    "CallToolResult": '{"content": ',
     "ListToolsResult": '{"tools": ',
     "ListResourcesResult": '{"resources": ',
     "ListTemplatesResult": '{"resourceTemplates": ',

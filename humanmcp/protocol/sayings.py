@@ -13,6 +13,7 @@ from humanmcp.protocol.envelope import judge_error
 from humanmcp.protocol.findings import Found, delete, insert, quoted, rename_to, replace_with, shown
 from humanmcp.protocol.grouping import grouped
 from humanmcp.protocol.jsontext import as_typed, read
+from humanmcp.protocol.lints import unwritten
 from humanmcp.protocol.lints_asking import lacking
 from humanmcp.protocol.messages import Kind, RequestId, compact, json_type
 from humanmcp.protocol.oneline import one_line
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.messages import Json, JsonObject, Message
     from humanmcp.protocol.progress import Progress
 
+_CANCELLED = "notifications/cancelled"
 _MEMBERS = ("jsonrpc", "id", "method", "params")
 _BEFORE_INITIALIZED = frozenset({"ping", "notifications/message"})
 
@@ -61,7 +63,7 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
     if isinstance(value, dict) and "method" not in value:
         found = _no_method(value, revision, unreadable=unreadable, invalid=invalid)
     else:
-        found = _judge(value, revision, known, initialized=initialized)
+        found = _judge(value, revision, known, initialized=initialized) + unwritten(value, ())
         if progress is not None and isinstance(value, dict) and value["method"] == PROGRESS:
             found += progress.judge(value.get("params"))
     method = value.get("method") if isinstance(value, dict) else ""
@@ -102,6 +104,10 @@ def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> li
         found += _notice(value, method, revision, known)
     if not found and not initialized and method not in _BEFORE_INITIALIZED:
         found = _too_early(revision)
+    if method == _CANCELLED and "params" not in value:
+        example = '{"requestId": 1}'
+        detail = (("key", "params"), ("example", example), ("where", method))
+        return [*found, Found("M09", (), detail)]
     kind = (PARAMS if is_request else NOTICES).get(method)
     params = value.get("params", {})
     if not isinstance(params, dict):

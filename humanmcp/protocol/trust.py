@@ -85,7 +85,11 @@ def _leaves(text: str) -> Iterator[str]:
     """Yield the names, texts and numbers of a JSON text, without regard to case and spaces."""
     for found in _LEAF.finditer(text):
         token = found[0]
-        yield _spelt(json.loads(token, strict=False) if token.startswith('"') else token)
+        word = json.loads(token, strict=False) if token.startswith('"') else token
+        if word.startswith(("{", "[")):
+            yield from _leaves(word)  # JSON in a text: its words are what was typed
+        else:
+            yield _spelt(word)
 
 
 def _spelt(word: str) -> str:

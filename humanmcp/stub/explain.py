@@ -26,7 +26,7 @@ def report(outcomes: Iterable[Outcome], language: str, aside: str = "") -> str:
     """
     outcomes = tuple(outcomes)
     refused = [one for one in outcomes if not one.sent]
-    noticed = [one for one in outcomes if one.sent and (one.problems or one.text.repairs)]
+    noticed = [one for one in outcomes if one.sent and (one.problems or one.text.notes)]
     lines: list[str] = []
     if refused:
         lines += [say("files", "not-sent", language, file=aside or "out.txt"), ""]
@@ -61,7 +61,7 @@ def _about(outcomes: Iterable[Outcome], language: str) -> Iterator[str]:
 
 def _to_tell(outcome: Outcome) -> list[Problem]:
     """Return what is to be said: of a text that was not sent no repairs, and errors first."""
-    problems = [*outcome.text.repairs, *outcome.problems]
+    problems = [*outcome.text.notes, *outcome.problems]
     if outcome.sent:
         return problems
     told = [each for each in problems if each.level is not Level.REPAIRED]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from humanmcp.protocol.findings import shown
+from humanmcp.protocol.jsontext import problem
 from humanmcp.protocol.problems import Applicability
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ class Text(NamedTuple):
     """One document as a person typed it, to be judged: `TextFiles.accept` or `.refuse` it.
 
     `line` and `column`, from 1, say where in the file it begins. `whole` is False for what is no
-    complete JSON although nobody has gone on writing it.
+    complete JSON although nobody has gone on writing it. `behind` is what follows it and is no part
+    of it: it goes when the text goes.
     """
 
     number: int
@@ -46,11 +49,20 @@ class Text(NamedTuple):
     column: int = 1
     whole: bool = True
     repairs: tuple[Problem, ...] = ()
+    behind: str = ""
 
     @property
     def end(self) -> int:
-        """The offset after its last character."""
-        return self.start + len(self.text)
+        """The offset after its last character, and after what follows it."""
+        return self.start + len(self.text) + len(self.behind)
+
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What is to be said of it once it was sent: how it was read, and what was left out."""
+        if not self.behind:
+            return self.repairs
+        left_out = ("text", shown(self.behind.strip()))
+        return (*self.repairs, problem("F06", self.text, 0, 0, left_out)._replace(line=0))
 
 
 class Outcome(NamedTuple):
@@ -73,15 +85,27 @@ def texts_of(reading: Reading, found: Documents, start: int, number: int) -> tup
     `number` on.
     """
     spans = [(start + begin, start + end, True) for begin, end in found.texts]
-    rest = spans[-1][1] if spans else start
+    ends = [start + end for end in found.ends]
+    rest = ends[-1] if spans else start
     unfinished = reading.text[rest:].strip()
     if unfinished and (found.incomplete or found.broken):
         begin = reading.text.index(unfinished, rest)
         spans.append((begin, begin + len(unfinished), False))
+        ends.append(begin + len(unfinished))
     places = places_of(reading.text, [begin for begin, _end, _whole in spans])
     return tuple(
-        Text(number + count, reading.text[begin:end], begin, *place, whole, reading.repairs)
-        for count, ((begin, end, whole), place) in enumerate(zip(spans, places, strict=True))
+        Text(
+            number + count,
+            reading.text[begin:end],
+            begin,
+            *place,
+            whole,
+            reading.repairs,
+            reading.text[end:until],
+        )
+        for count, ((begin, end, whole), until, place) in enumerate(
+            zip(spans, ends, places, strict=True)
+        )
     )
 
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
 import sys
 from pathlib import Path
 from typing import Final
 
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.encodings import decode
+from humanmcp.protocol.problems import blocking
 
 STDIN: Final = "-"
-
-_MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
 class FileError(StopError):
@@ -51,13 +46,13 @@ def read_text(name: str) -> str:
 
 
 def decoded(content: bytes, name: str) -> str:
-    """Decode UTF-8, with or without a byte-order mark, and UTF-16 with one.
+    """Decode a file in the way in which `out.txt` is decoded.
 
     Raises:
-        FileError: it is neither.
+        FileError: it is no text in any encoding that can be told for sure.
     """
-    encoding = next((code for mark, code in _MARKS if content.startswith(mark)), "utf-8")
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise FileError("no text", name=name, why=error.start + 1) from error
+    text, problems = decode(content)
+    wrong = blocking(problems)
+    if wrong:
+        raise FileError("no text", name=name, why=wrong[0])
+    return text

@@ -424,6 +424,13 @@ def test_w06_an_id_of_the_other_type_belongs_to_its_request() -> None:
     assert found.fix.apply(text) == '{"id":2,"result":{}}'
 
 
+def test_k13_a_batch_with_two_waiting_is_called_a_batch() -> None:
+    """K13: "id is missing. It must be 7, 8" was said of a list that had both."""
+    text = '[{"jsonrpc":"2.0","id":7,"result":{}},{"jsonrpc":"2.0","id":8,"result":{}}]'
+    pending = [asked("ping", token="7"), asked("ping", token="8")]
+    assert drafts.unmatched(text, pending).code == "R12"
+
+
 def test_an_answer_without_an_id_is_told_which_to_choose() -> None:
     """H12: with two pending there is no guess."""
     found = drafts.unmatched('{"result":{}}', [asked("ping", token="1"), asked("ping", token="2")])

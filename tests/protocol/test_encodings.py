@@ -39,6 +39,14 @@ def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> Non
     hold_problem(problem, text)
 
 
+def test_k13_iso_2022_jp_is_decoded_and_named() -> None:
+    """K13: it is ASCII to a reader of UTF-8, and its escapes were kept as characters."""
+    text, (problem,) = decode(OSAKA.encode("iso2022_jp"))
+    assert text == OSAKA
+    assert (problem.code, problem.detail) == ("F02", (("encoding", "ISO-2022-JP"),))
+    assert decode(b"\x1b$B\xff")[1][0].code == "F05"
+
+
 @pytest.mark.parametrize(
     "word", ["大阪", "晴", "東京の天気は晴れです。", "それは “ok” です", "テスト"]
 )

@@ -88,7 +88,8 @@ def test_a_mistake_in_the_envelope_is_one_problem(row: Row) -> None:
     assert (problem.fix is not None) == row.fix
     assert verdict.line is None
     if row.fix and row.name != "a request":
-        assert serious(check(asked("ping"), mended(verdict)).problems) == []
+        left = serious(check(asked("ping"), mended(verdict)).problems)
+        assert left in ([], ["M61"])  # K11: a placeholder of ours has to be filled in first
 
 
 @pytest.mark.parametrize(
@@ -186,7 +187,9 @@ def test_error_data_has_a_shape_for_some_codes() -> None:
     text = '{"error":{"code":-32022,"message":"x","data":{"supported":["2026-07-28"]}}}'
     verdict = check(exchange, text)
     assert [(p.code, p.pointer) for p in verdict.problems] == [("M09", "/error/data")]
-    assert check(exchange, mended(verdict)).sendable
+    left = check(exchange, mended(verdict))
+    assert codes(left.problems) == ["M61"]  # K11: what was requested has to be filled in
+    assert check(exchange, left.text.replace("…", "2099-01-01")).sendable
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,8 @@ def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
     assert problem.page.startswith(f"https://modelcontextprotocol.io/specification/{row.revision}/")
     assert (problem.fix is not None) == row.fix
     if row.fix:
-        assert serious(check(exchange, mended(verdict), Form.RESULT).problems) == []
+        left = serious(check(exchange, mended(verdict), Form.RESULT).problems)
+        assert left in ([], ["M61"])  # K11: a placeholder of ours has to be filled in first
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.number} {row.method}" for row in ROWS])
@@ -277,7 +278,7 @@ def test_the_same_mistake_in_a_whole_message_is_the_same_problem(row: Row) -> No
     assert (problem.code, problem.pointer) == (row.code, row.pointer)
     assert problem.start >= text.index(row.text)
     if row.fix:
-        assert serious(check(exchange, mended(verdict)).problems) == []
+        assert serious(check(exchange, mended(verdict)).problems) in ([], ["M61"])
 
 
 def test_row_92_nan_is_refused_and_mended_to_null() -> None:

@@ -67,7 +67,8 @@ ROWS: Final = (
     Row("E10", CALL, reply(f'{SUNNY},"error":{{"code":1,"message":"x"}}'), "not both",
         mended=False),
     Row("E11 a text", CALL, reply('"error":"boom"'), "error must be an object"),
-    Row("E11 no message", CALL, reply('"error":{"code":-32602}'), "error.message must be there"),
+    Row("E11 no message", CALL, reply('"error":{"code":-32602}'), "error.message must be there",
+        mended=False),  # K11: what an error says, nobody but a person knows
     Row("E12", CALL, reply('"error":{"code":"-32602","message":"x"}'), "code must be a whole"),
     Row("E13", CALL, reply(f'{SUNNY},"note":1'), '"note" does not belong at the top'),
     Row("E18 trailing comma", CALL, reply(f"{SUNNY},"), "a comma too many"),
@@ -167,6 +168,19 @@ def test_a_mistake_is_kept_explained_and_mended(shared: Serving, row: Row) -> No
     heard = shared.hear()
     assert json.loads(heard) == json.loads(right)
     assert "\n" not in heard
+    until(shared.taken, "the text to be taken")
+
+
+@pytest.mark.parametrize("behind", [";", ",", "}", " // done", " # done\n", " /* a\nb */ ;"])
+def test_f3_what_follows_a_right_answer_is_left_out_and_said(shared: Serving, behind: str) -> None:
+    """F3: the answer went out, and problems.txt said "Not sent"."""
+    number = ask(shared, Row("", CALL, "", ""))
+    typed = reply(SUNNY).replace("@", number)
+    shared.type(typed + behind)
+    assert shared.hear() == typed
+    said = told(shared, "was left out")
+    assert said.startswith("Sent.")
+    assert "Not sent" not in said
     until(shared.taken, "the text to be taken")
 
 

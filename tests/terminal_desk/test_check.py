@@ -172,12 +172,24 @@ def test_a_line_of_megabytes_is_shown_as_a_window(check: Any) -> None:  # noqa: 
 
 
 def test_what_is_no_text_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A file that is neither UTF-8 nor UTF-16, one that is not there, and none at all: status 2."""
+    """A file that is no text in any encoding, one that is not there, and none at all: status 2."""
     file = tmp_path / "x"
-    file.write_bytes(b"\x93\xfa")
+    file.write_bytes(b"\x00\x93\xfa")
     for words in (["check", str(file)], ["check", str(tmp_path / "none")], ["check"]):
         assert main(words) == 2
         assert capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["cp932", "utf-16-le", "utf-16-be", "iso2022_jp"])
+def test_a_file_is_read_like_out_txt(
+    encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Redesign, section 1, row 6: `--message FILE` refused CP932 and garbled UTF-16 without BOM."""
+    text = GOOD.replace("sunny", "東京の天気は晴れです。")
+    file = tmp_path / "x"
+    file.write_bytes(text.encode(encoding))
+    assert main(["check", str(file)]) == 0
+    assert text in capsys.readouterr().out
 
 
 def test_utf_16_is_read(check: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN401 - see the fixture
