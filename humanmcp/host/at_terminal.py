@@ -109,7 +109,7 @@ class AtTerminal:
 
     def _roots(self, exchange: Exchange) -> dict[str, Any]:
         ready, _form = self.otherwise.ready_answer(exchange)
-        shown = ", ".join(root["uri"] for root in ready["roots"])
+        shown = ", ".join(root["uri"] for root in ready["roots"]) or self._say("none")
         typed = self.typist.ask(self._say("ask roots", shown=shown)) or ""
         return {"roots": [{"uri": uri} for uri in typed.split()]} if typed.split() else ready
 

@@ -190,6 +190,8 @@ class Chat:
             show("  ", Painted(server.name, "bold"), f"  {self._state(server)}")
 
     def _state(self, server: Server) -> str:
+        if server.entry.trouble is not None:
+            return server.entry.trouble.sentence(self.language)
         if server.entry.url:
             return say(ROOM, "is remote", self.language, url=server.entry.url)
         if server.entry.disabled:

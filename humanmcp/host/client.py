@@ -143,6 +143,7 @@ class Client:
         """When the last of the server's questions was answered, by the monotonic clock."""
         self._ended: EndedError | None = None
         self._closing = False
+        self._lost = False
         transport.start(self)
 
     # -- opening and closing -------------------------------------------------------------------
@@ -161,6 +162,11 @@ class Client:
         """End the session in order. Closing again does nothing."""
         self._closing = True
         self.transport.close()
+
+    @property
+    def has_lost_its_server(self) -> bool:
+        """Say whether the server ended by itself, before it was asked to."""
+        return self._lost
 
     @property
     def offered(self) -> Mapping[str, Any]:
@@ -353,7 +359,8 @@ class Client:
             future.set_exception(why)
         for exchange in abandoned:
             self.respondent.withdraw(exchange, why)
-        if not self._closing:
+        self._lost = not self._closing
+        if self._lost:
             self.onlooker.server_ended(why)
 
     def _react(self, event: Event) -> None:

@@ -6,12 +6,14 @@ a host that reads half of a file is worse than one that says what to change.
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.child import Command
+from humanmcp.host.variables import NotSetError, expanded
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.jsontext import read
 from humanmcp.protocol.problems import line_and_column
@@ -40,17 +42,19 @@ class Entry:
     """One server of a configuration: how to start it, or where it is.
 
     `url` says that it is a remote one, which is reached over HTTP and cannot be started here.
+    `trouble` is what is wrong with this entry, and with no other.
     """
 
     name: str
     command: Command | None = None
     url: str = ""
     disabled: bool = False
+    trouble: ConfigError | None = None
 
     @property
     def can_start(self) -> bool:
         """Say whether it can be started as a child process."""
-        return self.command is not None and not self.disabled
+        return self.command is not None and not self.disabled and self.trouble is None
 
     @property
     def is_person(self) -> bool:
@@ -75,8 +79,10 @@ def read_config(path: Path) -> tuple[Entry, ...]:
     return parse(text, str(path))
 
 
-def parse(text: str, path: str) -> tuple[Entry, ...]:
+def parse(text: str, path: str, environment: Mapping[str, str] = os.environ) -> tuple[Entry, ...]:
     """Read the text of a configuration; `path` is only for the messages.
+
+    Variables are filled in from the environment.
 
     Raises:
         ConfigError: as `read_config`.
@@ -88,17 +94,20 @@ def parse(text: str, path: str) -> tuple[Entry, ...]:
     servers = _servers(reading.value, path)
     if not servers:
         raise ConfigError("empty", path=path)
-    return tuple(_entry(name, written, path) for name, written in servers.items())
+    entries = (_entry(name, written, path) for name, written in servers.items())
+    return tuple(_filled(entry, environment) for entry in entries)
 
 
 def find(entries: tuple[Entry, ...], name: str, path: str) -> Entry:
     """Return the entry of one name that can be started.
 
     Raises:
-        ConfigError: there is none, or it is a remote one.
+        ConfigError: there is none, it is a remote one, or a variable in it is not set.
     """
     for entry in entries:
         if entry.name == name:
+            if entry.trouble is not None:
+                raise entry.trouble
             if entry.command is None:
                 raise ConfigError("remote", name=name, url=entry.url)
             return entry
@@ -117,6 +126,21 @@ def _servers(value: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401 - any 
         if servers is not None:
             raise ConfigError("not an object", path=path, name=name)
     raise ConfigError("no servers", path=path)
+
+
+def _filled(entry: Entry, environment: Mapping[str, str]) -> Entry:
+    """Fill the variables of an entry in. One that is not set costs this entry and no other."""
+    try:
+        url = expanded(entry.url, environment)
+        if entry.command is None:
+            return replace(entry, url=url)
+        words = tuple(expanded(word, environment) for word in entry.command.words)
+        env = {key: expanded(text, environment) for key, text in entry.command.env.items()}
+        folder = expanded(entry.command.folder, environment)
+    except NotSetError as error:
+        trouble = ConfigError("not set", server=entry.name, name=error.name)
+        return replace(entry, trouble=trouble)
+    return replace(entry, command=Command(words, env, folder))
 
 
 def _entry(name: str, written: Any, path: str) -> Entry:  # noqa: ANN401 - any JSON value

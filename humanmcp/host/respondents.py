@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from humanmcp.locales.stop import Reason
     from humanmcp.protocol.exchange import Exchange, Known
 
-EXAMPLE_ROOTS: Final = ({"uri": "file:///example/root1", "name": "Root 1"},)
-
 REFUSED: Final = -1
 """The code that the sampling page of MCP shows for "User rejected sampling request"."""
 
@@ -25,8 +23,8 @@ REFUSED: Final = -1
 class Nobody:
     """Answers in the place of a person who is not there: shows the roots, refuses the rest."""
 
-    def __init__(self, roots: tuple[Mapping[str, str], ...] = EXAMPLE_ROOTS) -> None:
-        """Remember the roots to show."""
+    def __init__(self, roots: tuple[Mapping[str, str], ...] = ()) -> None:
+        """Remember the roots to show: none that nobody named, since a made-up one misleads."""
         self.roots = roots
 
     def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:  # noqa: ARG002 - Respondent

@@ -131,7 +131,7 @@ def test_a_person_answers_at_the_terminal(
 @pytest.mark.parametrize(
     ("method", "params", "answer"),
     [
-        ("roots/list", None, {"roots": [{"uri": "file:///example/root1", "name": "Root 1"}]}),
+        ("roots/list", None, {"roots": []}),
         ("elicitation/create", ELICIT, {"action": "cancel"}),
         (
             "sampling/createMessage",
@@ -151,7 +151,7 @@ def test_where_nobody_sits_the_roots_are_shown_and_the_rest_is_declined(
 @pytest.mark.parametrize(
     ("method", "params", "answer"),
     [
-        ("roots/list", None, {"roots": [{"uri": "file:///example/root1", "name": "Root 1"}]}),
+        ("roots/list", None, {"roots": []}),
         ("elicitation/create", ELICIT, {"action": "cancel"}),
     ],
 )

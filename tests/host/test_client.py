@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from humanmcp.protocol.exchange import Exchange, Known
 
 
+ROOTS = ({"uri": "file:///example/root1", "name": "Root 1"},)
+
+
 @pytest.fixture(params=[in_memory, as_process], ids=["memory", "stdio"])
 def way(request: pytest.FixtureRequest) -> Way:
     """Each test runs over both transports."""
@@ -50,7 +53,7 @@ def seat(
 ) -> Iterator[tuple[Client, Notes]]:
     """Take the client's seat opposite a scripted server; leave it in order."""
     notes = Notes()
-    respondent = choices.pop("respondent", None) or Nobody()
+    respondent = choices.pop("respondent", None) or Nobody(ROOTS)
     client = Client(way(*flags), respondent, onlooker=notes, **choices)
     try:
         yield client, notes
@@ -204,7 +207,7 @@ class Named(Nobody):
 
     def __init__(self) -> None:
         """Begin with nothing refused."""
-        super().__init__()
+        super().__init__(ROOTS)
         self.refused = 0
 
     def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
@@ -262,7 +265,7 @@ class Slow(Nobody):
 
     def __init__(self, client_gave_up: threading.Event) -> None:
         """Wait for the client to give up, which it must not."""
-        super().__init__()
+        super().__init__(ROOTS)
         self.client_gave_up = client_gave_up
 
     def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:

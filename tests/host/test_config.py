@@ -153,3 +153,37 @@ def test_s6_a_server_is_known_to_be_a_person_only_where_it_surely_is(
 ) -> None:
     """S6: what is said of how long a person has must not be made up."""
     assert Entry("x", Command(words)).is_person is is_person
+
+
+def test_s7_variables_are_filled_in_as_hosts_do() -> None:
+    """S7: in the command, its arguments, its environment and folder; what is none stays."""
+    entry = {
+        "command": "${RUNNER:-uvx}",
+        "args": ["--key=${KEY}", "${env:KEY}", "${EMPTY:-x}", "${input:token}", "$KEY", "${a b}"],
+        "env": {"TOKEN": "${KEY}"},
+        "cwd": "${HOME}/work",
+    }
+    environment = {"KEY": "k", "EMPTY": "", "HOME": "/home/me"}
+    (found,) = parse(written({"a": entry}), "x", environment)
+    assert found.command == Command(
+        ("uvx", "--key=k", "k", "x", "${input:token}", "$KEY", "${a b}"),
+        {"TOKEN": "k"},
+        "/home/me/work",
+    )
+
+
+def test_s7_a_variable_that_is_not_set_costs_its_server_only() -> None:
+    """S7: it is named with what to do, and nothing goes out verbatim."""
+    servers = {"a": {"command": "b", "args": ["${KEY}"]}, "dice": {"command": "dice"}}
+    broken, dice = parse(written(servers), "x", {})
+    assert not broken.can_start
+    assert dice.can_start
+    with pytest.raises(ConfigError, match=r"a: the variable KEY is not set.*\$\{KEY:-"):
+        find((broken, dice), "a", "x")
+
+
+def test_s7_a_remote_entry_says_what_to_do() -> None:
+    """S7: the bridge is named, with the address to copy."""
+    (entry,) = parse(written({"github": {"url": "https://${HOST}/mcp"}}), "x", {"HOST": "a.jp"})
+    with pytest.raises(ConfigError, match=r"npx -y mcp-remote https://a\.jp/mcp"):
+        find((entry,), "github", "x")

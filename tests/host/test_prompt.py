@@ -416,3 +416,57 @@ def test_s7_a_wrong_id_names_those_that_wait_in_both_languages(tmp_path: Path) -
     assert "101 (initialize) への回答を待ち続けます" in run.stderr
     run = typed(tmp_path, ("--first-id", "1"), "tools", server=FAULTY)
     assert "drops" not in run.stderr
+
+
+SHOWS_ITS_WORLD: Final = (
+    "import json, os, sys\n"
+    "for line in sys.stdin:\n"
+    "    asked = json.loads(line)\n"
+    "    found = {'protocolVersion': '2025-11-25', 'capabilities': {},\n"
+    "             'serverInfo': {'name': os.environ.get('NAME', '-'), 'version': os.getcwd()}}\n"
+    "    if asked['method'] == 'initialize':\n"
+    "        print(json.dumps({'jsonrpc': '2.0', 'id': asked['id'], 'result': found}))\n"
+    "    if asked['method'] == 'test/die':\n"
+    "        sys.exit(7)\n"
+)
+
+
+def test_s7_a_server_gets_the_variables_and_the_folder_that_flags_name(tmp_path: Path) -> None:
+    """S7: `-e NAME=VALUE`, `-e NAME` for the value here, and `--cwd`."""
+    folder = tmp_path / "there"
+    folder.mkdir()
+    server = (sys.executable, "-uc", SHOWS_ITS_WORLD)
+    run = typed(tmp_path, ("-e", "NAME=Ada", "--cwd", str(folder)), server=server)
+    assert run.returncode == 0
+    assert f'"name": "Ada", "version": "{folder}"' in run.stderr
+    run = typed(tmp_path, ("-e", "HOME"), server=server)
+    assert run.returncode == 0
+    run = typed(tmp_path, ("-e", "NO_SUCH_VARIABLE"), server=server)
+    assert run.returncode == 2
+    assert "-e NO_SUCH_VARIABLE: write NAME=VALUE" in run.stderr
+
+
+def test_s7_the_exit_status_tells_of_a_server_that_died(tmp_path: Path) -> None:
+    """S7: a script that goes on after it must be able to see that."""
+    run = typed(tmp_path, (), "test/die", server=(sys.executable, "-uc", SHOWS_ITS_WORLD))
+    assert "has ended (exit status 7)" in run.stdout
+    assert run.returncode == 1
+
+
+@pytest.mark.parametrize("address", ["https://example.com/mcp", "http://127.0.0.1:8000/mcp"])
+def test_s7_an_address_is_told_from_a_program(
+    address: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """S7: and what to put in front of it is said, instead of "no such file"."""
+    for words in (["client", "--", address], ["client", address]):
+        assert main(words) == 2
+        assert f"npx -y mcp-remote {address}" in capfd.readouterr().err
+
+
+def test_s7_no_root_is_made_up_for_a_real_server(tmp_path: Path) -> None:
+    """S7: none is shown that nobody named; the example keeps the article's."""
+    server = (sys.executable, str(SCRIPTED))
+    run = typed(tmp_path, (), "test/ask", server=server)
+    assert '"result":{"roots": []}' in run.stderr or '"result":{"roots":[]}' in run.stderr
+    run = typed(tmp_path, ("--root", "file:///home/me"), "test/ask", server=server)
+    assert "file:///home/me" in run.stderr

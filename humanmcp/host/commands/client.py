@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +20,7 @@ from humanmcp.host.connection import Connection
 from humanmcp.host.opening import Identity, Opening
 from humanmcp.host.prompt import Prompt
 from humanmcp.host.recorded import Recorded
-from humanmcp.host.respondents import EXAMPLE_ROOTS, Nobody
+from humanmcp.host.respondents import Nobody
 from humanmcp.host.typing_in import Typist
 from humanmcp.host.wirelog import WireLog
 from humanmcp.inbox.contract import Seat
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 ROOM: Final = "client"
 CAPABILITIES: Final = ("roots", "sampling", "elicitation")
+EXAMPLE_ROOT: Final = "file:///example/root1"
 EXAMPLE_REVISION: Final = revisions.R2025_03
 EXAMPLE_CALL: Final = {"name": "calculate", "arguments": {"first": 5, "second": [10, 20]}}
 _FLAGS_OF_A_SCRIPT: Final = "#!"
@@ -62,6 +65,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     flag("server", metavar="NAME", default="")
     flag("config", metavar="FILE", default="")
+    parser.add_argument(
+        "-e",
+        "--env",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help=say(ROOM, "help env", language),
+    )
+    flag("cwd", metavar="FOLDER", default="")
     flag("opening", choices=[one.value for one in Opening], default=Opening.HANDSHAKE.value)
     flag("revision", choices=revisions.HANDSHAKE, default=revisions.LATEST_HANDSHAKE)
     flag("name", metavar="NAME/VERSION", default="example-client/1.0.0")
@@ -95,8 +107,26 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def command_of(arguments: argparse.Namespace) -> Command:
-    """Return the server to start: the words after `--`, or one of a configuration."""
+    """Return the server to start, with what the flags add to its environment."""
+    command = _server_of(arguments)
+    added = dict(_variable(one) for one in arguments.env)
+    folder = str(Path(arguments.cwd).expanduser()) if arguments.cwd else command.folder
+    return replace(command, env={**command.env, **added}, folder=folder)
+
+
+def _variable(typed: str) -> tuple[str, str]:
+    """Read `NAME=VALUE`, or `NAME` for the value that it has here."""
+    name, given, value = typed.partition("=")
+    if not name or (not given and name not in os.environ):
+        raise ClientError("no variable", typed=typed)
+    return name, value if given else os.environ[name]
+
+
+def _server_of(arguments: argparse.Namespace) -> Command:
+    """Return the server that is meant: the words after `--`, or one of a configuration."""
     if arguments.words:
+        if arguments.words[0].startswith(("http://", "https://")):
+            raise ClientError("is an address", url=arguments.words[0])
         return Command(tuple(arguments.words))
     if not arguments.server:
         raise ClientError("no server")
@@ -147,7 +177,7 @@ def _sit(
     if arguments.example:
         _begin_as_the_example(arguments)
     typist = Typist(script)
-    roots = tuple({"uri": uri} for uri in arguments.root) or EXAMPLE_ROOTS
+    roots = tuple({"uri": uri} for uri in arguments.root)
     person = AtTerminal(typist, language, Nobody(roots))
     identity = identity_of(arguments)
     log: Onlooker = WireLog(language=language, laid_out=arguments.pretty, above=typist.above)
@@ -184,7 +214,7 @@ def _sit(
         if arguments.example:
             _as_the_example_goes_on(connection.client, language)
         Prompt(connection, typist, person, language).run()
-    return 0
+        return REFUSED if connection.client.has_lost_its_server else 0
 
 
 def _begin_as_the_example(arguments: argparse.Namespace) -> None:
@@ -194,6 +224,7 @@ def _begin_as_the_example(arguments: argparse.Namespace) -> None:
         "offer": "roots",
         "first_id": 1,
         "no_progress": True,
+        "root": [EXAMPLE_ROOT],
     }
     for name, said in example.items():
         if getattr(arguments, name) == arguments.parser.get_default(name):
