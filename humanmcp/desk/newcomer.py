@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -9,8 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.desk import playing
-from humanmcp.desk.desk import desk_of
-from humanmcp.desk.page import note_version, page
+from humanmcp.desk.desk import Desk, desk_of
+from humanmcp.desk.page import form_values, note_version, page
 from humanmcp.desk.snippets import Snippet, snippets
 from humanmcp.desk.telling import AsciiJson, spoken
 
@@ -19,10 +20,30 @@ router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Dep
 calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
 
 
+@dataclass
+class OpeningBody:
+    """Whether people open every session themselves."""
+
+    held: bool
+
+
 @router.get("/connect")
 def connect(request: Request) -> HTMLResponse:
     """Show what to paste into which host."""
-    return page(request, "connect.html", hosts=offered(request))
+    held = desk_of(request).inbox.opening_is_held()
+    return page(request, "connect.html", hosts=offered(request), held=held)
+
+
+@router.post("/opening")
+async def hold_opening(request: Request) -> Response:
+    """Leave the opening of every session to people, or to the book again."""
+    values = await form_values(request)
+    await run_in_threadpool(_hold_opening, desk_of(request), on=values.get("act") == "hold")
+    return RedirectResponse("/connect#opening", 303)
+
+
+def _hold_opening(desk: Desk, *, on: bool) -> None:
+    desk.inbox.hold_opening(on=on)
 
 
 @router.post("/try")
@@ -42,3 +63,16 @@ async def demo(request: Request) -> dict[str, Any]:
     """Start the demo host: its first request arrives within seconds."""
     await run_in_threadpool(playing.start, desk_of(request).home, spoken(request))
     return {"started": True}
+
+
+@calls.get("/opening")
+def opening(request: Request) -> dict[str, Any]:
+    """Say whether people open every session themselves."""
+    return {"held": desk_of(request).inbox.opening_is_held()}
+
+
+@calls.post("/opening")
+def leave_opening(request: Request, body: OpeningBody) -> dict[str, Any]:
+    """Leave the opening of every session to people, or to the book again."""
+    _hold_opening(desk_of(request), on=body.held)
+    return {"held": body.held}

@@ -345,6 +345,9 @@ class Inbox(Protocol):
     def holds(self, session: str) -> Sequence[str]:
         """Return what a tap is to hold: the patterns of `humanmcp tap --hold`."""
 
+    def opening_is_held(self) -> bool:
+        """Say whether people want to open every session of this inbox themselves."""
+
     def end(self, session: str) -> None:
         """Close a session in order. What is still pending becomes abandoned."""
 
@@ -380,6 +383,13 @@ class Inbox(Protocol):
 
     def hold(self, session: str, patterns: Sequence[str]) -> None:
         """Replace what a tap is to hold from now on."""
+
+    def hold_opening(self, *, on: bool) -> None:
+        """Leave the opening of every session to people, or to whom it is left otherwise.
+
+        Raises:
+            StoreError: it could not be kept.
+        """
 
     def refused(self, session: str, ticket: str) -> tuple[Problem, ...] | None:
         """Return what became of a saying: None while it waits, () when sent, else its problems."""

@@ -238,6 +238,19 @@ class FolderInbox:
         path = self._folder(session).path / layout.HOLDS
         return self._holds.read(path, records.read_holds) or ()
 
+    def opening_is_held(self) -> bool:
+        """Say whether people want to open every session themselves."""
+        return (self.home / layout.HELD_OPENING).exists()
+
+    def hold_opening(self, *, on: bool) -> None:
+        """Leave the opening of every session to people, or not."""
+        file = self.home / layout.HELD_OPENING
+        with keeping("opening"):
+            if on:
+                file.touch(mode=0o600)
+            else:
+                file.unlink(missing_ok=True)
+
     def end(self, session: str) -> None:
         """Close a session in order. What is still pending becomes abandoned."""
         own = self._own.get(session)

@@ -19,6 +19,8 @@ LEARNED: Final = "learned.json"
 """How long clients were seen to wait before they gave up."""
 LETTERS: Final = "letters"
 """Which session has which letter."""
+HELD_OPENING: Final = "opening.held"
+"""It is there while people want to open every session themselves."""
 
 # -- in a session's folder --------------------------------------------------------------------
 SESSION: Final = "session.json"
@@ -66,7 +68,7 @@ NAMES: Final = (
         PROBLEMS_TEXT,
         STATUS_TEXT,
     ),
-    *(OUTBOX, HOLDS, TEMPORARY, LEARNED, LETTERS, LETTER, *STATES),
+    *(OUTBOX, HOLDS, TEMPORARY, LEARNED, HELD_OPENING, LETTERS, LETTER, *STATES),
     *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
     *(PROBLEMS, REPLY, ANSWER),
     *(KEPT.format("1"), TORN.format("1"), SAYING.format("0001"), RESULT.format("0001")),

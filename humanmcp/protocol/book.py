@@ -41,6 +41,8 @@ class Opening(enum.Enum):
     """The book, at once: the model has its tools in the first turn."""
     HAND = "hand"
     """A person. The book steps in at the last moment before a known client gives up."""
+    HELD = "held"
+    """As `HAND`, whatever the mode and the book say: a person at the inbox asked for it."""
 
 
 class Deed(enum.Enum):
@@ -213,6 +215,8 @@ def by_rule(index: int) -> str:
 
 
 def _after(method: str, book: Book, known: Known, mode: Mode, opening: Opening) -> float | None:
+    if opening is Opening.HELD and method in clients.OPENING:
+        return clients.last_moment(known.client_name, method)
     if mode is Mode.AUTO:
         return 0.0
     if method in book.wait:
@@ -226,7 +230,7 @@ def _opened_after(method: str, known: Known, opening: Opening) -> float | None:
     match opening:
         case Opening.BOOK:
             return 0.0
-        case Opening.HAND:
+        case Opening.HAND | Opening.HELD:
             return clients.last_moment(known.client_name, method)
         case Opening.BY_CLIENT:
             return clients.grace(known.client_name)
@@ -260,6 +264,19 @@ def _lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
         "resources/templates/list": {"resourceTemplates": list(book.resource_templates)},
         "prompts/list": {"prompts": list(book.prompts)},
     }
+
+
+def changed_lists(before: Book, after: Book) -> tuple[str, ...]:
+    """Return which lists differ between two books, by their capability."""
+    pairs = {
+        "tools": (before.tools, after.tools),
+        "prompts": (before.prompts, after.prompts),
+        "resources": (
+            (before.resources, before.resource_templates),
+            (after.resources, after.resource_templates),
+        ),
+    }
+    return tuple(name for name, (old, new) in pairs.items() if old != new)
 
 
 def prepared(book: Book) -> Mapping[str, Mapping[str, Any]]:

@@ -413,6 +413,25 @@ class Session:
             f'"notifications":{_text(honoured)}}}}}'
         )
 
+    def list_changed(self, capability: str) -> tuple[str, ...]:
+        """Return what tells the client that a list of ours is another one: it asks for it again.
+
+        Nothing for a client that was not offered such a list, or has not opened the session yet.
+        In 2026-07-28 it goes to each subscription that asked for it, and names that one.
+        """
+        if capability not in (self.known.offered or {}):
+            return ()
+        method = f"notifications/{capability}/list_changed"
+        if self.revision not in revisions.MODERN:
+            ready = self.known.initialized
+            return (_text({"jsonrpc": "2.0", "method": method}),) if ready else ()
+        return tuple(
+            f'{{"jsonrpc":"2.0","method":{_text(method)},"params":'
+            f'{{"_meta":{{"{revisions.META_SUBSCRIPTION}":{one.id.token}}}}}}}'
+            for one in self.pending
+            if one.method == "subscriptions/listen" and _listens(one, capability)
+        )
+
     # -- speaking first --------------------------------------------------------------------------
 
     def say(self, text: str, *, anyway: bool = False) -> Verdict:
@@ -508,6 +527,12 @@ class Session:
     def end(self) -> tuple[Exchange, ...]:
         """End the conversation: what still waits is abandoned. Returns those exchanges."""
         return tuple(self._finish(one, Happened.SESSION_ENDED) for one in self.pending)
+
+
+def _listens(exchange: Exchange, capability: str) -> bool:
+    """Say whether a subscription asked to hear when a list changes."""
+    wanted = exchange.request.params.get("notifications")
+    return isinstance(wanted, dict) and wanted.get(f"{capability}ListChanged") is True
 
 
 _CHANGE_OF: Final[Mapping[str, str]] = {

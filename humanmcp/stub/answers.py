@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, assert_never
 
 from humanmcp.inbox.contract import Answer
 from humanmcp.protocol import clients
-from humanmcp.protocol.book import Decision, decide, prepared
+from humanmcp.protocol.book import Decision, Opening, changed_lists, decide, prepared
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
 from humanmcp.protocol.exchanges import REMEMBERED
 from humanmcp.protocol.patience import outlasted, patience
 from humanmcp.protocol.surviving import failure
+from humanmcp.stub.ledger import BY_US
 
 if TYPE_CHECKING:
     from humanmcp.bookshelf import BookFile
@@ -63,6 +64,9 @@ class Answers:
         self._kept: dict[int, Reply] = {}
         self._used: dict[int, int] = {}
         self.player = _player(session, ledger, manner)
+        self._opening_held = ledger.inbox.opening_is_held()
+        self._book = shelf.book
+        """The book that the client was last told of."""
         self._prepare()
 
     def _prepare(self) -> None:
@@ -127,7 +131,7 @@ class Answers:
             self._shelf.book,
             self._session.known,
             mode=self._manner.mode,
-            opening=self._manner.opening,
+            opening=self._opening(exchange),
             used=self._used,
         )
 
@@ -216,6 +220,26 @@ class Answers:
         player.finish(exchange, seq)
         return True
 
+    def _opening(self, exchange: Exchange) -> Opening:
+        """Say who opens the session; a person at the inbox has the last word."""
+        held = exchange.method in clients.OPENING and self._ledger.inbox.opening_is_held()
+        return Opening.HELD if held else self._manner.opening
+
+    def opening_changed(self) -> bool:
+        """Say whether people took or gave back the opening since this was last asked."""
+        held = self._ledger.inbox.opening_is_held()
+        changed, self._opening_held = held != self._opening_held, held
+        return changed
+
+    def _tell_of_changes(self) -> None:
+        """Let the client ask for each list again that is another one in the book now."""
+        before, self._book = self._book, self._shelf.book
+        if not self._voice.may_acknowledge:
+            return
+        for capability in changed_lists(before, self._book):
+            for line in self._session.list_changed(capability):
+                self._ledger.write(line, by=BY_US)
+
     def book_changed(self) -> None:
         """Decide anew about everything that waits: the book was saved."""
         if self._shelf.complaint:
@@ -223,5 +247,6 @@ class Answers:
             return
         self._used.clear()
         self._prepare()
+        self._tell_of_changes()
         self._ledger.describe(self._session)
         self.look_again()

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+BY_US: Final = "humanmcp"
+"""Who wrote a line that neither a person nor the book decided: progress, a hold."""
+
 DELIBERATE_BYTES: Final = "deliberate bytes"
 DELIBERATE_UNENDED: Final = "deliberate bytes, no line end"
 """The notes of a frame that nothing was checked in: all of it was typed."""

@@ -31,6 +31,7 @@ from humanmcp.protocol.verdict import Form
 from humanmcp.stub.agenda import NAP, Agenda
 from humanmcp.stub.answers import Answers
 from humanmcp.stub.handed_in import HandedIn
+from humanmcp.stub.ledger import BY_US
 from humanmcp.stub.out_txt import OutTxt
 from humanmcp.stub.status import Status
 from humanmcp.stub.vigil import Duty, Vigil
@@ -64,9 +65,6 @@ KEEP_WITHIN: Final = 0.05
 
 STUCK_AFTER: Final = 30.0
 """Seconds for which a client may take nothing before people are told that it does not read."""
-
-BY_US: Final = "humanmcp"
-"""Who wrote a line that neither a person nor the book decided: progress, a hold."""
 
 
 class Stub:
@@ -422,6 +420,9 @@ class Stub:
     def _look_at_the_rest(self, now: float) -> None:
         if self.shelf.poll(now):
             self.answers.book_changed()
+            self._agenda.duties = now
+        if self.answers.opening_changed():
+            self.answers.look_again()
             self._agenda.duties = now
         self.ledger.catch_up()
         self._see_whether_it_reads(now)

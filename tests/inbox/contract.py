@@ -565,6 +565,13 @@ class InboxContract:
 
     # -- what people say first ----------------------------------------------------------------
 
+    def test_h1_the_opening_is_held_until_it_is_given_back(self, stub: Inbox, desk: Inbox) -> None:
+        """H1: of every session, also of those that begin later; twice is once."""
+        assert not stub.opening_is_held()
+        for on in (True, True, False, False):
+            desk.hold_opening(on=on)
+            assert stub.opening_is_held() is on
+
     def test_a_saying_is_offered_until_it_is_settled(
         self, stub: Inbox, desk: Inbox, session: str
     ) -> None:

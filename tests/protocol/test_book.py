@@ -11,7 +11,7 @@ import pytest
 
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol import clients
-from humanmcp.protocol.book import Book, Decision, Mode, Opening, decide, prepared
+from humanmcp.protocol.book import Book, Decision, Mode, Opening, changed_lists, decide, prepared
 from humanmcp.protocol.book_toml import BookError, parse
 from humanmcp.protocol.exchange import Exchange, Known
 from humanmcp.protocol.messages import Message, read
@@ -171,6 +171,24 @@ def test_h1_opened_by_hand_an_unknown_client_waits_for_ever(method: str, name: s
     """H1, F1: nor does the book step in for one that sets no limit."""
     known = Known(client_name=name)
     assert decide(exchange(method), Book(), known, opening=Opening.HAND).after is None
+
+
+@pytest.mark.parametrize("mode", [Mode.NORMAL, Mode.AUTO])
+def test_h1_whoever_holds_the_opening_has_the_last_word(mode: Mode) -> None:
+    """H1: before `--opening book`, `--auto` and the book's own `[wait]`; not of anything else."""
+    own = book('[wait]\ninitialize = 0\n"tools/list" = 0\n')
+    for method in OPENING:
+        asked = exchange(method)
+        assert decide(asked, own, Known(), mode=mode, opening=Opening.HELD).after is None
+    assert decide(exchange("ping"), own, Known(), mode=mode, opening=Opening.HELD).after == 0
+
+
+def test_h1_what_differs_between_two_books_is_named_by_its_capability() -> None:
+    """H1: the host is told of these lists, and of no other."""
+    two = book('[[resourceTemplates]]\nuriTemplate = "a"\nname = "b"\n')
+    assert changed_lists(Book(), two) == ("resources",)
+    assert changed_lists(Book(), Book(rules=two.rules, name="x")) == ()
+    assert changed_lists(Book(), Book(tools=(), prompts=({"name": "p"},))) == ("tools", "prompts")
 
 
 def test_h1_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() -> None:

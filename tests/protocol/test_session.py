@@ -515,6 +515,33 @@ def test_a_subscription_is_acknowledged_with_what_is_offered() -> None:
     assert session.acknowledge(discover.number) is None
 
 
+def test_h1_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
+    """H1: 2026-07-28: on the subscription, by its id; of what is offered and asked for alone."""
+    session = Session()
+    meta = {"_meta": MODERN}
+    arrived(
+        session, "subscriptions/listen", "s-1", notifications={"toolsListChanged": True}, **meta
+    )
+    assert session.list_changed("tools") == ()  # it was never offered
+    session.known = session.known._replace(offered={"tools": {"listChanged": True}, "prompts": {}})
+    (line,) = session.list_changed("tools")
+    assert session.judge(line).sendable
+    assert json.loads(line)["params"]["_meta"] == {"io.modelcontextprotocol/subscriptionId": "s-1"}
+    assert session.list_changed("prompts") == ()
+
+
+def test_h1_a_client_with_a_handshake_hears_it_once_it_is_ready() -> None:
+    """H1: "before `initialized` a server should send nothing but pings and logs"."""
+    session = opened()
+    session.known = session.known._replace(offered={"tools": {}}, initialized=False)
+    assert session.list_changed("tools") == ()
+    session.known = session.known._replace(initialized=True)
+    (line,) = session.list_changed("tools")
+    assert json.loads(line) == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+    assert session.judge(line).sendable
+    assert session.list_changed("resources") == ()
+
+
 def test_the_end_abandons_what_waits() -> None:
     """H21: nothing is written for it."""
     session = opened()

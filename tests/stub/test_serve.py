@@ -342,6 +342,34 @@ def test_h1_a_known_host_is_answered_at_once_unless_somebody_opens_by_hand(
         assert pending(home)
 
 
+def test_h1_a_host_is_told_when_the_book_offers_something_else(home: Path) -> None:
+    """H1: a person changes the offer after the book has opened; the host asks again."""
+    home.mkdir(mode=0o700)
+    with Serving(home, "--opening", "book") as stub:
+        stub.say(INITIALIZE)
+        stub.hear()
+        stub.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        (home / "book.toml").write_text('[server]\nname = "other"\n', encoding="utf-8")
+        stub.say('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
+        assert "ask_human" in stub.hear()
+        tool = '[[tools]]\nname = "dice"\ndescription = "d"\ninputSchema = { type = "object" }\n'
+        (home / "book.toml").write_text(tool, encoding="utf-8")
+        assert json.loads(stub.hear())["method"] == "notifications/tools/list_changed"
+        stub.say('{"jsonrpc":"2.0","id":3,"method":"tools/list"}')
+        assert "dice" in stub.hear()
+
+
+def test_h1_whoever_holds_the_opening_answers_it_until_they_give_it_back(home: Path) -> None:
+    """H1: *Hold the opening* of the page, whatever the host's entry says."""
+    inbox = FolderInbox(home)
+    inbox.hold_opening(on=True)
+    with Serving(home, "--opening", "book") as stub:
+        stub.say(INITIALIZE)
+        assert pending(home)
+        inbox.hold_opening(on=False)
+        assert json.loads(stub.hear())["id"] == 1
+
+
 def test_h6_a_handshake_ends_the_probe_that_nobody_answered(home: Path) -> None:
     """H6: the client gave up on server/discover, and drops what answers it now."""
     probe = {"jsonrpc": "2.0", "id": "probe", "method": "server/discover", "params": {}}
