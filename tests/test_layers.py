@@ -42,6 +42,7 @@ CELLAR: Final = {
     "moments": (),
     "parsing": ("locales",),
     "paths": ("locales",),
+    "regular_file": (),
     "settings": ("locales", "paths"),
     "terminal": ("protocol",),
 }

@@ -126,7 +126,10 @@ def _point_to(home: Path, language: str, *, open_browser: bool) -> int:
     if facts is None:
         raise launch.NoDeskError("no start", log=home / launch.LOG_NAME)
     terminal.say(say("desk", "there already", language, version=facts.version))
-    terminal.say(launch.login_address(facts))
+    address, code = launch.ways_in(facts)
+    if code:
+        terminal.say(say("desk", "code.now", language, address=facts.address, code=code))
+    terminal.say(address)
     if open_browser and not launch.open_in_browser(home, facts):
         terminal.say(say("desk", "no browser", language, port=urlsplit(facts.address).port))
     return 0
@@ -151,6 +154,7 @@ def _serve(
         terminal.say(say("desk", "hello", language, version=__version__))
         terminal.say(login())
         terminal.say(say("desk", "code", language, address=facts.address, code=desk.door.code))
+        desk.door.tell = lambda code: terminal.say(say("desk", "code.new", language, code=code))
         if open_browser and not launch.open_in_browser(home, facts, login()):
             terminal.say(say("desk", "no browser", language, port=port))
 
@@ -166,7 +170,9 @@ def make_desk(
     home: Path, port: int, settings: Settings, told: Mapping[str, Any] | None = None
 ) -> Desk:
     """Put a desk together over the inbox folder."""
-    board = Board(FolderInbox(home))
+    inbox = FolderInbox(home)
+    inbox.sweep()
+    board = Board(inbox)
     book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
     return Desk(
         home=home,

@@ -69,7 +69,8 @@ async def login_key(request: Request) -> dict[str, str]:
     """
     if visit_of(request):
         raise HTTPException(403, say("desk", "login.token only", spoken(request)))
-    return {"key": desk_of(request).door.new_key()}
+    door = desk_of(request).door
+    return {"key": door.new_key(), "code": door.code}
 
 
 @calls.post("/logout")

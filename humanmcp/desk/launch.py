@@ -121,7 +121,17 @@ def forget_facts(folder: Path) -> None:
 def login_address(facts: DeskFacts) -> str:
     """Ask a running desk for an address with a one-time key in its fragment.
 
-    A fragment is never sent, so it reaches no log and no Referer.
+    Raises:
+        NoDeskError: it gives no key.
+        OSError: the desk does not answer.
+    """
+    return ways_in(facts)[0]
+
+
+def ways_in(facts: DeskFacts) -> tuple[str, str]:
+    """Ask a running desk for the ways in: an address with a one-time key, and the short code.
+
+    The key stands in the fragment, which is never sent, so it reaches no log and no Referer.
 
     Raises:
         NoDeskError: it gives no key.
@@ -143,7 +153,8 @@ def login_address(facts: DeskFacts) -> str:
         body = response.read()
     if response.status != 200:
         raise NoDeskError("no key", status=response.status)
-    return f"{facts.address}login#k={json.loads(body)['key']}"
+    record = json.loads(body)
+    return f"{facts.address}login#k={record['key']}", str(record.get("code", ""))
 
 
 def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:

@@ -34,6 +34,8 @@ LONGEST: Final = 7 * 24 * 3600.0
 """Seconds after which it has to in any case."""
 TRIES: Final = 5
 """Wrong codes after which there is a new code."""
+PAUSE: Final = 5.0
+"""Seconds after that in which no code is looked at: nobody guesses or changes codes quickly."""
 _WRITE_EVERY: Final = 60.0
 # Without 0/O, 1/I/L: a code is read from one screen and typed at another.
 _LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -63,10 +65,13 @@ class Door:
     clock: Callable[[], float] = elapsed
     wall: Callable[[], float] = time.time
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    tell: Callable[[str], None] = field(default=lambda _code: None)
+    """Shows the new code where the old one was printed: wrong ones may be anybody's."""
     _keys: dict[bytes, float] = field(default_factory=dict)
     _visits: dict[str, _Visit] = field(default_factory=dict)
     _code: str = ""
     _wrong: int = 0
+    _pause_until: float = 0.0
     _written: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -99,15 +104,21 @@ class Door:
     def enter_with_code(self, code: str) -> str | None:
         """Try the short code. Every few wrong ones there is a new code: guessing leads nowhere."""
         with self._lock:
+            if self.clock() < self._pause_until:
+                return None
             typed = code.replace("-", "").replace(" ", "").upper()[:32]
             right = _same(typed, self._code)
-            if right or self._wrong + 1 >= TRIES:
-                if not right:
-                    _log.warning("%d wrong login codes: the code has changed", TRIES)
+            self._wrong = 0 if right else self._wrong + 1
+            spent = self._wrong >= TRIES
+            if right or spent:
                 self._code, self._wrong = _new_code(), 0
-            else:
-                self._wrong += 1
-            return self._begin() if right else None
+            if spent:
+                _log.warning("%d wrong login codes: the code has changed", TRIES)
+                self._pause_until = self.clock() + PAUSE
+            visit = self._begin() if right else None
+        if right or spent:
+            self.tell(self.code)
+        return visit
 
     def knows_token(self, token: str) -> bool:
         """Say whether a script showed the desk's token."""

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.bookshelf import parse_book
-from humanmcp.desk.login import write_private
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.findings import quoted
@@ -20,6 +19,7 @@ from humanmcp.protocol.jsontext import read
 from humanmcp.protocol.problems import blocking
 from humanmcp.protocol.verdict import Form
 from humanmcp.protocol.visible import one_line
+from humanmcp.regular_file import read_regular, replace_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,20 +72,24 @@ def sentence(rule: NewRule, language: str) -> str:
 def add(book: Path, rule: NewRule) -> None:
     """Add a rule at the end of a book; make the book where there is none.
 
+    What stands there stays as it is, its line ends too, and so do the file's owner and mode.
+
     Raises:
         BookFileError: the book, or the book with this rule, cannot be used.
         RuleError: the book cannot be read or written, or the rule says nothing.
     """
     try:
-        before = book.read_text(encoding="utf-8-sig")
+        before = read_regular(book).decode("utf-8-sig")
     except FileNotFoundError:
         before = ""
     except (OSError, UnicodeDecodeError) as error:
         raise RuleError("unreadable", file=book, why=error) from error
-    text = f"{before.rstrip()}\n\n{to_toml(rule)}" if before.strip() else to_toml(rule)
+    kept = before.rstrip()
+    added = f"\n\n{to_toml(rule)}" if kept else to_toml(rule)
+    text = kept + (added.replace("\n", "\r\n") if "\r\n" in before else added)
     parse_book(text, book)
     try:
-        write_private(book, text)
+        replace_regular(book, text.encode("utf-8"))
     except OSError as error:
         raise RuleError("unwritable", file=book, why=error) from error
 

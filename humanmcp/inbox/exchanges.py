@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import time
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -318,3 +319,21 @@ def discard(folder: Path) -> None:
                 else:
                     (folder / entry.name).unlink()
         folder.rmdir()
+
+
+LEFT_BEHIND: Final = 3600.0
+"""Seconds after which a file that has no name yet was left by a crash; it takes one a moment."""
+
+
+def sweep_temporary(folder: Path) -> None:
+    """Remove what crashes left among the files that have no name yet."""
+    until = time.time() - LEFT_BEHIND
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if entry.stat(follow_symlinks=False).st_mtime > until:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    discard(folder / entry.name)
+                else:
+                    (folder / entry.name).unlink()

@@ -16,7 +16,7 @@ from humanmcp.inbox.atomic import keeping, replace_file
 from humanmcp.inbox.backwards import frames_before
 from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import Life, UnknownItemError
-from humanmcp.inbox.exchanges import SessionFolder, discard
+from humanmcp.inbox.exchanges import SessionFolder, discard, sweep_temporary
 from humanmcp.inbox.letters import Letters, rank_of
 from humanmcp.inbox.lock import LifeLock
 from humanmcp.inbox.outbox import Outbox
@@ -78,7 +78,11 @@ class FolderInbox:
         self._letters = Letters(home)
 
     def sweep(self) -> None:
-        """Take away what belongs to nobody any more: letters of sessions that were removed."""
+        """Take away what belongs to nobody any more.
+
+        Files that a crash left without a name, and letters of sessions that were removed.
+        """
+        sweep_temporary(self.home / layout.TEMPORARY)
         self._letters.sweep(self._path)
 
     def folder(self, session: str) -> Path:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 import tomllib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +17,13 @@ from humanmcp.connecting.hosts import Format, Host
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol import jsontext
 from humanmcp.protocol.problems import blocking
+from humanmcp.regular_file import (
+    PRIVATE,
+    NotRegularError,
+    keep_owner,
+    read_regular,
+    replace_regular,
+)
 from humanmcp.setup import jsonc, tables
 
 if TYPE_CHECKING:
@@ -25,7 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _BOM: Final = "\ufeff"
-_PRIVATE: Final = 0o600
 
 
 class ConfigError(StopError):
@@ -38,10 +43,12 @@ def read(path: Path) -> str:
     """Return the text of a configuration file, "" when there is none.
 
     Raises:
-        ConfigError: it cannot be read, or is no UTF-8.
+        ConfigError: it cannot be read, is no UTF-8, or no file but a device or a pipe.
     """
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_regular(path).decode("utf-8")
+    except NotRegularError as error:
+        raise ConfigError("no file", path=path) from error
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
@@ -165,7 +172,7 @@ def write(path: Path, after: str) -> Path | None:
     """Write a configuration, and return the backup of the old one; None when there was none.
 
     The new text is complete before it takes the old one's place. A link is followed, so that a
-    configuration that is kept elsewhere stays kept there.
+    configuration that is kept elsewhere stays kept there; owner and mode stay as they were.
 
     Raises:
         ConfigError: it cannot be written. The old one is as it was.
@@ -173,20 +180,10 @@ def write(path: Path, after: str) -> Path | None:
     real = path.resolve()
     try:
         kept = backup(real) if real.exists() else None
-        mode = real.stat().st_mode & 0o777 if kept else _PRIVATE
         real.parent.mkdir(parents=True, exist_ok=True)
-        number, temporary = tempfile.mkstemp(prefix=real.name + ".", dir=real.parent)
-        try:
-            with os.fdopen(number, "wb") as stream:
-                stream.write(after.encode("utf-8"))
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.chmod(temporary, mode)  # noqa: PTH101 - a plain path string is at hand
-            os.replace(temporary, real)  # noqa: PTH105 - the same
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)  # noqa: PTH108 - the same
-            raise
+        replace_regular(real, after.encode("utf-8"))
+    except NotRegularError as error:
+        raise ConfigError("no file", path=path) from error
     except OSError as error:
         raise ConfigError("unwritable", path=path, why=error) from error
     return kept
@@ -194,11 +191,13 @@ def write(path: Path, after: str) -> Path | None:
 
 def backup(path: Path) -> Path:
     """Copy a file beside itself under a name with the time in it, and return the copy's path."""
+    content = read_regular(path)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
     copy = path.with_name(f"{path.name}.humanmcp-{stamp}.bak")
-    number = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
+    number = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
     with os.fdopen(number, "wb") as stream:
-        stream.write(path.read_bytes())
+        stream.write(content)
+    keep_owner(copy, path.stat())
     return copy
 
 

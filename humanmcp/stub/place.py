@@ -290,6 +290,17 @@ def _refuse_open_to_all(path: Path, found: os.stat_result) -> None:
     """Refuse a folder that everybody may write in, where the file system knows such a thing."""
     if os.name == "nt" or not found.st_mode & stat.S_IWOTH:
         return
-    if (path / LOCK_NAME).lstat().st_mode & 0o077:
+    if not _keeps_modes(path):
         return  # a Windows drive in WSL, a shared folder of a container: every file is 0777 there
     raise UnsafeFolderError("writable", folder=path, mode="o-w")
+
+
+def _keeps_modes(path: Path) -> bool:
+    """Say whether a new file is private there. What lies there already may be anybody's."""
+    probe = path / f"{TEMPORARY}.{os.urandom(6).hex()}"
+    descriptor = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600)
+    try:
+        return not os.fstat(descriptor).st_mode & 0o077
+    finally:
+        os.close(descriptor)
+        probe.unlink()

@@ -135,13 +135,13 @@ def test_an_address_without_a_place_finds_back_until_the_person_logs_out(
 ) -> None:
     """A bookmark of `http://127.0.0.1:8765/history` works; after logging out it asks who it is."""
     one = window()
-    one.goto("/history?q=tokyo")
+    one.page.goto(f"{desk.facts.address}history?q=tokyo")
     one.page.wait_for_url("**/~*/history?q=tokyo")
     one.page.locator("details.menu summary").click()
     one.page.locator("form[action$='/logout'] button").click()
     one.page.wait_for_url("**/login")
     one.page.locator("input[name=code]").wait_for()
-    one.goto("/history")
+    one.page.goto(f"{desk.facts.address}history")
     one.page.get_by_role("link", name="Log in").wait_for()
     assert "/~" not in one.page.url
     assert desk.process.poll() is None

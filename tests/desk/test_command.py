@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -36,6 +37,7 @@ def test_a_second_desk_points_to_the_first(home: Path) -> None:
             check=False,
         )
         assert second.returncode == 0
+        assert re.search(r"\b[A-Z2-9]{4}-[A-Z2-9]{4}\b", second.stdout)  # A7: the code of now
         address = second.stdout.splitlines()[-1]
         assert address.startswith(f"{desk.facts.address}login#k=")
         key = address.partition("#k=")[2]

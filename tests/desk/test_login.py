@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.desk.login import IDLE, KEY_LIFE, LONGEST, TRIES, Door
+from humanmcp.desk.login import IDLE, KEY_LIFE, LONGEST, PAUSE, TRIES, Door
+from tests.desk.desking import Desking
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.desk.desking import Desking
 
 
 class Clock:
@@ -156,3 +156,26 @@ def test_a7_a_step_of_the_clock_ends_no_visit(tmp_path: Path) -> None:
     assert Door(file, clock=other, wall=wall).knows_visit(visit)
     wall.now += IDLE + 1
     assert not Door(file, clock=other, wall=wall).knows_visit(visit)
+
+
+def test_a7_wrong_codes_of_others_do_not_end_the_printed_code_for_good() -> None:
+    """A7: the new one is told where the old one was; and nobody makes it change all the time."""
+    clock, told = Clock(), list[str]()
+    door = Door(clock=clock, tell=told.append)
+    for _ in range(100):
+        door.enter_with_code("AAAA-AAAA")
+    assert told == [door.code]
+    assert door.enter_with_code(door.code) is None  # no code is looked at now
+    clock.now += PAUSE
+    assert door.enter_with_code(told[0]) is not None
+    assert told[1:] == [door.code]
+
+
+def test_a7_the_terminal_shows_the_new_code(home: Path) -> None:
+    """A7: whoever reads it from there gets in."""
+    with Desking(home, "--lang", "en") as desk:
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        for _ in range(TRIES):
+            assert desk.ask("POST", "/login", body=b"code=AAAA", headers=form).status == 401
+        new = "The new one is "
+        until(lambda: new in desk.out.read_text("utf-8"), "the terminal shows it")

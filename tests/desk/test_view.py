@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.bookshelf import BookFileError
+from humanmcp.bookshelf import BookFileError, read_book
 from humanmcp.desk import forms, history, picture, rules, view, words
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
 from humanmcp.protocol.book_toml import parse
@@ -281,6 +281,22 @@ def test_a_book_that_the_disk_refuses_says_so_in_both_languages(tmp_path: Path) 
     assert caught.value.sentence("ja").endswith(
         "book.toml に書き込めません: そのファイルやフォルダーはありません"
     )
+
+
+def test_a7_a_rule_leaves_the_rest_of_the_book_as_it_is(tmp_path: Path) -> None:
+    """A7: its line ends, its mode, and a link to where it is kept."""
+    kept, book = tmp_path / "kept.toml", tmp_path / "book.toml"
+    before = b'# my rules\r\n[[rules]]\r\nmethod = "ping"\r\ntext = "x"\r\n'
+    kept.write_bytes(before)
+    kept.chmod(0o640)
+    book.symlink_to(kept)
+    rules.add(book, RULES[0])
+    after = kept.read_bytes()
+    assert after.startswith(before)
+    assert after.count(b"\n") == after.count(b"\r\n") > before.count(b"\n")
+    assert book.is_symlink()
+    assert kept.stat().st_mode & 0o777 == 0o640
+    assert len(read_book(book).rules) == 2
 
 
 def test_a_rule_is_a_sentence_in_both_languages() -> None:

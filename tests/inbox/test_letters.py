@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -109,3 +110,17 @@ def test_r1_a_letter_that_cannot_be_kept_stops_nothing(home: Path) -> None:
     assert [one.badge.letter for one in board.sessions()] == [name[-4:]]
     (home / layout.LETTERS).unlink()
     assert letters(FolderInbox(home)) == {name: "a"}
+
+
+def test_a7_what_crashes_left_is_swept_and_what_is_being_written_stays(home: Path) -> None:
+    """A7: files and folders that never got their name, after an hour."""
+    inbox = FolderInbox(home)
+    temporary = home / layout.TEMPORARY
+    (temporary / "1-aa").write_text("left", encoding="utf-8")
+    (temporary / "1-bb").mkdir()
+    (temporary / "1-bb" / "request.json").write_text("left", encoding="utf-8")
+    for path in temporary.iterdir():
+        os.utime(path, (1.0, 1.0))
+    (temporary / "2-cc").write_text("now", encoding="utf-8")
+    inbox.sweep()
+    assert [path.name for path in temporary.iterdir()] == ["2-cc"]

@@ -499,3 +499,19 @@ def test_h1_who_opens_the_session_is_said_where_it_is_chosen(
     """H1: opening by hand is one word, and its price is named."""
     assert said in run("claude-code", *words).err
     assert said in run("claude-code", *words, "--write").err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs here")
+@pytest.mark.parametrize("flags", [[], ["--write"], ["--remove"]])
+def test_a4_a_pipe_in_the_place_of_the_file_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    """A4: it is not waited for, and what is no file is not replaced by one."""
+    pipe = tmp_path / "settings.json"
+    os.mkfifo(pipe)
+    status = main(["config", "cursor", "--path", str(pipe), *flags])
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
+    if flags:
+        assert status != 0
+        assert "no file but a device or a pipe" in capsys.readouterr().err

@@ -1069,6 +1069,16 @@ def test_a_folder_that_everybody_may_write_in_is_refused(tmp_path: Path) -> None
     Desk(tmp_path).files.release()
 
 
+def test_a7_a_lock_file_laid_there_first_opens_no_folder(tmp_path: Path) -> None:
+    """A7: somebody else made it, readable for all; a drive without modes is told by a new file."""
+    (tmp_path / ".humanmcp.lock").touch()
+    (tmp_path / ".humanmcp.lock").chmod(0o666)
+    tmp_path.chmod(0o777)
+    with pytest.raises(UnsafeFolderError, match="chmod o-w"):
+        Desk(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [".humanmcp.lock"]
+
+
 def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
     """D2: the folder itself has to be named."""
     (tmp_path / "real").mkdir()

@@ -1,0 +1,115 @@
+"""A file of the person's: read only if it is one, and replaced with its owner and mode kept.
+
+A configuration or a book may be a link to where it is kept. Its path may also lead to a device, or
+to a pipe that nobody writes to: those are neither waited for nor replaced. Knows nothing of what is
+in the files.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PRIVATE: Final = 0o600
+"""The mode of a file that was not there before."""
+
+_FLAGS: Final = (
+    getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe must not wait for its other end
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+class NotRegularError(OSError):
+    """The path leads to no file."""
+
+    def __init__(self, path: Path) -> None:
+        """Remember which one."""
+        super().__init__(errno.EINVAL, "not a regular file", str(path))
+
+
+def read_regular(path: Path) -> bytes:
+    """Return what is in a file.
+
+    Raises:
+        FileNotFoundError: there is none.
+        NotRegularError: it is a device, a pipe or a socket.
+        OSError: it cannot be read; of a folder the system says so.
+    """
+    found = path.stat()  # before it is opened: to open a device may act
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise NotRegularError(path)
+    descriptor = os.open(path, os.O_RDONLY | _FLAGS)
+    with os.fdopen(descriptor, "rb") as stream:
+        return stream.read()
+
+
+def replace_regular(path: Path, content: bytes, mode: int = PRIVATE) -> None:
+    """Put new content in the place of a file's, whole; a link to it stays a link.
+
+    Owner and mode stay as they were; `mode` is that of a file that was not there. Where the owner
+    cannot be kept otherwise, the file is written in place.
+
+    Raises:
+        NotRegularError: something that is no regular file has the name.
+        OSError: it cannot be written. The old content is as it was.
+    """
+    real = path.resolve()
+    before = _found(real)
+    written = real.with_name(f".{real.name}.{os.urandom(4).hex()}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
+    descriptor = os.open(written, flags, PRIVATE)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(descriptor)
+        if before is not None and not keep_owner(written, before):
+            _write_in_place(real, content)
+            written.unlink()
+            return
+        written.chmod(mode if before is None else stat.S_IMODE(before.st_mode))
+        written.replace(real)
+    except BaseException:
+        with suppress(OSError):
+            written.unlink()
+        raise
+
+
+def keep_owner(written: Path, before: os.stat_result) -> bool:
+    """Give a file of ours the owner and group of another. Says whether it has them now."""
+    own = written.stat()
+    if (own.st_uid, own.st_gid) == (before.st_uid, before.st_gid):
+        return True
+    try:
+        os.chown(written, before.st_uid, before.st_gid)
+    except OSError:
+        return False
+    return True
+
+
+def _found(real: Path) -> os.stat_result | None:
+    try:
+        found = real.lstat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise NotRegularError(real)
+    return found
+
+
+def _write_in_place(real: Path, content: bytes) -> None:
+    descriptor = os.open(real, os.O_WRONLY | _FLAGS | getattr(os, "O_NOFOLLOW", 0))
+    with os.fdopen(descriptor, "wb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotRegularError(real)
+        stream.write(content)
+        stream.truncate()
+        stream.flush()
+        os.fsync(descriptor)
