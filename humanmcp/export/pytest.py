@@ -5,12 +5,13 @@ The file that is written needs Python and pytest, and nothing of humanmcp.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.export.source import comment, literal
 from humanmcp.export.story import tell
 from humanmcp.protocol import revisions
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.transcript import Way, command_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 def write(recording: Recording, manner: Manner) -> str:
     """Write the test."""
-    return "\n".join(_module(tell(recording, Way.OUT), manner)) + "\n"
+    known = manner.command or command_in(recording.frames)
+    story = tell(recording, Way.OUT)
+    return "\n".join(_module(story, replace(manner, command=known))) + "\n"
 
 
 def _module(story: Story, manner: Manner) -> Iterator[str]:

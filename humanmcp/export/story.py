@@ -6,7 +6,7 @@ The formats that people read, and those that run, are written from this.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol import messages, revisions
@@ -18,7 +18,7 @@ from humanmcp.protocol.views import View
 from humanmcp.protocol.visible import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from humanmcp.export.reading import Recording
     from humanmcp.protocol.exchange import Known
@@ -108,8 +108,18 @@ class Story:
     talks: tuple[Talk, ...]
     known: Known
     revision: str
-    server: str = ""
-    server_version: str = ""
+    server_info: Mapping[str, Any] = field(default_factory=dict)
+    """What the server says of itself: name, version, title."""
+
+    @property
+    def server(self) -> str:
+        """The server's name, "" where it did not say."""
+        return _text(self.server_info.get("name"))
+
+    @property
+    def server_version(self) -> str:
+        """The server's version, "" where it did not say."""
+        return _text(self.server_info.get("version"))
 
     @property
     def client(self) -> str:
@@ -163,8 +173,7 @@ class _Telling:
             talks=tuple(self._talks.values()),
             known=self._correlation.known,
             revision=self._correlation.revision or (facts.revision if facts else ""),
-            server=_text(self._server.get("name")),
-            server_version=_text(self._server.get("version")),
+            server_info=self._server,
         )
 
     def _turn(self, frame: Frame) -> Turn:

@@ -11,7 +11,10 @@ from __future__ import annotations
 import binascii  # what `base64` calls, without the weight of `base64` at every start
 import enum
 import json
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 HELD: Final = "held"
 """Note of a line that a tap did not let go on when it came; what became of it follows."""
@@ -27,6 +30,10 @@ DROPPED: Final = "dropped"
 
 INSTEAD: Final = "answered instead"
 """Note of an answer to a held request: the request of this number never went on."""
+
+
+COMMAND: Final = "the command of the real server"
+"""Note of a NOTE frame whose line is that command as a JSON array: what a tap stands before."""
 
 
 class Way(enum.Enum):
@@ -105,3 +112,15 @@ def from_json(line: str) -> Frame:
     except (KeyError, TypeError, AttributeError) as error:
         message = f"not a frame of a transcript: {line[:80]!r}"
         raise ValueError(message) from error
+
+
+def command_in(frames: Iterable[Frame]) -> tuple[str, ...]:
+    """Return the command of the real server, where a tap has recorded it; else nothing."""
+    for frame in frames:
+        if frame.way is Way.NOTE and frame.note == COMMAND:
+            try:
+                words = json.loads(frame.raw)
+            except ValueError:
+                continue
+            return tuple(str(word) for word in words) if isinstance(words, list) else ()
+    return ()

@@ -141,7 +141,9 @@ def _tap(
     except (OSError, InboxError, paths.UnsafeFolderError) as error:
         complain(say("tap", "no-inbox", language, why=sentence_of(error, language)))
     else:
-        listening = Listening(inbox, facts, remark=remark, language=language)
+        listening = Listening(
+            inbox, facts, remark=remark, language=language, command=wanted.command
+        )
         gate = Gate(record=record, keep=news.put, passed=listening.so_far)
         holds = Holds(
             inbox=inbox,

@@ -20,12 +20,12 @@ from humanmcp.protocol.correlate import Correlation
 from humanmcp.protocol.hints import hints, line_hints
 from humanmcp.protocol.messages import Batch, Malformed, Message
 from humanmcp.protocol.problems import Level
-from humanmcp.protocol.transcript import Frame, Way
+from humanmcp.protocol.transcript import COMMAND, Frame, Way
 from humanmcp.protocol.unanswered import Unanswered
 from humanmcp.protocol.views import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.contract import Inbox, SessionFacts
     from humanmcp.protocol.correlate import Asked, Heard
@@ -73,12 +73,17 @@ class Listening:
         *,
         remark: Callable[[bytes, str], object],
         language: str = "en",
+        command: Sequence[str] = (),
     ) -> None:
-        """Keep the session `facts.name`. `remark` puts what the check says into the record."""
+        """Keep the session `facts.name`. `remark` puts what the check says into the record.
+
+        `command` is that of the real server: whoever replays the record may want to start it.
+        """
         self._inbox = inbox
         self._facts = facts
         self._remark = remark
         self._language = language
+        self._command = command
         self._view = View(Way.IN)
         self._correlation = Correlation()
         self._unanswered = Unanswered()
@@ -122,7 +127,9 @@ class Listening:
         self._unchecked_bytes = 0
 
     def last_words(self) -> None:
-        """Say which requests never got an answer, now that nothing more comes."""
+        """Say what the real server was, and which requests never got an answer."""
+        if self._command:
+            self._remark(json.dumps(self._command).encode(), COMMAND)
         if self._hurried:
             return
         self.unanswered = self._unanswered.left(self._correlation)

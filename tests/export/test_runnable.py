@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import runpy
 import subprocess
@@ -20,7 +21,7 @@ from humanmcp.export.manner import Manner
 from humanmcp.export.reading import Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.export.source import identifier
-from humanmcp.protocol.transcript import CHANGED, HELD, INSTEAD, LET_GO, Way
+from humanmcp.protocol.transcript import CHANGED, COMMAND, HELD, INSTEAD, LET_GO, Frame, Way
 from tests.export.recordings import (
     OPENING,
     SEED,
@@ -162,7 +163,7 @@ def test_names_of_functions_are_their_own() -> None:
     assert identifier("a b", {"a_b"}) == "a_b_2"
 
 
-def run_exported(path: Path, server: Path) -> tuple[int, str]:
+def run_exported(path: Path, server: Path | None) -> tuple[int, str]:
     """Run an exported test against a server, as its user does."""
     ran = subprocess.run(
         [
@@ -176,7 +177,7 @@ def run_exported(path: Path, server: Path) -> tuple[int, str]:
             path.parent,
             path,
         ],
-        env={**os.environ, "MCP_SERVER": f"{sys.executable} {server}"},
+        env={**os.environ, **({"MCP_SERVER": f"{sys.executable} {server}"} if server else {})},
         cwd=path.parent,
         capture_output=True,
         text=True,
@@ -398,6 +399,124 @@ def test_x2_a_refused_probe_is_not_asked_again(tmp_path: Path) -> None:
     status, said = run_exported(exported_test(tmp_path, recorded), server)
     assert "3 passed" in said
     assert status == 0
+
+
+RICH = recording(
+    OPENING[0],
+    answer(
+        0,
+        result={
+            "protocolVersion": "2025-06-18",
+            "capabilities": {
+                "tools": {"listChanged": True},
+                "logging": {},
+                "completions": {},
+                "resources": {"subscribe": True},
+            },
+            "serverInfo": {"name": "weather", "title": "The weather", "version": "2.0"},
+            "instructions": "Ask.",
+        },
+    ),
+    OPENING[2],
+    ask(1, "tools/list"),
+    answer(1, result={"tools": [TOOL], "nextCursor": "page-2"}),
+    ask(2, "tools/list", cursor="page-2"),
+    answer(2, result={"tools": [{**TOOL, "name": "second"}]}),
+    ask(3, "logging/setLevel", level="info"),
+    answer(3, result={}),
+    ask(
+        4,
+        "completion/complete",
+        ref={"type": "ref/prompt", "name": "greet"},
+        argument={"name": "who", "value": "a"},
+    ),
+    answer(4, result={"completion": {"values": ["anna"], "total": 1, "hasMore": False}}),
+    ask(5, "resources/subscribe", uri="file:///a"),
+    answer(5, result={}),
+    ask(6, "tools/call", name="second", arguments={}, _meta={"progressToken": 6}),
+    (
+        Way.OUT,
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/progress",
+            "params": {"progressToken": 6, "progress": 1},
+        },
+    ),
+    (
+        Way.OUT,
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/message",
+            "params": {"level": "info", "data": "rolling"},
+        },
+    ),
+    (Way.OUT, {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}),
+    (Way.IN, {"jsonrpc": "2.0", "id": 1, "result": {"roots": []}}),
+    answer(6, result=text("done")),
+    (Way.OUT, {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}),
+)
+
+
+def test_x4_an_exported_test_starts_the_server_that_the_tap_knew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without MCP_SERVER; another command can be named when it is exported."""
+    server = tmp_path / "server.py"
+    server.write_text(server_export.write(CALLS, Manner()), encoding="utf-8")
+    command = json.dumps([sys.executable, str(server)]).encode()
+    note = Frame(99, "", Way.NOTE, command, by="tap", note=COMMAND)
+    recorded = Recording("tapped", (note, *CALLS.frames))
+    monkeypatch.delenv("MCP_SERVER", raising=False)
+    status, said = run_exported(exported_test(tmp_path, recorded), None)
+    assert "3 passed" in said
+    assert status == 0
+
+
+def test_x4_an_exported_server_is_complete(tmp_path: Path) -> None:
+    """The exported test of the same recording finds nothing missing: title, pages, completion."""
+    server = tmp_path / "server.py"
+    server.write_text(server_export.write(RICH, Manner()), encoding="utf-8")
+    status, said = run_exported(exported_test(tmp_path, RICH), server)
+    assert "7 passed" in said
+    assert status == 0
+
+
+def test_x4_an_exported_server_says_again_what_it_said_of_its_own(tmp_path: Path) -> None:
+    """Progress for the token of today, a log, a question that is waited for, a change after it."""
+    path = tmp_path / "server.py"
+    path.write_text(server_export.write(RICH, Manner()), encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    heard = []
+    with process, process.stdin as stdin:
+        for _way, message in (OPENING[0], OPENING[2], RICH_CALL):
+            stdin.write(json.dumps(message) + "\n")
+            stdin.flush()
+        for line in process.stdout:
+            message = json.loads(line)
+            heard.append(message.get("method", "answer"))
+            if heard[-1] == "notifications/progress":
+                assert message["params"]["progressToken"] == "mine"
+            if heard[-1] == "roots/list":
+                answered = {"jsonrpc": "2.0", "id": message["id"], "result": {"roots": []}}
+                stdin.write(json.dumps(answered) + "\n")
+                stdin.flush()
+            if heard[-1] == "notifications/tools/list_changed":
+                break
+    assert heard == [
+        "answer",
+        "notifications/progress",
+        "notifications/message",
+        "roots/list",
+        "answer",
+        "notifications/tools/list_changed",
+    ]
+
+
+RICH_CALL = ask(9, "tools/call", name="second", arguments={}, _meta={"progressToken": "mine"})
 
 
 def test_every_format_can_be_had_from_the_command(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from typing import Final
 import pytest
 
 from humanmcp.inbox.contract import Life, Seat
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.transcript import COMMAND as COMMAND_NOTE
+from humanmcp.protocol.transcript import Way, command_in
 from tests.person import Person
 from tests.tap.tapped import COMMAND, Tapped, python, server
 from tests.waiting import PATIENCE, until
@@ -351,7 +352,8 @@ def test_p2_what_keeps_an_answer_from_the_client_is_said_with_its_effect(
         if answer:
             assert tapped.hear() == answer + b"\n"
         _status, _rest, errors = tapped.close()
-        said = [json.loads(raw)["code"] for raw in tapped.recorded(Way.NOTE) if raw]
+        notes = [frame for frame in tapped.frames() if frame.way is Way.NOTE]
+        said = [json.loads(note.raw)["code"] for note in notes if note.note != COMMAND_NOTE]
     assert said == codes
     named = "tools/call with id 3" in errors.decode()
     assert named is bool({"N38", "N39"} & set(codes))
@@ -366,4 +368,5 @@ def test_p2_an_answered_session_ends_without_a_word(home: Path, tmp_path: Path) 
         tapped.say(CALL + b"\n")
         tapped.hear()
         assert tapped.close()[2] == b""
-        assert not any(tapped.recorded(Way.NOTE))
+        assert [frame.note for frame in tapped.frames() if frame.way is Way.NOTE] == [COMMAND_NOTE]
+        assert command_in(tapped.frames()) == server("scripted", str(log))
