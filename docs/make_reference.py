@@ -181,15 +181,100 @@ def _plain(text: str) -> str:
 # -- faults -----------------------------------------------------------------------------------
 
 
+WRONG_ON_PURPOSE: Final = (
+    (
+        "an answer that the check refuses; it answers its request",
+        "save it as `out.anyway.txt`",
+        "`humanmcp answer N --message FILE --send-anyway`",
+        "**Send anyway**",
+        '`POST …/reply` with `"anyway": true`',
+    ),
+    (
+        "wrong first, right after; the same answer twice",
+        "the line in `out.raw.txt`, with its line end",
+        "`humanmcp say MESSAGE --send-anyway`, `--times 2`",
+        "**Send, keep it open**",
+        '`"anyway": true`',
+    ),
+    (
+        "an answer to nobody, or after a cancel",
+        "`out.anyway.txt`",
+        "`humanmcp say MESSAGE --send-anyway`",
+        "**Send anyway**",
+        '`"anyway": true`',
+    ),
+    (
+        "list_changed, a log message, progress, a request",
+        "`out.txt`; where the check refuses it, `out.anyway.txt`",
+        "`humanmcp say --list-changed`, `--log`, `--progress`, `--ask`",
+        "the buttons above the box",
+        "the message as `text`",
+    ),
+    (
+        "half a line without its end",
+        "`out.raw.txt` without a line end",
+        "`humanmcp say --bytes TEXT`",
+        "**Write as bytes**",
+        '`"order": "raw"`, `text` in base64',
+    ),
+    (
+        "bytes that are no UTF-8",
+        "`out.raw.txt`",
+        r"`humanmcp say --bytes '\xff\n'`, `--bytes-of FILE`",
+        r"**Write as bytes**: `\xff`",
+        '`"order": "raw"`',
+    ),
+    (
+        "silence: nothing that nobody typed",
+        "`silence on` in `out.do.txt`",
+        "`humanmcp say --silence on`",
+        "**Be silent**",
+        '`"order": "silence", "text": "on"`',
+    ),
+    (
+        "no progress while somebody thinks",
+        "`progress off` in `out.do.txt`",
+        "`humanmcp say --own-progress off`",
+        "**Send no progress**",
+        '`"order": "progress", "text": "off"`',
+    ),
+    (
+        "an exit in order, with a status",
+        "`exit 3` in `out.do.txt`",
+        "`humanmcp say --exit 3`",
+        "**Exit**",
+        '`"order": "exit", "text": "3"`',
+    ),
+    (
+        "a crash",
+        "`crash` in `out.do.txt`",
+        "`humanmcp say --crash`",
+        "**Crash**",
+        '`"order": "crash", "text": ""`',
+    ),
+)
+"""What can be sent wrong beside a broken answer: what it is, and how in each seat."""
+
+
 def _faults() -> Iterator[str]:
     yield "# Faults"
     yield ""
     yield "The ways to break an answer on purpose: **Break it…** in the page, `--break NAME` in the"
     yield "terminal. Each says what a good host does with it: so you can judge the one at hand."
     yield ""
-    yield "An answer stays one line, sent once. What would need a second line, a second sending or"
-    yield "an end of the server is not among them: an answer with a line break in it, the same"
-    yield "answer twice, an answer after a cancel, bytes that are no UTF-8, an exit."
+    yield "Each of these is one answer, sent once. What needs more than that comes first."
+    yield ""
+    yield "## What else can be sent wrong, and from where"
+    yield ""
+    yield "Whatever is sent in one of these ways leaves a waiting request open, unless it says"
+    yield "otherwise, so that the right answer can follow. All of it is in the transcript, marked"
+    yield "as deliberate. The text files stand beside `in.txt`; the page's are under **Say"
+    yield "something first**; the interface's are bodies of `POST /api/sessions/{session}/say`."
+    yield ""
+    yield "| what | text files | terminal | page | interface |"
+    yield "| --- | --- | --- | --- | --- |"
+    for row in WRONG_ON_PURPOSE:
+        yield f"| {' | '.join(row)} |"
     for fault in Fault:
         yield ""
         yield f"## {fault.value}"

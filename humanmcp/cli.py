@@ -30,6 +30,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "inbox": "humanmcp.terminal_desk.inbox",
     "show": "humanmcp.terminal_desk.show",
     "answer": "humanmcp.terminal_desk.answer",
+    "say": "humanmcp.terminal_desk.say",
     "check": "humanmcp.terminal_desk.check",
     "config": "humanmcp.setup.config",
     "doctor": "humanmcp.setup.doctor",

@@ -24,7 +24,7 @@ from humanmcp.inbox import layout
 from humanmcp.locales import LANGUAGES, sentences
 from humanmcp.protocol import codes
 from humanmcp.settings import FILE_NAME, PREFIX, Settings
-from humanmcp.stub import files, place
+from humanmcp.stub import files, on_purpose, place
 from humanmcp.stub.sentbox import SENT
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ FOLDER_NAMES: Final = (
     *(FILE_NAME, rules.BOOK_NAME, logfile.LOG_NAME, logfile.OLD_NAME, DEMO_FOLDER),
     *(launch.FACTS_NAME, launch.LOCK_NAME, launch.LOG_NAME, launch.OPEN_NAME, trouble.OLD_NAME),
     *(login.FILE_NAME, playing.LOG_NAME, prepared.FOLDER, SENT),
+    *on_purpose.NAMES,
     *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", place.LOCK_NAME, place.TEMPORARY),
 )
 """Every name that the rooms of the house give to something in the folder."""

@@ -1,10 +1,12 @@
-"""Say something first: the page of the client's seat, where a person asks a server themselves.
+"""Say something first: a client's request to a server, or what a server says of its own accord.
 
-Whoever owns the session sends it or says why not; the answer stands in the transcript.
+In the server's seat also what is wrong on purpose: bytes, silence, an end. Whoever owns the session
+sends it or says why not; the answer stands in the transcript.
 """
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
+import base64
 import json
 import time
 from collections.abc import Callable
@@ -17,15 +19,17 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.desk import words
-from humanmcp.desk.composing import BY, SETTLES_WITHIN
+from humanmcp.desk.composing import BY, SETTLES_WITHIN, exchange_of
 from humanmcp.desk.desk import Desk, desk_of
 from humanmcp.desk.history import recent
 from humanmcp.desk.page import RECENT, form_values, note_version, page
 from humanmcp.desk.telling import now, spoken
-from humanmcp.inbox.contract import Inbox, Reply
+from humanmcp.inbox.contract import Inbox, Order, Reply, Seat
+from humanmcp.inbox.ordering import OrderError, hand_in
 from humanmcp.protocol import revisions
 from humanmcp.protocol.exchange import Known
 from humanmcp.protocol.problems import Problem
+from humanmcp.protocol.server_first import openers, typed_bytes
 from humanmcp.protocol.starting import empty_arguments
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
@@ -41,6 +45,9 @@ SHOWN: Final = 8
 ANSWERED_WITHIN: Final = 0.5
 """Seconds that the page waits for an answer, so that it can show it at once."""
 _LOOK_EVERY: Final = 0.01
+_ORDERS: Final = frozenset(
+    one.value for one in (Order.PROGRESS, Order.SILENCE, Order.EXIT, Order.CRASH)
+)
 
 _LISTS: Final = (
     ("tools", "tools/list"),
@@ -66,6 +73,7 @@ class Said:
     problems: tuple[Problem, ...] = ()
     sent: bool = False
     waits: bool = False
+    why: str = ""
 
 
 @router.get("/say/{name}")
@@ -88,14 +96,29 @@ def _act(request: Request, name: str, values: dict[str, str]) -> Response:
         chosen = [one for one in _beginnings(desk, name) if act == f"begin {one.method} {one.tool}"]
         return _page(request, name, Said(chosen[0].text if chosen else text))
     heard = _heard(desk.inbox, name)
-    reply = Reply(text, Form.MESSAGE, act == "anyway", BY, now())
-    ticket = desk.inbox.say(name, reply)
+    reply = _reply(act, text)
+    try:
+        ticket = hand_in(desk.inbox, name, reply)
+    except OrderError as error:
+        return _page(request, name, Said(text, why=error.sentence(spoken(request))))
     problems = soon(lambda: desk.inbox.refused(name, ticket), SETTLES_WITHIN)
     if problems is None or problems:
         return _page(request, name, Said(text, problems or (), waits=problems is None))
-    soon(lambda: _heard(desk.inbox, name) > heard or None, ANSWERED_WITHIN)
+    if reply.order is Order.SAY:
+        soon(lambda: _heard(desk.inbox, name) > heard or None, ANSWERED_WITHIN)
     desk.board.refresh(name, 0)
     return RedirectResponse(f"/say/{name}?sent=1", 303)
+
+
+def _reply(act: str, text: str) -> Reply:
+    """Turn a button and what was written into what is handed in."""
+    word, _, rest = act.partition(" ")
+    if word in _ORDERS:
+        return Reply(rest, by=BY, at=now(), order=Order(word))
+    if act == "raw":
+        packed = base64.b64encode(typed_bytes(text.replace("\r\n", "\n"))).decode("ascii")
+        return Reply(packed, by=BY, at=now(), order=Order.RAW)
+    return Reply(text, Form.MESSAGE, act == "anyway", BY, now())
 
 
 def _heard(inbox: Inbox, name: str) -> int:
@@ -126,6 +149,8 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         problems=[words.describe(one, language) for one in said.problems],
         sent=said.sent,
         waits=said.waits,
+        why=said.why,
+        seat=session.facts.seat.value,
         lines=[(one.way is Way.IN, one.at, one.text) for one in reversed(frames)],
         rows=desk.board.waiting(name),
         recent=recent(desk.board, RECENT),
@@ -137,6 +162,8 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
 def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
     """List what one may begin with: the lists that the server offers, its tools, and a ping."""
     known, facts = desk.inbox.known(name), desk.board.session(name).facts
+    if facts.seat is Seat.SERVER:
+        return _of_a_server(desk, name, facts.revision or revisions.LATEST_HANDSHAKE)
     offered = {one for one, _method in _LISTS} if known.offered is None else set(known.offered)
     asked = [(method, "", None) for one, method in _LISTS if one in offered]
     called = [
@@ -147,6 +174,15 @@ def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
     return tuple(
         Beginning(method, tool, _text(method, params, facts.revision, known))
         for method, tool, params in everything
+    )
+
+
+def _of_a_server(desk: Desk, name: str, revision: str) -> tuple[Beginning, ...]:
+    """List what a server may say first, progress of what waits included."""
+    waiting = [exchange_of(item) for item in desk.inbox.items(name)[:MOST]]
+    return tuple(
+        Beginning(one.method, one.about, one.text)
+        for one in openers(revision, waiting, f"h-{datetime.now():%H%M%S}")  # noqa: DTZ005 - for the eye of the one who asks
     )
 
 

@@ -1,9 +1,9 @@
 """The ways to break an answer on purpose, to see what a client makes of it.
 
 Each is one change of one message: the rest of it stays as the person wrote it. What a good host
-does with it stands in `locales/`, by the name of the fault, so that a tester can judge. What would
-need a second line, a second sending or an exit of the server is not here: humanmcp writes whole
-lines, one for each answer.
+does with it stands in `locales/`, by the name of the fault, so that a tester can judge. A second
+line, a second sending, bytes or an end of the server is said first, or asked of the server's
+process (`inbox/contract.py`, `Order`).
 """
 
 from __future__ import annotations

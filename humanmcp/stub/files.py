@@ -22,6 +22,7 @@ from humanmcp.protocol.documents import divide
 from humanmcp.protocol.problems import Applicability, blocking
 from humanmcp.stub.arrivals import Arrivals
 from humanmcp.stub.explain import note, report
+from humanmcp.stub.on_purpose import OnPurpose
 from humanmcp.stub.place import Place, Unfit
 from humanmcp.stub.reading import Outcome, Text, moved_to, over_line_end, texts_of, without
 from humanmcp.stub.sentbox import SentBox
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from humanmcp.protocol.problems import Problem
+    from humanmcp.stub.on_purpose import Deliberate
     from humanmcp.stub.place import Mark
     from humanmcp.stub.reading import Decode, Reading
 
@@ -125,6 +127,7 @@ class TextFiles:
         self._told: str | None = None
         self._blames = False
         self._sent = SentBox(place, archive)
+        self._on_purpose = OnPurpose(place, self._sent)
         self._trouble: OSError | None = None
         self._arrivals = Arrivals(place)
         self._tell(self._set_old_out_aside())
@@ -220,8 +223,19 @@ class TextFiles:
 
     @property
     def look_again(self) -> float | None:
-        """When to look again because somebody writes in `out.txt`; None while nobody does."""
-        return self._named.look_again if self._move is None else self._move.next_try
+        """When to look again because somebody writes; None while nobody does."""
+        own = self._named.look_again if self._move is None else self._move.next_try
+        moments = [own, self._on_purpose.look_again]
+        return min((one for one in moments if one is not None), default=None)
+
+    def on_purpose(self, now: float) -> Iterator[Deliberate]:
+        """Yield what was saved to be sent wrong on purpose, each once."""
+        with self._noting_trouble():
+            yield from self._on_purpose.look(now)
+
+    def complain(self, text: str) -> None:
+        """Say in `problems.txt` why something else than `out.txt` came to nothing."""
+        self._tell(text)
 
     def accept(self, text: Text, problems: Sequence[Problem] = ()) -> None:
         """Say that a text was sent; `problems` are what should be noticed all the same."""

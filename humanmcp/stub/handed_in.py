@@ -12,19 +12,23 @@ import os
 import signal
 from typing import TYPE_CHECKING, Final, assert_never
 
-from humanmcp.inbox.contract import Key, Order
+from humanmcp.inbox.contract import Key, Order, Reply
+from humanmcp.inbox.ordering import not_understood
 from humanmcp.protocol.transcript import Way
+from humanmcp.stub.explain import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.session import Session
     from humanmcp.stub.answers import Answers
     from humanmcp.stub.ledger import Ledger
     from humanmcp.stub.voice import Voice
 
 logger = logging.getLogger(__name__)
+
+KNOWN: Final = "silence on, silence off, progress on, progress off, exit STATUS, crash"
+"""The words that `out.do.txt` may hold."""
 
 CRASHED: Final = 1
 """The status of a crash where the system has no signal for it."""
@@ -66,11 +70,35 @@ class HandedIn:
             else:
                 self._hear(mark, reply)
 
+    def do(self, words: bytes, language: str) -> str:
+        """Follow the words of `out.do.txt`. Returns why one cannot be followed; "" when all can."""
+        for line in words.decode("utf-8", "replace").split("\n"):
+            name, _, text = line.strip().partition(" ")
+            if not name:
+                continue
+            try:
+                order = Order(name)
+            except ValueError:
+                return note("no order", language, line=line, known=KNOWN)
+            code = not_understood(order, text.strip())
+            if code or order in (Order.SAY, Order.RAW):
+                return note("no order", language, line=line, known=KNOWN)
+            self._follow(Reply(text.strip(), by="files", order=order))
+            if order is Order.CRASH:
+                crash()
+        return ""
+
     def _hear(self, ticket: str, saying: Reply) -> None:
+        if saying.order is Order.SAY:
+            self._say(ticket, saying)
+            return
+        self._follow(saying)
+        self._ledger.settle(ticket, ())
+        if saying.order is Order.CRASH:
+            crash()
+
+    def _follow(self, saying: Reply) -> None:
         match saying.order:
-            case Order.SAY:
-                self._say(ticket, saying)
-                return
             case Order.RAW:
                 self._write_raw(saying)
             case Order.PROGRESS:
@@ -81,15 +109,12 @@ class HandedIn:
                 self._answers.look_again()
             case Order.EXIT:
                 self._leave(_status(saying.text))
-            case Order.CRASH:
+            case Order.CRASH | Order.SAY:
                 pass
             case impossible:
                 assert_never(impossible)
         if saying.order is not Order.RAW:
             self._note(saying)
-        self._ledger.settle(ticket, ())
-        if saying.order is Order.CRASH:
-            crash()
 
     def _say(self, ticket: str, saying: Reply) -> None:
         verdict = self._session.say(saying.text, anyway=saying.anyway)

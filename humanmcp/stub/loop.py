@@ -32,7 +32,8 @@ from humanmcp.stub.agenda import NAP, Agenda
 from humanmcp.stub.answers import Answers
 from humanmcp.stub.handed_in import HandedIn
 from humanmcp.stub.ledger import BY_US
-from humanmcp.stub.out_txt import OutTxt
+from humanmcp.stub.on_purpose import ANYWAY, RAW
+from humanmcp.stub.out_txt import BY_FILES, OutTxt
 from humanmcp.stub.status import Status
 from humanmcp.stub.vigil import Duty, Vigil
 from humanmcp.stub.voice import Voice
@@ -412,6 +413,7 @@ class Stub:
     def _look_at_text(self, now: float) -> None:
         if self.out_txt is None:
             return
+        self._look_on_purpose(now)
         again = self.out_txt.look(now)
         if again is not None:
             self._agenda.text_changes(now, again)
@@ -453,6 +455,19 @@ class Stub:
                 self._agenda.duties = -math.inf
                 if vigil.decision.stoppable:
                     self.ledger.update(self.session.exchanges[number], vigil)
+
+    def _look_on_purpose(self, now: float) -> None:
+        """Do what was saved in the files for what is wrong on purpose."""
+        if self.files is None or self.out_txt is None:
+            return
+        for saved in self.files.on_purpose(now):
+            if saved.name == RAW:
+                self.ledger.write_raw(saved.content, by=BY_FILES)
+            elif saved.name == ANYWAY:
+                self.out_txt.send_anyway(saved.content)
+            else:
+                self.files.complain(self.handed_in.do(saved.content, self.manner.language))
+            self._agenda.duties = now  # silence may be over
 
     def _look_at_desks(self) -> None:
         name = self.ledger.name

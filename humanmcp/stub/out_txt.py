@@ -6,8 +6,9 @@ import logging
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Reply
-from humanmcp.protocol import drafts
+from humanmcp.protocol import drafts, encodings
 from humanmcp.protocol.addressing import addressed, is_report, kind_of, unaddressed
+from humanmcp.protocol.documents import divide
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
 from humanmcp.protocol.mending import suggestion
 from humanmcp.protocol.messages import Kind
@@ -57,6 +58,30 @@ class OutTxt:
     def is_being_written(self) -> bool:
         """Say whether something stood in `out.txt` at the last look that was not sent."""
         return self._files.is_being_written
+
+    def send_anyway(self, content: bytes) -> None:
+        """Send the documents of a file whatever the check finds; what is none goes out as a line.
+
+        An answer to a request that waits answers it.
+        """
+        text = encodings.decode(content)[0]
+        found = divide(text)
+        whole = not (found.incomplete or found.broken)
+        spans = found.texts if whole else ((0, len(text)),)
+        for begin, end in spans:
+            self._send_anyway(text[begin:end].strip())
+
+    def _send_anyway(self, text: str) -> None:
+        exchange = addressed(text, self._session.pending) if drafts.id_of(text) else None
+        if exchange is not None and kind_of(text) in (Kind.RESULT, Kind.ERROR):
+            self._answers.reply(exchange.number, Reply(text, anyway=True, by=BY_FILES))
+            return
+        verdict = self._session.say(text, anyway=True)
+        line = verdict.line or verdict.forced
+        if line:
+            note = "" if verdict.sendable else "deliberate"
+            self._ledger.write(line, by=BY_FILES, note=note)
+            self._answers.said()
 
     def _take(self, text: Text) -> None:
         """Judge one document of `out.txt`: an answer to something pending, or a saying."""

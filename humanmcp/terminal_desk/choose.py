@@ -94,6 +94,22 @@ def choose(inbox: Inbox, wanted: str) -> tuple[Seated, Item]:
     return found[0]
 
 
+def choose_session(inbox: Inbox, wanted: str) -> Seated:
+    """Find the session that a person means; without a word, the only live one.
+
+    Raises:
+        ChoiceError: there is none, or there are several.
+    """
+    everybody = seats(inbox)
+    if wanted:
+        return _session(everybody, wanted, wanted)
+    live = [one for one in everybody if one.live]
+    if len(live) == 1:
+        return live[0]
+    choices = ", ".join(one.letter for one in live)
+    raise ChoiceError("which session" if live else "nobody", choices=choices)
+
+
 def _the_only_one(inbox: Inbox, everybody: Sequence[Seated]) -> tuple[Seated, Item]:
     waiting = [(one, item) for one in everybody if one.live for item in inbox.items(one.facts.name)]
     if not waiting:

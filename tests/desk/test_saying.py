@@ -139,14 +139,16 @@ def test_a_session_whose_program_is_gone_leaves_the_text_in_the_box(seated: Seat
     assert seated.box(kept) == "hello?"
 
 
-def test_only_the_client_s_seat_is_led_there(seated: Seated) -> None:
-    """A model, a host and a server are asked; they do not ask."""
-    others = [seated.begun(seat) for seat in Seat if seat is not Seat.CLIENT]
+def test_f5_the_client_s_and_the_server_s_seat_are_led_there(seated: Seated) -> None:
+    """A model and a host are asked; they do not ask. F5: a server may speak first, too."""
+    server = seated.begun(Seat.SERVER)
+    asked = [seat for seat in Seat if seat not in (Seat.CLIENT, Seat.SERVER)]
+    others = [server, *(seated.begun(seat) for seat in asked)]
     page = until(
         lambda: page if all(one in (page := seated.desk.page("/")) for one in others) else None,
         "every session",
     )
-    assert set(re.findall(r'href="/say/([^"]+)"', page)) == {seated.name}
+    assert set(re.findall(r'href="/say/([^"]+)"', page)) == {seated.name, server}
 
 
 @pytest.mark.parametrize("seat", [Seat.CLIENT, Seat.MODEL, Seat.HOST, Seat.SERVER])
@@ -167,3 +169,37 @@ def test_where_nobody_is_connected_one_is_the_server(tmp_path: Path) -> None:
     """The first visit, before any session."""
     with Desking(tmp_path / "home", "--lang", "en") as desk:
         assert '<p class="motto">You are the MCP server.</p>' in desk.page("/")
+
+
+# -- F5: the server's seat ------------------------------------------------------------------------
+
+
+def test_f5_the_server_s_seat_says_first_what_a_server_may(seated: Seated) -> None:
+    """F5: list_changed, a log message, a ping; `/say/SESSION` said "You are the client"."""
+    seated.name = seated.begun(Seat.SERVER)
+    page = seated.page()
+    assert "You are the server" in page
+    assert "You are the client" not in page
+    for method in ("notifications/tools/list_changed", "notifications/message", "ping"):
+        assert f'value="begin {method} ' in page
+
+
+def test_f5_what_is_wrong_on_purpose_is_handed_in_from_the_page_and_the_interface(
+    seated: Seated,
+) -> None:
+    """F5: bytes as they can be typed in a box; silence, progress, an exit and a crash."""
+    name = seated.name = seated.begun(Seat.SERVER)
+    orders = [("raw", "aGFsZv8="), ("silence", "on"), ("progress", "off"), ("exit", "1")]
+    for order, text in (*orders, ("crash", "")):
+        seated.desk.post(f"/api/sessions/{name}/say", {"text": text, "order": order})
+    seated.press("raw", r"half\xff")
+    said = [reply for _ticket, reply in seated.inbox.sayings(name)]
+    assert [(one.order.value, one.text) for one in said] == [*orders, ("crash", ""), orders[0]]
+
+
+def test_f5_an_order_to_somebody_else_s_server_is_refused(seated: Seated) -> None:
+    """F5: in the client's seat there is no server of ours; the interface says so."""
+    path = f"/api/sessions/{seated.name}/say"
+    refused = seated.desk.post(path, {"text": "", "order": "crash"})
+    assert refused.status == 422
+    assert "humanmcp serve" in refused.json()["detail"]

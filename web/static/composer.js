@@ -309,6 +309,13 @@ class Composer {
 
   // -- sending --------------------------------------------------------------------------------
 
+  // Wrong first and right after, or the same answer twice: the line goes out, the request stays open.
+  async sendAndKeepOpen() {
+    const session = this.path.split("/")[3];
+    await call(`/api/sessions/${session}/say`, { text: this.text, anyway: true });
+    tell(say("kept open"));
+  }
+
   async send({ now = false, anyway = false } = {}) {
     if (this.sending || this.locked) return;
     if (!anyway && !(await this.maySend())) return;
@@ -521,6 +528,7 @@ class Composer {
     on("error-message", "input", () => this.writeError());
     on("send", "click", () => this.send());
     on("anyway", "click", () => this.sendAnyway());
+    byId("keep-open")?.addEventListener("click", () => this.sendAndKeepOpen());
     on("copy", "click", () => this.copy());
     on("reuse", "click", () => this.fromMenu(() => this.reuse()));
     on("template", "click", () => this.fromMenu(() => this.toTemplate()));

@@ -1,0 +1,160 @@
+"""`humanmcp say`: send a line of one's own into a session, right or wrong on purpose.
+
+The process that speaks to the client sends it; here it is made, handed in, and waited for.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.inbox.contract import InboxError, Order, Reply
+from humanmcp.inbox.ordering import hand_in
+from humanmcp.locales import language_of
+from humanmcp.locales import say as sentence
+from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.moments import stamp
+from humanmcp.paths import UnsafeFolderError
+from humanmcp.protocol import server_first
+from humanmcp.settings import add_flags
+from humanmcp.terminal import complain, say_json
+from humanmcp.terminal import say as show
+from humanmcp.terminal_desk.choose import choose, choose_session, open_inbox
+from humanmcp.terminal_desk.explain import as_json, explained
+from humanmcp.terminal_desk.files import read_bytes, read_text
+from humanmcp.terminal_desk.sending import BY, LONGEST_WAIT, exchange_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from humanmcp.inbox.contract import Inbox
+    from humanmcp.protocol.problems import Problem
+    from humanmcp.settings import Settings
+
+ROOM: Final = "say"
+_LOOK_EVERY: Final = 0.02
+_SWITCH: Final = ("on", "off")
+
+
+class SayError(StopError):
+    """What is to be said was not said clearly."""
+
+    room = ROOM
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+
+    def words(code: str) -> str:
+        return sentence(ROOM, f"help {code}")
+
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("message", nargs="?", metavar="MESSAGE", help=words("message"))
+    ways.add_argument("--file", metavar="FILE", help=words("file"))
+    ways.add_argument("--list-changed", choices=tuple(server_first.CHANGED), help=words("changed"))
+    ways.add_argument("--log", nargs=2, metavar=("LEVEL", "TEXT"), help=words("log"))
+    ways.add_argument("--progress", nargs=2, metavar=("N", "VALUE"), help=words("progress"))
+    ways.add_argument("--ask", metavar="METHOD", help=words("ask"))
+    ways.add_argument("--bytes", metavar="TEXT", help=words("bytes"))
+    ways.add_argument("--bytes-of", metavar="FILE", help=words("bytes of"))
+    ways.add_argument("--silence", choices=_SWITCH, help=words("silence"))
+    ways.add_argument("--own-progress", choices=_SWITCH, help=words("own progress"))
+    ways.add_argument("--exit", metavar="STATUS", help=words("exit"))
+    ways.add_argument("--crash", action="store_true", help=words("crash"))
+    parser.add_argument("--session", default="", metavar="LETTER", help=words("session"))
+    parser.add_argument("--send-anyway", action="store_true", help=words("send anyway"))
+    parser.add_argument("--times", type=int, default=1, metavar="COUNT", help=words("times"))
+    parser.add_argument("--json", action="store_true", help=words("json"))
+    add_flags(parser, "home", "lang")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Say it. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
+    language = language_of(settings.lang)
+    try:
+        inbox = open_inbox(settings)
+        session, order, text = _meant(inbox, arguments)
+        reply = Reply(text, anyway=arguments.send_anyway, by=BY, at=stamp(time.time()), order=order)
+        for _ in range(max(1, arguments.times)):
+            problems = _said(inbox, session, reply)
+            if problems is None or problems:
+                return _not_said(problems, text, language, json=arguments.json)
+    except (InboxError, UnsafeFolderError) as error:
+        complain(error.sentence(language))
+        return REFUSED
+    except StopError as error:
+        complain(error.sentence(language))
+        return USAGE_ERROR
+    if arguments.json:
+        say_json({"became": "sent", "problems": []})
+    else:
+        show(sentence(ROOM, f"done {order.value}", language))
+    return 0
+
+
+def _meant(inbox: Inbox, arguments: argparse.Namespace) -> tuple[str, Order, str]:
+    """Return which session is meant, and the order with its text."""
+    if arguments.progress is not None:
+        return _progress(inbox, *arguments.progress)
+    session = choose_session(inbox, arguments.session).facts.name
+    for name, order, text in _ORDERS:
+        value = getattr(arguments, name)
+        if value is not None and value is not False:
+            return session, order, text(value)
+    raise SayError("nothing")
+
+
+def _progress(inbox: Inbox, number: str, value: str) -> tuple[str, Order, str]:
+    _seated, item = choose(inbox, number)
+    exchange = exchange_of(item)
+    try:
+        amount = float(value)
+    except ValueError as error:
+        raise SayError("no number", value=value) from error
+    if exchange is None:
+        raise SayError("no request", number=number)
+    whole = int(amount) if amount.is_integer() else amount
+    return item.key.session, Order.SAY, server_first.progress(exchange, whole)
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+_ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
+    ("message", Order.SAY, str),
+    ("file", Order.SAY, read_text),
+    ("list_changed", Order.SAY, lambda kind: server_first.message(server_first.CHANGED[kind])),
+    ("log", Order.SAY, lambda value: server_first.log(*value)),
+    ("ask", Order.SAY, lambda method: server_first.request(method, f"h-{time.time_ns() % 10**9}")),
+    ("bytes", Order.RAW, lambda text: _packed(server_first.typed_bytes(text))),
+    ("bytes_of", Order.RAW, lambda name: _packed(read_bytes(name))),
+    ("silence", Order.SILENCE, str),
+    ("own_progress", Order.PROGRESS, str),
+    ("exit", Order.EXIT, str),
+    ("crash", Order.CRASH, lambda _value: ""),
+)
+"""What each argument asks for, and how its value becomes the order's text."""
+
+
+def _said(inbox: Inbox, session: str, reply: Reply) -> tuple[Problem, ...] | None:
+    """Hand it in and wait, with a bound. Returns its problems; None when nobody took it."""
+    ticket = hand_in(inbox, session, reply)
+    end = time.monotonic() + LONGEST_WAIT
+    while (became := inbox.refused(session, ticket)) is None and time.monotonic() < end:
+        time.sleep(_LOOK_EVERY)
+    return became
+
+
+def _not_said(problems: tuple[Problem, ...] | None, text: str, language: str, *, json: bool) -> int:
+    if json:
+        found = [as_json(one, language) for one in problems or ()]
+        say_json({"became": "waiting" if problems is None else "refused", "problems": found})
+        return REFUSED
+    complain(sentence(ROOM, "waits" if problems is None else "refused", language))
+    for problem in problems or ():
+        for parts in explained(problem, text, language):
+            show(*parts)
+    return REFUSED

@@ -1,0 +1,148 @@
+"""F5: everything can be sent wrong on purpose, and what real clients make of it.
+
+Each fault comes while the first call waits; then all three calls are answered right. A client that
+is as good as `docs/reference/faults.md` says goes on with the right answers.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.inbox.contract import Item, Life, Reply
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.verdict import Form
+from tests.clients.hosts import CLIENT_2_LEGACY, PYTHON_LEGACY, Host, Understood
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+BOOK: Final = """
+[[tools]]
+name = "get-japan-forecast"
+inputSchema = { type = "object", properties = { location = { type = "string" } } }
+"""
+SUNNY: Final = {"content": [{"type": "text", "text": "sunny"}]}
+WRONG: Final = '{"jsonrpc":"2.0","id":1000004,"result":{}}'
+
+
+def answer(item: Item, text: str) -> str:
+    """Write an answer to a call."""
+    result = {"content": [{"type": "text", "text": text}]}
+    return json.dumps({"jsonrpc": "2.0", "id": json.loads(item.id), "result": result})
+
+
+FAULTS: Final[dict[str, Callable[[Item], Sequence[str]]]] = {
+    "wrong first and right after": lambda _: (WRONG, "--send-anyway"),
+    "a log line": lambda _: ("Server started on stdio", "--send-anyway"),
+    "half a line, finished later": lambda _: ("--bytes", '{"jsonrpc":"2.0",'),
+    "a request of ours": lambda _: ("--ask", "ping"),
+    "a list has changed": lambda _: ("--list-changed", "tools", "--send-anyway"),
+    "a log message": lambda _: ("--log", "info", "hello", "--send-anyway"),
+    "progress without a token": lambda item: ("--progress", str(item.key.number), "1"),
+    "silence": lambda _: ("--silence", "on"),
+}
+"""What `humanmcp say` is asked for while the first call waits."""
+
+
+class Person:
+    """Somebody at a terminal: breaks the first call on purpose, and answers all three right."""
+
+    def __init__(self, home: Path, act: Callable[[Item], None], calls: int) -> None:
+        """Begin as soon as the first call waits; the server lives for so many calls."""
+        self._calls = calls
+        self.inbox = FolderInbox(home)
+        self._act = act
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        for count in range(self._calls):
+            item = until(self._waiting, "a call")
+            if count == 0:
+                self._act(item)
+            if self.inbox.facts(item.key.session).life is not Life.OPEN:
+                return
+            self.inbox.send(item.key, Reply(json.dumps(SUNNY), Form.RESULT, by="test"))
+            until(partial(self._is_over, item), "the answer")
+
+    def _waiting(self) -> Item | None:
+        sessions = self.inbox.sessions()
+        found = [item for one in sessions for item in self.inbox.items(one.name)]
+        return next((item for item in found if item.method == "tools/call"), None)
+
+    def _is_over(self, item: Item) -> bool:
+        return all(one.key != item.key for one in self.inbox.items(item.key.session))
+
+
+def play(host: Host, tmp_path: Path, act: Callable[[Item], None], calls: int = 3) -> Understood:
+    """Play the weather session; `act` is what the person does while the first call waits."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "book.toml").write_text(BOOK, encoding="utf-8")
+    Person(home, act, calls)
+    return host.play(home, "--opening", "book")
+
+
+def say(home: Path, *words: str) -> None:
+    """Do as a person at a terminal does."""
+    status = main(["say", *words, "--home", str(home)])
+    assert status in (0, 1), words
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_f5_the_python_sdk_goes_on_with_the_right_answer(tmp_path: Path, fault: str) -> None:
+    """F5: what the specification lets a client ignore, it ignores."""
+
+    def act(item: Item) -> None:
+        say(tmp_path / "home", *FAULTS[fault](item))
+        if fault.startswith("half a line"):
+            say(tmp_path / "home", "--bytes", r'"method":"notifications/x"}\n')
+
+    understood = play(PYTHON_LEGACY, tmp_path, act)
+    assert understood.answers == [{"text": "sunny"}] * 3
+
+
+@pytest.mark.node
+def test_f5_the_typescript_sdk_goes_on_with_the_right_answer(tmp_path: Path) -> None:
+    """F5: a duplicate, half a line and its end, a wrong id: one after the other."""
+
+    def act(item: Item) -> None:
+        home = tmp_path / "home"
+        say(home, WRONG, "--send-anyway", "--times", "2")
+        say(home, "--bytes", '{"jsonrpc":"2.0",')
+        say(home, "--bytes", r'"method":"notifications/x"}\n')
+
+    understood = play(CLIENT_2_LEGACY, tmp_path, act)
+    assert understood.answers == [{"text": "sunny"}] * 3
+
+
+def test_f5_an_answer_twice_is_taken_once(tmp_path: Path) -> None:
+    """F5: the second has no request any more, and nothing of it is seen in the next call."""
+
+    def act(item: Item) -> None:
+        say(tmp_path / "home", answer(item, "cloudy"), "--send-anyway", "--times", "2")
+
+    understood = play(PYTHON_LEGACY, tmp_path, act)
+    assert [one["text"] for one in understood.answers] == ["cloudy", "sunny", "sunny"]
+
+
+@pytest.mark.parametrize("order", [["--exit", "3"], ["--crash"]], ids=["exit", "crash"])
+def test_f5_a_server_that_ends_fails_the_call(tmp_path: Path, order: list[str]) -> None:
+    """F5: the client says so instead of waiting for ever."""
+    home = tmp_path / "home"
+
+    def act(item: Item) -> None:
+        say(home, *order)
+        desk = FolderInbox(home)
+        until(lambda: desk.facts(item.key.session).life is not Life.OPEN, "the end")
+
+    understood = play(PYTHON_LEGACY, tmp_path, act, calls=1)
+    assert all("text" not in one for one in understood.answers)

@@ -1,0 +1,109 @@
+"""F5: what is sent wrong on purpose from the text files."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.server_first import openers, typed_bytes
+from tests.stub.test_status import CALL, AtFiles
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WRONG: Final = '{"jsonrpc":"2.0","id":7,"result":{"content":"sunny"}}'
+
+
+@pytest.fixture
+def stub(tmp_path: Path) -> Iterator[AtFiles]:
+    """Start a stub with one call waiting."""
+    with AtFiles(tmp_path, "--by-hand") as started:
+        started.say(CALL)
+        yield started
+
+
+def save(stub: AtFiles, name: str, content: bytes) -> None:
+    """Save a file beside in.txt, and wait until it was taken."""
+    (stub.folder / name).write_bytes(content)
+    until(lambda: not (stub.folder / name).exists(), f"{name} to be taken")
+
+
+def test_f5_what_the_check_refuses_goes_out_anyway_and_answers(stub: AtFiles) -> None:
+    """F5: the same text that out.txt holds back."""
+    stub.type(WRONG)
+    until(stub.complaint, "the refusal")
+    save(stub, "out.anyway.txt", WRONG.encode())
+    assert stub.hear() == WRONG
+    stub.says("line 1: tools/call sky (id 7): answered by you, in out.txt")
+    inbox = FolderInbox(stub.home)
+    assert list(inbox.frames(inbox.sessions()[0].name))[-1].note == "deliberate"
+
+
+def test_f5_a_line_that_is_no_json_and_an_answer_to_nobody_go_out(stub: AtFiles) -> None:
+    """F5: a log line, and an answer that comes twice or after a cancel."""
+    save(stub, "out.anyway.txt", b"Server started on stdio\n")
+    assert stub.hear() == "Server started on stdio"
+    save(stub, "out.anyway.txt", WRONG.replace("7", "99").encode())
+    assert stub.hear() == WRONG.replace("7", "99")
+    stub.says("line 1: tools/call sky (id 7): waits for you")
+
+
+def test_f5_bytes_go_out_as_they_are_and_the_right_answer_after_them(stub: AtFiles) -> None:
+    """F5: half a line without its end, its end, bytes that are no UTF-8; the call stays open."""
+    for raw in (b'{"jsonrpc":', b'"2.0"}\n', b"\xff\xfe\n"):
+        save(stub, "out.raw.txt", raw)
+    assert stub.hear() == '{"jsonrpc":"2.0"}'
+    assert stub.hear_raw().rstrip(b"\n") == b"\xff\xfe"
+    right = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
+    stub.type(right)
+    assert stub.hear() == right
+
+
+def test_f5_the_server_is_told_to_be_silent_to_exit_and_to_crash(stub: AtFiles) -> None:
+    """F5: in words, one a line; what means nothing is said so."""
+    save(stub, "out.do.txt", b"dance\n")
+    until(lambda: "dance means nothing here" in stub.complaint(), "the complaint")
+    save(stub, "out.do.txt", b"progress off\nsilence on\n")
+    until(lambda: not stub.complaint(), "all is well")
+    (stub.folder / "out.do.txt").write_bytes(b"exit 4\n")
+    assert stub.process.wait(timeout=PATIENCE) == 4
+
+
+def test_f5_a_crash_from_the_files(stub: AtFiles) -> None:
+    """F5: as kill -9 does."""
+    (stub.folder / "out.do.txt").write_bytes(b"crash")
+    assert stub.process.wait(timeout=PATIENCE) == -signal.SIGKILL
+
+
+def test_f5_what_stood_there_before_the_session_is_left_alone(tmp_path: Path) -> None:
+    """Nobody knows what it was meant for."""
+    folder = tmp_path / "desk"
+    folder.mkdir(mode=0o700)
+    (folder / "out.do.txt").write_text("crash", encoding="utf-8")
+    with AtFiles(tmp_path) as stub:
+        stub.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')
+        assert json.loads(stub.hear())["id"] == 1
+        assert (folder / "out.do.txt").exists()
+
+
+# -- the messages to begin from -------------------------------------------------------------------
+
+
+def test_f5_bytes_can_be_typed() -> None:
+    """F5: at a terminal and in the page no key writes 0xFF."""
+    assert typed_bytes(r"a\xff\xFE\n\\x41é") == b"a\xff\xfe\n\\x41" + "é".encode()
+
+
+def test_f5_each_message_to_begin_from_is_one_of_its_revision() -> None:
+    """F5: a ping has gone in 2026-07-28, and so have requests of the server's own."""
+    old = {one.method for one in openers("2025-11-25", (), "h-1")}
+    new = {one.method for one in openers("2026-07-28", (), "h-1")}
+    assert {"ping", "roots/list", "notifications/message"} <= old
+    assert "ping" not in new
+    assert "notifications/tools/list_changed" in new
