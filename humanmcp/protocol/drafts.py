@@ -40,6 +40,7 @@ from humanmcp.protocol.results import (
     tool_text,
 )
 from humanmcp.protocol.sayings import check_saying
+from humanmcp.protocol.spelling import half_width
 from humanmcp.protocol.starting import message, start
 from humanmcp.protocol.starting import variants as templates
 from humanmcp.protocol.surviving import judging
@@ -120,7 +121,7 @@ def _meant(value: Json) -> Form:
 
     An object without any member of the envelope is the answer itself: the envelope is ours to add.
     """
-    if not isinstance(value, dict) or {name.lower() for name in value} & _ENVELOPE:
+    if not isinstance(value, dict) or {half_width(name) for name in value} & _ENVELOPE:
         return Form.MESSAGE
     return Form.ERROR if {"code", "message"} <= set(value) <= _ERROR else Form.RESULT
 
@@ -134,7 +135,7 @@ def _is_bare_result(exchange: Exchange, value: Json, form: Form) -> bool:
         return False
     if isinstance(value, list):
         return bool(value) and all(
-            isinstance(item, dict) and not {name.lower() for name in item} & _ENVELOPE
+            isinstance(item, dict) and not {half_width(name) for name in item} & _ENVELOPE
             for item in value
         )
     return exchange.method in PLAIN_TEXT and _inner_json(value) is None

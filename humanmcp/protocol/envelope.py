@@ -25,7 +25,7 @@ from humanmcp.protocol.findings import (
 )
 from humanmcp.protocol.messages import json_type
 from humanmcp.protocol.shapes import ERROR_DATA
-from humanmcp.protocol.spelling import alike
+from humanmcp.protocol.spelling import alike, half_width
 from humanmcp.protocol.walker import judge
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def judge_envelope(value: Json, expected: RequestId, typed: str, revision: str) 
 def _looks_like_an_answer(value: JsonObject) -> bool:
     if any(name in value for name in (*MEMBERS, "method")):
         return True
-    return any(name.lower() in MEMBERS for name in value)
+    return any(half_width(name) in MEMBERS for name in value)
 
 
 def _batch(value: list[Json], revision: str) -> Found:
@@ -111,7 +111,7 @@ def _judge_version(value: JsonObject) -> list[Found]:
 def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[Found]:
     wanted = expected.token
     if "id" not in value:
-        misspelt = next((name for name in value if name.lower() == "id"), None)
+        misspelt = next((name for name in value if half_width(name) == "id"), None)
         if misspelt:
             detail = (("key", "id"), ("typed", misspelt))
             return [Found("R15", (misspelt,), detail, rename_to((misspelt,), "id"), at_name=True)]
@@ -170,7 +170,7 @@ def _judge_members(value: JsonObject, expected: RequestId) -> list[Found]:
     found += [
         Found("R17", (name,), (("key", shown(name)),), delete((name,)), at_name=True)
         for name in strange
-        if name.lower() not in ("jsonrpc", "id") and alike("jsonrpc", [name]) is None
+        if half_width(name) not in ("jsonrpc", "id") and alike("jsonrpc", [name]) is None
     ]
     return found
 

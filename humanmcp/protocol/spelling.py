@@ -61,11 +61,14 @@ def _last(name: str) -> str:
     return name[start:].lower().rstrip("s") if start else "\0"
 
 
+def half_width(word: str) -> str:
+    """Return a word in small letters, each of the width that a program expects."""
+    return (word if word.isascii() else unicodedata.normalize("NFKC", word)).lower()
+
+
 def plain(word: str) -> str:
     """Return a word without what case, separators and full-width letters make of it."""
-    if not word.isascii():
-        word = unicodedata.normalize("NFKC", word)
-    return "".join(letter for letter in word.lower() if letter.isalnum())
+    return "".join(letter for letter in half_width(word) if letter.isalnum())
 
 
 def slips(one: str, other: str, limit: int) -> int:

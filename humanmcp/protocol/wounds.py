@@ -30,7 +30,7 @@ WIDE: Final = {
 CORNERS: Final = {"「": "[", "」": "]", "『": "{", "』": "}"}
 """What an input method for Japanese types on the keys of `[` `]` `{` `}`, unless it is a quote."""
 _OPENERS: Final = re.compile(
-    r"""\s*(?:[{\[｛［【「『"'“”＂＇」\d０-９+\-－ー−]|(?:true|false|null)\b)"""
+    r"""\s*(?:[{\[｛［【「『"'“”＂＇」]|(?:[\d０-９+\-－ー−]|true|false|null)[^」\n]*[,、，])"""
 )
 _NAMES: Final = re.compile(r"""\s*(?:["'“”＂＇「』]|[\w$\-]+\s*[:：=])""")
 _CORNER_OPENS: Final = {"「": _OPENERS, "『": _NAMES}

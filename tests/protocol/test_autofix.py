@@ -1,4 +1,5 @@
 """Fix all takes nothing out that was typed, makes no answer up, and follows no guess."""
+# ruff: noqa: RUF001 - full-width characters are what this is about
 
 from __future__ import annotations
 
@@ -182,6 +183,21 @@ def test_k3_a_removal_is_offered_alone_and_named() -> None:
     offered = suggestion(text, lambda typed: check(exchange, typed))
     assert offered.applicability is Applicability.REMOVES
     assert "mine" not in offered.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"ｊｓｏｎｒｐｃ":"２．０","ｉｄ":3,"ｅｒｒｏｒ":{"ｃｏｄｅ":-32601,"ｍｅｓｓａｇｅ":"遠い"}}',
+        "｛ｊｓｏｎｒｐｃ：「２．０」、ｉｄ：３、ｅｒｒｏｒ：｛ｃｏｄｅ：ー３２６０１、ｍｅｓｓａｇｅ：「遠い」｝｝",
+        '『"jsonrpc"：”2.0”、"id"：3、"error"：『"code"：ー32601、"message"：«遠い»』』',
+    ],
+)
+def test_k9_what_an_input_method_writes_is_read_as_it_was_meant(text: str) -> None:
+    """K9: full-width names, digits and signs, and corner brackets for quotes and brackets."""
+    line = fix(Typed("", "tools/call", text, {})).verdict.line or ""
+    error = {"code": -32601, "message": "遠い"}
+    assert json.loads(line) == {"jsonrpc": "2.0", "id": 3, "error": error}
 
 
 @pytest.mark.parametrize("text", ["{}", '{"error":{"code":-32602}}', '{"jsonrpc":"2.0","id":3}'])

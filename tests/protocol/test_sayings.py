@@ -105,6 +105,14 @@ def test_anything_else_gets_one_clear_problem(text: str, expected: list[str]) ->
     assert verdict.forced
 
 
+@pytest.mark.parametrize("revision", [R2024, R2025, R2026])
+def test_k13_a_cancellation_without_params_is_refused(revision: str) -> None:
+    """K13: nothing said which request it cancels."""
+    text = '{"jsonrpc":"2.0","method":"notifications/cancelled"}'
+    (found,) = drafts.check_saying(text, revision, Known()).problems
+    assert (found.code, dict(found.detail)["key"]) == ("M09", "params")
+
+
 @pytest.mark.parametrize(
     ("text", "becomes"),
     [
