@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.host.explaining import told
 from humanmcp.host.form_at_terminal import FormAtTerminal, LeftError
 from humanmcp.host.respondents import REFUSED, Nobody
+from humanmcp.host.shortening import shortened
 from humanmcp.locales import say, stop
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.events import Refused
@@ -121,7 +122,7 @@ class AtTerminal:
         for message in messages if isinstance(messages, list) else []:
             if isinstance(message, dict):
                 said = json.dumps(message.get("content"), ensure_ascii=False)
-                show(Painted(f"  {message.get('role')}: ", "dim"), said)
+                show(Painted(f"  {message.get('role')}: ", "dim"), shortened(said, self.language))
         typed = self.typist.ask(self._say("ask sampling"))
         if not typed:
             return dict(_REFUSAL), Form.ERROR

@@ -6,11 +6,12 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse
+from humanmcp.host.conversation import Role, Stop, Text, ToolResult, ToolUse
 from humanmcp.host.models import ModelError
 from humanmcp.host.runner import Call, Instead, Refuse, TurnLimitError
 from humanmcp.host.servers import NoServerError
 from humanmcp.locales import say
+from humanmcp.locales.stop import Phrase
 from humanmcp.terminal import Painted, complain
 from humanmcp.terminal import say as show
 
@@ -52,9 +53,12 @@ class AtHost:
         for line in lines:
             show(line)
 
-    def turn_ended(self, turn: Turn) -> None:  # noqa: ARG002 - Watcher
-        """Show the rest of the last line."""
+    def turn_ended(self, turn: Turn) -> None:
+        """Show the rest of the last line, and why there is no more where that is worth telling."""
         self.broke_off()
+        why = ending_of(turn)
+        if why is not None:
+            complain(Painted(why.sentence(self.language), "yellow"))
 
     def broke_off(self) -> None:
         """Show what was heard of a line that nobody will end."""
@@ -92,6 +96,13 @@ class AtHost:
 
     def _say(self, code: str, **fillings: object) -> str:
         return say(ROOM, code, self.language, **fillings)
+
+
+def ending_of(turn: Turn) -> Phrase | None:
+    """Say how a turn ended, unless it simply did."""
+    if turn.stop is not Stop.DONE:
+        return Phrase("model", f"stopped {turn.stop.value}")
+    return None if turn.blocks else Phrase("model", "stopped empty")
 
 
 class Chat:

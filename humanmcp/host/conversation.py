@@ -57,12 +57,23 @@ class ToolResult:
 Block: TypeAlias = Text | ToolUse | ToolResult
 
 
+class Stop(enum.Enum):
+    """Why a model's turn ended, where that is worth telling."""
+
+    DONE = "done"
+    LENGTH = "length"
+    """It reached its limit of tokens: what it said is cut off."""
+    FILTER = "filter"
+    """The service would not let it go on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One message of the conversation."""
 
     role: Role
     blocks: tuple[Block, ...]
+    stop: Stop = Stop.DONE
 
     @property
     def text(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +11,9 @@ from humanmcp.host.eras import enveloped
 from humanmcp.host.explaining import told
 from humanmcp.host.form_at_terminal import LeftError, reason
 from humanmcp.host.forms import FieldError, TypingError, arguments
+from humanmcp.host.offering import text_of
 from humanmcp.host.opening import Opening, entries_of
+from humanmcp.host.shortening import shortened
 from humanmcp.host.typing_in import Typist, complete_with
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
@@ -19,7 +22,7 @@ from humanmcp.protocol.jsontext import read
 from humanmcp.protocol.messages import Message
 from humanmcp.protocol.problems import Level, blocking
 from humanmcp.protocol.revisions import REQUESTS, Way
-from humanmcp.terminal import Painted
+from humanmcp.terminal import Painted, is_terminal
 from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
@@ -247,7 +250,11 @@ class Prompt:
             number, why = response.error
             show(Painted(self._say("error", method=name, number=number, why=why), "red"))
             return
-        show(f"{name} ", _text(response.message.body.get("result")))
+        result = response.message.body.get("result")
+        told = _text(result)
+        if is_terminal() and sys.stderr.isatty():  # the whole of it stands just above, on the wire
+            told = _summary(method, result) or shortened(told, self.language)
+        show(f"{name} ", told)
 
 
 def _object(typed: str) -> dict[str, Any] | None:
@@ -260,6 +267,20 @@ def _object(typed: str) -> dict[str, Any] | None:
     if not isinstance(reading.value, dict):
         raise MistypedError("no object")
     return reading.value
+
+
+def _summary(method: str, result: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Return what a person wants to know of a result that they have seen; "" for all of it."""
+    if not isinstance(result, dict):
+        return ""
+    if method == "tools/call":
+        mark = "isError: " if result.get("isError") is True else ""
+        return mark + text_of(result) if "content" in result else ""
+    for listing, member, key in _LISTS.values():
+        entries = result.get(member)
+        if method == listing and isinstance(entries, list):
+            return ", ".join(str(one.get(key)) for one in entries if isinstance(one, dict)) or "-"
+    return ""
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.at_inbox import AtInbox
+from humanmcp.host.chat import ending_of
 from humanmcp.host.child import ChildTransport, Command
 from humanmcp.host.client import LONGEST_PATIENCE
 from humanmcp.host.company import Onlooker
@@ -78,9 +79,10 @@ def played(name: str, language: str = "") -> Path:
 class Narrator:
     """Tells in the terminal what happens at the table, seat by seat. Asks the host's seat."""
 
-    def __init__(self, host: HostAtDesk | PlayedHost) -> None:
+    def __init__(self, host: HostAtDesk | PlayedHost, language: str) -> None:
         """Tell, and ask."""
         self.host = host
+        self.language = language
         self._called: set[str] = set()
 
     def heard(self, piece: str) -> None:
@@ -92,6 +94,10 @@ class Narrator:
             tell(Chair.MODEL, turn.text)
         for use in turn.calls:
             tell(Chair.MODEL, f"{use.name} {json.dumps(use.input, ensure_ascii=False)}")
+
+        why = ending_of(turn)
+        if why is not None:
+            tell(Chair.MODEL, why.sentence(self.language))
 
     def broke_off(self) -> None:
         """Tell nothing: half a turn is none."""
@@ -146,7 +152,7 @@ class Table:
             opening=Opening.HANDSHAKE,
             patience=LONGEST_PATIENCE,
         )
-        self.runner = Runner(model, self.servers, Narrator(self.host))
+        self.runner = Runner(model, self.servers, Narrator(self.host, plan.language))
 
     def _open(self, chair: Chair, seat: Seat) -> AtInbox:
         desk = AtInbox(

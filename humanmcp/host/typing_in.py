@@ -52,6 +52,7 @@ class Typist:
         self._owner = threading.get_ident()
         self._asked: deque[_Asked] = deque()
         self._changed = threading.Condition()
+        self._writing = threading.RLock()
         self._open_prompt: str | None = None
         self._has_dropped = False
         if sys.stdin is not None and sys.stdin.isatty():
@@ -142,16 +143,20 @@ class Typist:
 
     @contextlib.contextmanager
     def above(self) -> Iterator[None]:
-        """Write inside this above the line that is just being typed, which is then shown again."""
-        prompt = self._open_prompt
-        if prompt is None or not (self.is_there and sys.stderr.isatty()):
-            yield
-            return
-        rewrite("")
-        try:
-            yield
-        finally:
-            rewrite(prompt + _half_typed())
+        """Write inside this above the line that is just being typed, which is then shown again.
+
+        Who else writes waits: what belongs together stands together, whoever says it.
+        """
+        with self._writing:
+            prompt = self._open_prompt
+            if prompt is None or not (self.is_there and sys.stderr.isatty()):
+                yield
+                return
+            rewrite("")
+            try:
+                yield
+            finally:
+                rewrite(prompt + _half_typed())
 
     def ask(self, prompt: str, *, can_leave: bool = False) -> str | None:
         """Return the next line; None at the end of input.

@@ -5,13 +5,14 @@ Two styles: the log lines of a Go SDK's example client, which lessons quote, and
 
 from __future__ import annotations
 
-import threading
+import sys
 from contextlib import nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.host.company import Onlooker
 from humanmcp.host.explaining import told
+from humanmcp.host.shortening import shortened
 from humanmcp.locales import say
 from humanmcp.protocol.events import NoticeArrived, RequestArrived, ResponseArrived
 from humanmcp.protocol.events import UnreadableArrived as Unreadable
@@ -42,19 +43,18 @@ class WireLog(Onlooker):
         language: str,
         name: str = "",
         laid_out: bool = False,
-        above: Callable[[], AbstractContextManager[None]] = nullcontext,
+        above: Callable[[], AbstractContextManager[object]] = nullcontext,
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
         """Begin. `laid_out` spreads each message over several lines; `name` tells servers apart.
 
-        What is written stands `above` a line that somebody is just typing.
+        What is written stands `above` a line that somebody is just typing, in one piece.
         """
         self.language = language
         self.name = f"{name} " if name else ""
         self.laid_out = laid_out
         self.above = above
         self.now = now
-        self._one_at_a_time = threading.Lock()
         self._has_explained_noise = False
 
     def line_sent(self, line: str) -> None:
@@ -67,7 +67,7 @@ class WireLog(Onlooker):
 
     def said_aside(self, line: bytes) -> None:
         """Show a line of the server's stderr; it is no message."""
-        with self._one_at_a_time, self.above():
+        with self.above():
             text = line.decode("utf-8", "replace").rstrip("\r")
             complain(Painted(f"{self._stamp()}  {self.name}stderr :   {text}", "dim"))
 
@@ -85,10 +85,14 @@ class WireLog(Onlooker):
                 pass
         if not problems:
             return
-        with self._one_at_a_time, self.above():
+        with self.above():
             for one in problems:
-                complain(*told(one, self.language, seen=True))
+                complain(*self._signed(told(one, self.language, seen=True)))
                 self._explain_noise(one)
+
+    def _signed(self, parts: tuple[str | Painted, ...]) -> tuple[str | Painted, ...]:
+        """Put the server's name in front, where there are several whose lines come as they like."""
+        return ("  ", Painted(self.name, "bold"), *parts[1:]) if self.name else parts
 
     def _explain_noise(self, found: Problem) -> None:
         """Say once what every author of a server has to learn: stdout is the wire."""
@@ -113,12 +117,14 @@ class WireLog(Onlooker):
         self._remark(why.sentence(self.language))
 
     def _remark(self, text: str) -> None:
-        with self._one_at_a_time, self.above():
-            complain(Painted("  " + text, "dim"))
+        with self.above():
+            complain(*self._signed(("  ", Painted(text, "dim"))))
 
     def _show(self, sender: str, line: str, colour: str) -> None:
         text = pretty(line) if self.laid_out else line
-        with self._one_at_a_time, self.above():
+        if sys.stderr.isatty():
+            text = shortened(text, self.language)
+        with self.above():
             complain(Painted(f"{self._stamp()}  {sender}", colour), text)
             complain("")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from humanmcp.host.conversation import OfferedTool, Role, Text, ToolResult, ToolUse, Turn
+from humanmcp.host.chat import ending_of
+from humanmcp.host.conversation import OfferedTool, Role, Stop, Text, ToolResult, ToolUse, Turn
 from humanmcp.host.keys import Key, KeyFileError, find_key
 from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.host.models.anthropic import AnthropicModel
@@ -274,7 +275,7 @@ def test_models_are_named_by_one_word(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
 
-    def seat(word: str, **more: str) -> Model:
+    def seat(word: str, **more: Any) -> Model:  # noqa: ANN401 - any choice
         return seat_model(Choice(word, lambda: pytest.fail("no desk"), **more))
 
     for word, kind in (
@@ -450,3 +451,84 @@ def test_s2_a_key_that_is_kept_back_is_named(
     assert (said is None) is home
     assert said is None or "--key-variable" in said.sentence("en")
     assert key_kept_back(Choice(word, no_desk, base_url=base_url, key_variable="X")) is None
+
+
+# -- how a turn ended ------------------------------------------------------------------------------
+
+
+def ended(reason: str) -> tuple[str, dict[str, Any]]:
+    """Write the last piece of a chat completion, with the reason that it ends."""
+    name, last = chunk()
+    last["choices"][0]["finish_reason"] = reason
+    return name, last
+
+
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [("stop", Stop.DONE), ("length", Stop.LENGTH), ("content_filter", Stop.FILTER)],
+)
+def test_s7_a_turn_that_was_cut_off_is_known_as_such(reason: str, stop: Stop) -> None:
+    """S7: as OpenAI says it."""
+    with service(Say([chunk(content="half a"), ended(reason), DONE])) as there:
+        assert turn(OpenAIModel("gpt", KEY, there.address)).stop is stop
+
+
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [("end_turn", Stop.DONE), ("max_tokens", Stop.LENGTH), ("refusal", Stop.FILTER)],
+)
+def test_s7_so_it_is_as_anthropic_says_it(reason: str, stop: Stop) -> None:
+    """S7: the other service has other words."""
+    events = message({"type": "text", "text": "half a"})
+    for name, event in events:
+        if name == "message_delta":
+            event["delta"]["stop_reason"] = reason
+    with service(Say(events)) as there:
+        assert turn(AnthropicModel("claude", KEY, there.address)).stop is stop
+
+
+def test_s7_a_200_that_is_no_stream_is_an_error_and_not_silence() -> None:
+    """S7: a service that does not know how to stream answers with one JSON object."""
+    body = {"id": "c", "choices": [{"message": {"role": "assistant", "content": "hello"}}]}
+    with service(Say(body=body)) as there, pytest.raises(ModelError, match="no stream"):
+        turn(OpenAIModel("gpt", KEY, there.address))
+    with service(Say(body=body)) as there, pytest.raises(ModelError, match="--base-url"):
+        turn(AnthropicModel("claude", KEY, there.address))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "stop", "said"),
+    [
+        ((Text("x"),), Stop.DONE, None),
+        ((Text("x"),), Stop.LENGTH, "--max-tokens"),
+        ((), Stop.FILTER, "would not let"),
+        ((), Stop.DONE, "without a word"),
+    ],
+)
+def test_s7_how_a_turn_ended_is_told(
+    blocks: tuple[Text, ...], stop: Stop, said: str | None
+) -> None:
+    """S7: at the host and at the table."""
+    why = ending_of(Turn(Role.ASSISTANT, blocks, stop))
+    assert (why is None) is (said is None)
+    assert why is None or (said or "") in why.sentence("en")
+
+
+@pytest.mark.parametrize(
+    ("word", "limit", "asked"),
+    [
+        ("anthropic:claude", 0, {"max_tokens": 4096}),
+        ("anthropic:claude", 99, {"max_tokens": 99}),
+        ("ollama:mistral", 99, {"max_tokens": 99}),
+        ("openai:gpt", 0, {"max_tokens": None, "max_completion_tokens": None}),
+    ],
+)
+def test_s7_the_limit_of_tokens_is_a_choice(word: str, limit: int, asked: dict[str, Any]) -> None:
+    """S7: `--max-tokens`; without it only who wants a number gets one."""
+    said = (
+        message({"type": "text", "text": "x"}) if "claude" in word else [chunk(content="x"), DONE]
+    )
+    with service(Say(said)) as there:
+        choice = Choice(word, no_desk, base_url=there.address, max_tokens=limit)
+        turn(seat_model(choice))
+        assert {name: there.asked[0].get(name) for name in asked} == asked

@@ -54,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag("base-url", metavar="URL", default="")
     flag("key-file", metavar="FILE", default="")
     flag("key-variable", metavar="NAME", default="")
+    flag("max-tokens", metavar="N", type=whole_number, default=0)
     flag("system", metavar="TEXT", default="")
     flag("record", metavar="FILE", default="")
     flag("turns", metavar="N", type=whole_number, default=Limits().turns)
@@ -98,6 +99,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         arguments.key_file,
         arguments.record,
         arguments.key_variable,
+        arguments.max_tokens,
     )
     kept_back = key_kept_back(wanted)
     if kept_back is not None:

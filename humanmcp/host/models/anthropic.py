@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from humanmcp.host.conversation import Role, Text, ToolUse, Turn, tool_written, written
+from humanmcp.host.conversation import Role, Stop, Text, ToolUse, Turn, tool_written, written
 from humanmcp.host.models.service import NO_KEY, ServiceModel, hidden_from_library
 
 if TYPE_CHECKING:
@@ -15,13 +15,24 @@ if TYPE_CHECKING:
 
 OVERLOADED = "overloaded_error"
 MAX_TOKENS = 4096
+"""The tokens of one turn where nobody says otherwise: the service wants a number, and its oldest
+models allow no more."""
+_STOPS = {"max_tokens": Stop.LENGTH, "refusal": Stop.FILTER}
 _BUSY = 529
 
 
 class AnthropicModel(ServiceModel):
     """One model of the service, by its name there."""
 
-    def __init__(self, name: str, key: Key | None, base_url: str, *, is_home: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        key: Key | None,
+        base_url: str,
+        *,
+        is_home: bool = False,
+        max_tokens: int = 0,
+    ) -> None:
         """Prepare. The library's own retries are off: the host retries, and tells.
 
         `is_home` says that the address is Anthropic's own, or the one that the environment names.
@@ -29,6 +40,7 @@ class AnthropicModel(ServiceModel):
         import anthropic  # noqa: PLC0415 - an extra: `humanmcp[host]`
 
         super().__init__(name, key, anthropic)
+        self._max_tokens = max_tokens or MAX_TOKENS
         with hidden_from_library("ANTHROPIC_", is_home=is_home):
             self._client = anthropic.Anthropic(
                 api_key=key.secret if key else NO_KEY, base_url=base_url, max_retries=0
@@ -45,12 +57,13 @@ class AnthropicModel(ServiceModel):
         if system:
             more["system"] = system
         with self._client.messages.stream(
-            model=self.name, max_tokens=MAX_TOKENS, messages=messages_of(history), **more
+            model=self.name, max_tokens=self._max_tokens, messages=messages_of(history), **more
         ) as stream:
             for piece in stream.text_stream:
                 heard(piece)
             answer = stream.get_final_message()
-        return Turn(Role.ASSISTANT, tuple(_blocks(answer.content)))
+        stop = _STOPS.get(answer.stop_reason or "", Stop.DONE)
+        return Turn(Role.ASSISTANT, tuple(_blocks(answer.content)), stop)
 
     def _is_busy(self, status: int, why: str) -> bool:
         # In the middle of a stream the status is 200: then only the name of the error says it.

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from humanmcp.host.keys import Key, find_key
@@ -77,6 +77,7 @@ class Choice:
     key_file: str = ""
     record: str = ""
     key_variable: str = ""
+    max_tokens: int = 0
 
     @property
     def service(self) -> Service | None:
@@ -126,14 +127,15 @@ def _service(kind: str, name: str, choice: Choice) -> Model:
     address = _address(service, choice)
     is_home = _is_home(service, address)
     key = _key(service, choice, is_home=is_home)
-    is_librarys = is_home and kind == service.library
+    own = is_home and kind == service.library
+    more: dict[str, Any] = {"is_home": own, "max_tokens": choice.max_tokens}
     if service.library == "anthropic":
         from humanmcp.host.models import anthropic as claude  # noqa: PLC0415 - heavy, an extra
 
-        return claude.AnthropicModel(name, key, address, is_home=is_librarys)
+        return claude.AnthropicModel(name, key, address, **more)
     from humanmcp.host.models import openai as compatible  # noqa: PLC0415 - heavy, an extra
 
-    return compatible.OpenAIModel(name, key, address, is_home=is_librarys)
+    return compatible.OpenAIModel(name, key, address, **more)
 
 
 def _address(service: Service, choice: Choice) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, assert_never
 
-from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse, Turn
+from humanmcp.host.conversation import Role, Stop, Text, ToolResult, ToolUse, Turn
+from humanmcp.host.models import ModelError
 from humanmcp.host.models.service import NO_KEY, ServiceModel, hidden_from_library
 
 if TYPE_CHECKING:
@@ -18,12 +19,21 @@ if TYPE_CHECKING:
     from humanmcp.host.keys import Key
 
 _BUSY = (503, 529)
+_STOPS = {"length": Stop.LENGTH, "content_filter": Stop.FILTER}
 
 
 class OpenAIModel(ServiceModel):
     """One model of such a service, by its name there."""
 
-    def __init__(self, name: str, key: Key | None, base_url: str, *, is_home: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        key: Key | None,
+        base_url: str,
+        *,
+        is_home: bool = False,
+        max_tokens: int = 0,
+    ) -> None:
         """Prepare. The library's own retries are off: the host retries, and tells.
 
         `is_home` says that the address is OpenAI's own, or the one that the environment names.
@@ -31,6 +41,9 @@ class OpenAIModel(ServiceModel):
         import openai  # noqa: PLC0415 - an extra: `humanmcp[host]`
 
         super().__init__(name, key, openai)
+        # OpenAI renamed it; what speaks like OpenAI mostly knows the old name only.
+        limit = "max_completion_tokens" if is_home else "max_tokens"
+        self._limit: dict[str, Any] = {limit: max_tokens} if max_tokens else {}
         with hidden_from_library("OPENAI_", is_home=is_home):
             self._client = openai.OpenAI(
                 api_key=key.secret if key else NO_KEY, base_url=base_url, max_retries=0
@@ -43,6 +56,7 @@ class OpenAIModel(ServiceModel):
         heard: Callable[[str], None],
     ) -> Turn:
         more: dict[str, Any] = {"tools": [_tool(tool) for tool in tools]} if tools else {}
+        more |= self._limit
         with self._client.chat.completions.create(
             model=self.name, messages=messages_of(history), stream=True, **more
         ) as stream:
@@ -85,11 +99,17 @@ def messages_of(history: Sequence[Turn]) -> Any:  # noqa: ANN401 - the library's
 
 
 def _gathered(stream: Iterable[Any], heard: Callable[[str], None]) -> Turn:
-    """Put the pieces of a streamed answer together; a call comes in pieces too."""
+    """Put the pieces of a streamed answer together; a call comes in pieces too.
+
+    Raises:
+        ModelError: there was no piece. A service that does not stream answers 200 all the same.
+    """
     text: list[str] = []
     calls: dict[int, dict[str, str]] = {}
+    finish = None
     for chunk in stream:
         for choice in chunk.choices[:1]:
+            finish = choice.finish_reason or finish or ""
             delta = choice.delta
             if delta.content:
                 text.append(delta.content)
@@ -100,8 +120,11 @@ def _gathered(stream: Iterable[Any], heard: Callable[[str], None]) -> Turn:
                 if piece.function is not None:
                     call["name"] += piece.function.name or ""
                     call["arguments"] += piece.function.arguments or ""
+    if finish is None:
+        raise ModelError("no stream")
     said = (Text("".join(text)),) if text else ()
-    return Turn(Role.ASSISTANT, (*said, *(_use(at, call) for at, call in sorted(calls.items()))))
+    uses = (_use(at, call) for at, call in sorted(calls.items()))
+    return Turn(Role.ASSISTANT, (*said, *uses), _STOPS.get(finish, Stop.DONE))
 
 
 def _use(at: int, call: dict[str, str]) -> ToolUse:
