@@ -12,6 +12,8 @@ import signal
 import sys
 from typing import Final
 
+from humanmcp.locales.stop import StopError
+
 _FIRST_PRIVATE: Final = 3  # 0, 1 and 2 are everybody's
 
 
@@ -71,3 +73,31 @@ def wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | Non
     poll = select.poll()
     poll.register(descriptor, select.POLLIN if for_reading else select.POLLOUT)
     return bool(poll.poll(None if seconds is None else seconds * 1000))
+
+
+FEWEST: Final = 32
+"""Open files without which no program of ours works for long: libraries fail before we can."""
+
+
+class TooFewFilesError(StopError):
+    """The system allows this process too few open files."""
+
+    room = "files_allowed"
+
+
+def need_files() -> None:
+    """See that this process may open enough files; allow it more where that is possible.
+
+    Raises:
+        TooFewFilesError: it may not.
+    """
+    if sys.platform == "win32":  # pragma: no cover - there is no such limit there
+        return
+    import resource  # noqa: PLC0415 - exists on the other systems only
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= FEWEST:
+        return
+    if hard != resource.RLIM_INFINITY and hard < FEWEST:
+        raise TooFewFilesError("few", count=hard, needed=FEWEST)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FEWEST, hard))

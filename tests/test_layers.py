@@ -36,7 +36,7 @@ CELLAR: Final = {
     "__init__": (),
     "bookshelf": ("locales", "protocol"),
     "connecting": ("protocol", "settings"),
-    "descriptors": (),
+    "descriptors": ("locales",),
     "locales": ("protocol",),
     "logfile": (),
     "moments": (),

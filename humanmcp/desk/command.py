@@ -18,6 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from humanmcp import __version__, terminal
+from humanmcp.descriptors import need_files
 from humanmcp.desk import launch, playing, snippets, trouble
 from humanmcp.desk.app import make_app
 from humanmcp.desk.board import Board
@@ -77,6 +78,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Serve the page until told to stop. Returns the exit status."""
     language = language_of(settings.lang)
     try:
+        need_files()
         host = loopback(settings.host)
         home = make_private(home_folder(settings.home))
         lock = _hold(home)
@@ -125,10 +127,10 @@ def _point_to(home: Path, language: str, *, open_browser: bool) -> int:
     facts = launch.wait_for_facts(home)
     if facts is None:
         raise launch.NoDeskError("no start", log=home / launch.LOG_NAME)
-    terminal.say(say("desk", "there already", language, version=facts.version))
     address, code = launch.ways_in(facts)
     if code:
         terminal.say(say("desk", "code.now", language, address=facts.address, code=code))
+    terminal.say(say("desk", "there already", language, version=facts.version))
     terminal.say(address)
     if open_browser and not launch.open_in_browser(home, facts):
         terminal.say(say("desk", "no browser", language, port=urlsplit(facts.address).port))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__, paths
 from humanmcp.bookshelf import BookFile
+from humanmcp.descriptors import need_files
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
@@ -74,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Be the server until the client is gone. Returns the exit status."""
     language = language_of(settings.lang)
+    need_files()
     mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
     typed = os.isatty(0)
     wire = Wire.claim()
