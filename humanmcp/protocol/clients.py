@@ -33,21 +33,25 @@ SHARED_NAMES: Final = frozenset(
 )
 """Names that programs have in common: the defaults of SDKs. They say nothing of one program."""
 
-_LAST_MOMENT: Final = {"initialize": 0.6}
+_LAST_MOMENT: Final = 0.6
 _LAST_MOMENT_OF_LISTS: Final = 0.25
 """Parts of the opening's budget: `initialize`, then the lists; the rest is for the start."""
+
+_LAST_MOMENT_OF_ONE: Final = 0.8
+"""The part of a limit that a message has for itself."""
 
 
 class Client(NamedTuple):
     """What is known of one client. Times are seconds, None where it sets no limit.
 
-    `opening` is its budget for `initialize` and the lists together, `opening_set` the same where
-    `humanmcp config` wrote its entry and that changes it, `listing` how long it waits for a list
-    where that is another time. `call` is how long it waits for a `tools/call` if nobody told it
-    otherwise. `progress_helps` says that progress notifications extend that. `repeats` is how often
-    it repeats a 2026-07-28 call that was answered with a `requestState` only. `is_host` says that a
-    model is behind it, whose first turn starts without the tools of a server that is not ready, or
-    not before. `setting` is what its user can set to wait longer, in the client's own terms.
+    `opening` is its budget for `initialize` and the lists together, `listing` how long it waits for
+    a list where that has a limit of its own; `opening_set` and `listing_set` are the same where
+    `humanmcp config` wrote its entry and that changes it. `call` is how long it waits for a
+    `tools/call` if nobody told it otherwise. `progress_helps` says that progress notifications
+    extend that. `repeats` is how often it repeats a 2026-07-28 call that was answered with a
+    `requestState` only. `is_host` says that a model is behind it, whose first turn starts without
+    the tools of a server that is not ready, or not before. `setting` is what its user can set to
+    wait longer, in the client's own terms.
     `seen` is the version that was measured, and when.
     """
 
@@ -56,6 +60,7 @@ class Client(NamedTuple):
     opening: float | None = None
     opening_set: float | None = None
     listing: float | None = None
+    listing_set: float | None = None
     call: float | None = None
     progress_helps: bool = False
     repeats: int = NEVER_REPEATS
@@ -82,7 +87,7 @@ class Client(NamedTuple):
         `as_configured`: `humanmcp config` wrote its entry.
         """
         if method in LISTS and self.listing is not None:
-            return self.listing
+            return (self.listing_set if as_configured else None) or self.listing
         if method in OPENING or method == "server/discover":
             return (self.opening_set if as_configured else None) or self.opening
         return self.call
@@ -100,8 +105,9 @@ CLIENTS: Final = (
     Client(
         ("codex-mcp-client", "codex"),
         "Codex",
-        opening=30,
-        opening_set=120,
+        # With required = true it waits for initialize for over 400 s, and for a list this long.
+        listing=30,
+        listing_set=120,
         call=300,
         is_host=True,
         setting="startup_timeout_sec, tool_timeout_sec, required = true in config.toml",
@@ -121,6 +127,8 @@ CLIENTS: Final = (
         "opencode",
         opening=30,
         opening_set=60,
+        listing=30,
+        listing_set=600,
         call=60,
         progress_helps=True,
         is_host=True,
@@ -132,6 +140,8 @@ CLIENTS: Final = (
         "Copilot CLI",
         opening=65,
         opening_set=90,
+        listing=60,
+        listing_set=600,
         call=180,
         progress_helps=True,
         repeats=9,
@@ -231,6 +241,10 @@ def last_moment(name: str, method: str) -> float | None:
     None for a client that is not known, or that sets no limit: it may wait for a person for ever.
     """
     known = find(name)
-    if known is None or known.opening is None:
+    if known is None:
         return None
-    return known.opening * _LAST_MOMENT.get(method, _LAST_MOMENT_OF_LISTS)
+    if method in LISTS and known.listing is not None:
+        return known.listing * _LAST_MOMENT_OF_ONE
+    if known.opening is None:
+        return None
+    return known.opening * (_LAST_MOMENT_OF_LISTS if method in LISTS else _LAST_MOMENT)

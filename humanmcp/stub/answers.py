@@ -225,6 +225,11 @@ class Answers:
         held = exchange.method in clients.OPENING and self._ledger.inbox.opening_is_held()
         return Opening.HELD if held else self._manner.opening
 
+    @property
+    def opening(self) -> Opening:
+        """Who opens the session, as far as is known since it was last asked for."""
+        return Opening.HELD if self._opening_held else self._manner.opening
+
     def opening_changed(self) -> bool:
         """Say whether people took or gave back the opening since this was last asked."""
         held = self._ledger.inbox.opening_is_held()

@@ -113,7 +113,7 @@ class Status:
         return say(ROOM, code, self._manner.language, **fillings)
 
     def _head(self, left_out: int) -> Iterator[str]:
-        mode, opening = self._manner.mode, self._manner.opening
+        mode, opening = self._manner.mode, self._answers.opening
         yield self._say("head")
         yield self._say(f"opening {opening.value}" if mode is Mode.NORMAL else f"mode {mode.value}")
         if left_out:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol import revisions
 from humanmcp.protocol.exchange import State
 from tests.hosts.model import Model
 from tests.hosts.playing import COMES_WITHIN, Room, client_of, started, wait, waiting
@@ -47,7 +48,9 @@ def waits(
     folder.mkdir(parents=True)
     book = folder / "wait.toml"
     never = f'"{method}" = false\n' if method != "tools/call" else ""
-    book.write_text(f"[wait]\n{never}", "utf-8")
+    # Who is offered 2026-07-28 never sends `initialize`.
+    only = f"[server]\nrevisions = {[*revisions.HANDSHAKE]}\n" if method == "initialize" else ""
+    book.write_text(f"{only}[wait]\n{never}", "utf-8")
     with Model() as model, started(host, installed, model, room, "--book", str(book), *flags):
         wait(lambda: waiting(room, method), COMES_WITHIN)
         began = time.monotonic()

@@ -200,8 +200,26 @@ def test_h1_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() ->
         assert first.after is not None
         assert then.after is not None
         assert known.opening is not None
-        assert known.opening / 2 < first.after + then.after < known.opening
+        assert known.opening / 2 < first.after < known.opening
+        if known.listing is None:
+            assert first.after + then.after < known.opening
+        else:
+            assert known.listing / 2 < then.after < known.listing
         assert not first.due(1000, touched=True)  # never over somebody who writes
+
+
+def test_h4_what_was_measured_says_of_which_version_and_when() -> None:
+    """H4: figures of `mcp list` were taken for those of the hosts."""
+    for known in clients.CLIENTS:
+        if known.source == "measured" and not known.names[0].startswith("humanmcp"):
+            assert "November 2026" in known.seen, known.label
+    lists = clients.find("mcp-test-client")
+    assert lists is not None
+    assert (lists.opening, lists.is_host) == (5, False)
+    for name, opening in (("gemini-cli-mcp-client", 600), ("qwen-cli-mcp-client-x", 30)):
+        found = clients.find(name)
+        assert found is not None
+        assert found.opening == opening
 
 
 def test_the_rest_waits_for_a_person_without_limit() -> None:

@@ -49,8 +49,11 @@ def test_h3_each_method_has_its_own_limit() -> None:
     """H3: a list belongs to the opening, and the limit of a call is not the opening's."""
     for method in ("initialize", "tools/list", "prompts/list"):
         assert patience(call(method=method), "claude-code").limit == 30
+        assert patience(call(method=method), "qwen-cli-mcp-client-x", own_limit=900).limit == 30
+    for method in ("tools/list", "prompts/list"):
         assert patience(call(method=method), "codex-mcp-client").limit == 30
         assert patience(call(method=method), "codex-mcp-client", own_limit=600).limit == 120
+    assert patience(call(method="initialize"), "codex-mcp-client").source == "no-limit"
     assert patience(call(method="initialize"), "inspector-client").limit == 15
     assert patience(call(method="tools/list"), "inspector-client").limit == 60
     assert patience(call(method="tools/list"), "unheard-of", own_limit=20).limit == 20
