@@ -15,8 +15,9 @@ from humanmcp.export.reading import LAST, find
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, trouble
+from humanmcp.protocol.visible import visible, visible_json
 from humanmcp.settings import add_flags
-from humanmcp.terminal import complain, say_raw
+from humanmcp.terminal import complain, is_terminal, say_raw
 
 if TYPE_CHECKING:
     import argparse
@@ -38,6 +39,9 @@ FORMATS: Final = (
 
 RUNNABLE: Final = frozenset({"server", "pytest"})
 """The formats in which each redacted value keeps a name: what is run can ask for it."""
+
+JSON: Final = frozenset({"jsonl", "har"})
+"""The formats that are JSON: what a terminal must not see becomes an escape of JSON."""
 
 LOSSLESS: Final = "jsonl"
 """The format that is never redacted unless asked for: it is the recording itself."""
@@ -89,7 +93,17 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             complain(_told(redacted.names, language, named=named))
     module = importlib.import_module(f"humanmcp.export.{arguments.format}")
     text: str = module.write(recording, manner)
+    if not arguments.output:
+        say_raw(_shown(text.removesuffix("\n"), arguments.format))
+        return 0
     return _deliver(text, arguments.output, language)
+
+
+def _shown(text: str, form: str) -> str:
+    """Return what is written to stdout: as it is, unless it could act on a terminal there."""
+    if not is_terminal():
+        return text
+    return visible_json(text) if form in JSON else visible(text)
 
 
 def _told(names: tuple[str, ...], language: str, *, named: bool) -> str:
@@ -99,10 +113,7 @@ def _told(names: tuple[str, ...], language: str, *, named: bool) -> str:
     return say("export", "redacted by name", language, count=len(names), names=", ".join(names))
 
 
-def _deliver(text: str, output: str | None, language: str) -> int:
-    if not output:
-        say_raw(text.removesuffix("\n"))
-        return 0
+def _deliver(text: str, output: str, language: str) -> int:
     try:
         Path(output).expanduser().write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:

@@ -6,6 +6,7 @@ as their code points. A line feed and a tab stay what they are where several lin
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Final
 
@@ -24,6 +25,11 @@ _LINE_BREAKS: Final = r"[\n\t]"
 def visible(text: str) -> str:
     """Return `text` with every character that could act on a screen shown as ⟦U+202E⟧."""
     return re.sub(_INVISIBLE, _code_point, text)
+
+
+def visible_json(text: str) -> str:
+    """Return JSON with the same characters as JSON escapes: it stays the JSON that it was."""
+    return re.sub(_INVISIBLE, lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def one_line(text: str, longest: int = 0) -> str:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import subprocess
+import sys
 from datetime import UTC
 from typing import TYPE_CHECKING
+
+import pytest
 
 from humanmcp.export import jsonl, log, pretty
 from humanmcp.export.manner import Manner
 from humanmcp.export.reading import find
 from humanmcp.protocol.transcript import Way
-from tests.export.recordings import SEED, WEATHER, recording
+from humanmcp.protocol.visible import visible
+from tests.export.recordings import SEED, WEATHER, recording, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,3 +82,36 @@ def test_the_transcript_is_written_whole(tmp_path: Path) -> None:
         path = tmp_path / "transcript.jsonl"
         path.write_text(jsonl.write(recorded, MANNER), encoding="utf-8")
         assert find(str(path), tmp_path).frames == recorded.frames
+
+
+WILD = "\x1b]52;c;eA==\x07\r\x7f\x9b31m\u202e"
+"""What would act on a terminal: the clipboard, a bell, an overwritten line, a colour, bidi."""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize("form", ["log", "pretty", "jsonl", "har", "markdown", "mermaid", "pytest"])
+def test_a3_nothing_of_the_wire_acts_on_the_terminal_that_shows_an_export(
+    tmp_path: Path, form: str
+) -> None:
+    """There it is shown as code points, in JSON as escapes; a pipe gets what was on the wire."""
+    message = json.dumps({"jsonrpc": "2.0", "method": WILD, "params": {}}, ensure_ascii=False)
+    recorded = recording((Way.IN, message), (Way.OUT, WILD), (Way.ERR, WILD))
+    path = write(tmp_path / "transcript.jsonl", recorded)
+    words = ["export", str(path), "--home", str(tmp_path), "--format", form]
+    command = [sys.executable, "-m", "humanmcp", *words]
+    ours, theirs = os.openpty()
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # EIO: the end of a terminal
+            while chunk := os.read(ours, 65536):
+                shown += chunk
+        os.close(ours)
+    assert process.returncode == 0
+    said = shown.decode().replace("\r\n", "\n")
+    assert visible(said) == said
+    if form == "jsonl":
+        assert [json.loads(line)["raw"] for line in said.splitlines()] == [message, WILD, WILD]
+    if form in ("log", "jsonl"):
+        piped = subprocess.run(command, capture_output=True, check=True).stdout.decode()
+        assert "\x7f" in piped
