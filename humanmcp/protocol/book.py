@@ -252,7 +252,7 @@ def _own_answer(exchange: Exchange, book: Book) -> tuple[Form, Mapping[str, Any]
         return _discover(book)
     lists = _lists(book)
     if method in lists:
-        return Form.RESULT, {**lists[method], **_modern(revision, cached=True)}
+        return Form.RESULT, {**lists[method], **_modern(revision, book)}
     return None
 
 
@@ -310,8 +310,7 @@ def _discover(book: Book) -> tuple[Form, Mapping[str, Any]]:
         "supportedVersions": list(book.revisions),
         "capabilities": book.offered(),
         **({"instructions": book.instructions} if book.instructions else {}),
-        **_modern(revisions.R2026_07, cached=True),
-        "_meta": {revisions.META_SERVER: _server_info(book)},
+        **_modern(revisions.R2026_07, book),
     }
 
 
@@ -340,12 +339,18 @@ def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:
     }
 
 
-def _modern(revision: str, *, cached: bool) -> Mapping[str, Any]:
+def _modern(revision: str, book: Book) -> Mapping[str, Any]:
+    """Return what a list of 2026-07-28 says of itself, and of who gives it."""
     if revision not in revisions.MODERN:
         return {}
-    # 0 and private, because clients really cache and a person changes answers.
-    cache = {"ttlMs": 0, "cacheScope": "private"} if cached else {}
-    return {"resultType": "complete", **cache}
+    return {
+        "resultType": "complete",
+        # 0 and private, because clients really cache and a person changes answers.
+        "ttlMs": 0,
+        "cacheScope": "private",
+        # MCP: "Servers SHOULD include" this in the `_meta` of every result.
+        "_meta": {revisions.META_SERVER: _server_info(book)},
+    }
 
 
 def _server_info(book: Book) -> Mapping[str, Any]:

@@ -73,26 +73,34 @@ class Many:
 
 
 class Each:
-    """An object whose names are free and whose values are of one kind."""
+    """An object whose names are free and whose values are of one kind.
 
-    __slots__ = ("value",)
+    `names` says what a name must look like, a key of `forms.NAMES`; "" for any name.
+    """
 
-    def __init__(self, value: Kind) -> None:
+    __slots__ = ("names", "value")
+
+    def __init__(self, value: Kind, names: str = "") -> None:
         self.value = value
+        self.names = names
 
 
 class ByMember:
     """An object whose kind is told by the value of one of its members.
 
-    `usual` is the value that a missing member stands for; "" when the member must be there.
+    `usual` is the value that a missing member stands for; "" when the member must be there. `code`
+    is the problem's where the general sentence would not do.
     """
 
-    __slots__ = ("member", "shapes", "usual")
+    __slots__ = ("code", "member", "shapes", "usual")
 
-    def __init__(self, member: str, shapes: Mapping[str, str], usual: str = "") -> None:
+    def __init__(
+        self, member: str, shapes: Mapping[str, str], usual: str = "", code: str = ""
+    ) -> None:
         self.member = member
         self.shapes = shapes
         self.usual = usual
+        self.code = code
 
 
 class ByPresence:
@@ -105,13 +113,14 @@ class ByPresence:
 
 
 class OneOrMany:
-    """One value, or (since a revision) a list of them."""
+    """One value, or (since a revision) a list of them, or of another kind: `many`."""
 
-    __slots__ = ("item", "many_since")
+    __slots__ = ("item", "many", "many_since")
 
-    def __init__(self, item: Kind, many_since: str) -> None:
+    def __init__(self, item: Kind, many_since: str, many: Kind | None = None) -> None:
         self.item = item
         self.many_since = many_since
+        self.many = many or item
 
 
 class OrNull:
@@ -166,24 +175,29 @@ class Member:
 class Shape:
     """One object: its members in reading order.
 
-    `open` objects may have members of other names. `alone` says that no other member may be there
-    at all, whatever it is called: clients check `{}` strictly.
+    `open` objects may have members of other names; `names` says what those must look like, a key of
+    `forms.NAMES`. `alone` says that no other member may be there at all, whatever it is called:
+    clients check `{}` strictly. Of the members that `either` names at least one must be there.
     """
 
-    __slots__ = ("alone", "members", "open", "since")
+    __slots__ = ("alone", "either", "members", "names", "open", "since")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each says one thing about the object, by name
         self,
         members: Mapping[str, Member],
         since: str = R2024_11,
         *,
         open: bool = False,  # noqa: A002 - the word for it
         alone: bool = False,
+        names: str = "",
+        either: tuple[str, ...] = (),
     ) -> None:
         self.members = members
         self.since = since
         self.open = open
         self.alone = alone
+        self.names = names
+        self.either = either
 
 
 TEXT: Final = Text()
@@ -192,7 +206,10 @@ URI: Final = Text("uri")
 MIME: Final = Text("mime")
 MOMENT: Final = Text("moment")
 NUMBER: Final = Number()
-WHOLE: Final = Number(whole=True)
+SAFE: Final = 2**53 - 1
+"""The largest whole number that JavaScript counts exactly: its clients refuse what is beyond."""
+WHOLE: Final = Number(whole=True, least=-SAFE, most=SAFE)
+FROM_ZERO: Final = Number(whole=True, least=0, most=SAFE)
 SHARE: Final = Number(least=0, most=1)
 TRUTH: Final = Truth()
 ANYTHING: Final = Anything()

@@ -14,7 +14,7 @@ from humanmcp.protocol.findings import Found, delete, json_text, rename_to, repl
 from humanmcp.protocol.lints_asking import asking, filled_form, listening
 from humanmcp.protocol.lints_sampling import turn
 from humanmcp.protocol.lints_tools import called_tool, refused_call, tools
-from humanmcp.protocol.shapes import SHAPES
+from humanmcp.protocol.shapes import SHAPES, TASK_HOLDS
 from humanmcp.protocol.templates import PLACEHOLDERS
 from humanmcp.protocol.trust import PLACEHOLDER
 
@@ -242,6 +242,24 @@ def _call(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> li
     return found + called_tool(exchange, value, known, path)
 
 
+def _task_state(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+    """What has become of a task stands beside its status: its result, its error, its questions."""
+    status = value.get("status")
+    needed = TASK_HOLDS.get(status) if isinstance(status, str) else None
+    if exchange.revision not in revisions.MODERN or needed is None or needed in value:
+        return []
+    example = json_text(TASK_EXAMPLES[needed])
+    detail = (("key", needed), ("example", example), ("where", "result"))
+    return [Found("M09", path, detail)]
+
+
+TASK_EXAMPLES: Final[Mapping[str, Json]] = {
+    "result": {"content": []},
+    "error": {"code": -32603, "message": "…"},
+    "inputRequests": {"answer": {"method": "elicitation/create"}},
+}
+
+
 def _sampled(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[Found]:
     return _placeholders(value.get("content"), (*path, "content")) + turn(
         exchange, value, known, path
@@ -258,6 +276,7 @@ _RULES: Final[Mapping[str, Callable[[Exchange, JsonObject, Known, Path], list[Fo
     "tools/list": tools,
     "tools/call": _call,
     "tasks/result": _ended_task,
+    "tasks/get": _task_state,
     "resources/list": _resources,
     "resources/read": _read,
     "prompts/list": _prompts,

@@ -42,6 +42,11 @@ def lacking(method: str, params: Json, declared: Mapping[str, Json]) -> str:
     return ""
 
 
+def declares_more(capabilities: Mapping[str, Json] | None) -> bool:
+    """Say whether one side can do more than MCP knows of: an extension, or an experiment."""
+    return any((capabilities or {}).get(name) for name in ("experimental", "extensions"))
+
+
 def asking(exchange: Exchange, value: JsonObject, path: Path) -> list[Found]:
     """MCP 2026-07-28: a server must not ask for what this request's client did not declare."""
     requests = value.get("inputRequests")

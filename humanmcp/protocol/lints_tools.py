@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import binascii
+import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol import revisions, schemas
-from humanmcp.protocol.findings import Found, json_text, replace_with, shown
+from humanmcp.protocol.findings import Found, json_text, quoted, replace_with, shown
+from humanmcp.protocol.schema_references import DATA
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from humanmcp.protocol.exchange import Exchange, Known
     from humanmcp.protocol.findings import Path
     from humanmcp.protocol.messages import Json, JsonObject
@@ -53,10 +57,53 @@ def _schema(exchange: Exchange, schema: Json, path: Path) -> list[Found]:
             return [Found(code, (*path, *inside), rule)]
     names = properties if isinstance(properties, dict) else {}
     missing = [each for each in required or () if isinstance(each, str) and each not in names]
+    found = _headers(schema, path) if exchange.revision in revisions.MODERN else []
     if missing and "$ref" not in schema and "allOf" not in schema:
         at = (*path, "required")
-        return [Found("M41", at, (("key", shown(missing[0])),))]
+        found.append(Found("M41", at, (("key", shown(missing[0])),)))
+    return found
+
+
+HEADER: Final = "x-mcp-header"
+_HEADER_NAME: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_IN_A_HEADER: Final = frozenset({"string", "integer", "boolean"})
+
+
+def _headers(schema: JsonObject, path: Path) -> list[Found]:
+    """MCP 2026-07-28, tools: which arguments may be mirrored into headers, and under which names.
+
+    "Clients MUST reject tool definitions where any `x-mcp-header` value violates these
+    constraints." https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header
+    """
+    seen: set[str] = set()
+    for at, part, reachable in _marked(schema) if schemas.within_limits(schema) else ():
+        name = part[HEADER]
+        fits = (
+            isinstance(name, str) and re.fullmatch(_HEADER_NAME, name) and name.lower() not in seen
+        )
+        if not fits or not reachable or part.get("type") not in _IN_A_HEADER:
+            return [Found("M99", (*path, *at, HEADER), (("value", quoted(name)),))]
+        seen.add(name.lower())
     return []
+
+
+def _marked(schema: JsonObject) -> Iterator[tuple[Path, JsonObject, bool]]:
+    """List the parts of a schema that have a header: where, and whether by properties alone."""
+    waiting: list[tuple[Path, Json, bool]] = [((), schema, True)]
+    while waiting:
+        at, part, reachable = waiting.pop()
+        if isinstance(part, list):
+            waiting += [((*at, step), item, False) for step, item in enumerate(part)]
+        if not isinstance(part, dict):
+            continue
+        if HEADER in part and at[-1:] != ("properties",):
+            yield at, part, reachable and bool(at)
+        named = at[-1:] == ("properties",)
+        waiting += [
+            ((*at, name), item, reachable and (named or name == "properties"))
+            for name, item in part.items()
+            if named or name not in DATA
+        ]
 
 
 def called_tool(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[Found]:

@@ -14,6 +14,7 @@ from humanmcp.protocol.envelope import judge_error
 from humanmcp.protocol.exchange import Known
 from humanmcp.protocol.findings import Found, quoted, shown
 from humanmcp.protocol.jsontext import strict
+from humanmcp.protocol.lints_asking import declares_more
 from humanmcp.protocol.messages import Kind
 from humanmcp.protocol.places import Placer, Source
 from humanmcp.protocol.problems import Level
@@ -48,7 +49,7 @@ def remarks(
     change it: an error is one, not a warning about somebody else.
     """
     found = [*_envelope(message), *also]
-    found += _method(message, revision)
+    found += _method(message, revision, known)
     if message.kind is Kind.REQUEST:
         found += _order(message, revision, known)
         if message.method == "tools/call":
@@ -140,7 +141,7 @@ def _envelope(message: Message) -> list[Found]:
     return found
 
 
-def _method(message: Message, revision: str) -> list[Found]:
+def _method(message: Message, revision: str, known: Known) -> list[Found]:
     """Say that a method is not one of this revision, and which one was probably meant."""
     unserved = revisions.unserved_in(message)
     if unserved is not None:
@@ -168,7 +169,8 @@ def _method(message: Message, revision: str) -> list[Found]:
     said = (("method", shown(message.method)), ("revision", revision))
     if meant is not None:
         return [Found("M84", ("method",), (*said, ("meant", meant)))]
-    return [Found("M83", ("method",), said, level=Level.HINT)]
+    extended = declares_more(known.offered) or declares_more(known.client_capabilities)
+    return [Found("M71" if extended else "M83", ("method",), said, level=Level.HINT)]
 
 
 def _order(message: Message, revision: str, known: Known) -> list[Found]:

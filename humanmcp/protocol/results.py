@@ -232,14 +232,15 @@ def _asked_and_answered(value: JsonObject, path: Path) -> list[Found]:
     if extra:
         at = (*path, extra[0])
         return [Found("M55", at, (("key", extra[0]),), delete(at), at_name=True)]
-    if "inputRequests" not in value and "requestState" not in value:
+    there, at = "inputRequests" in value, (*path, "inputRequests")
+    if value.get("inputRequests") == {} or (not there and "requestState" not in value):
         return [
             Found(
                 "M53",
-                path,
+                at if there else path,
                 (),
-                insert(
-                    (*path, "inputRequests"),
+                (replace_with if there else insert)(
+                    at,
                     {
                         "answer": {
                             "method": "elicitation/create",

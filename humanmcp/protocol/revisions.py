@@ -38,6 +38,7 @@ META_LOG_LEVEL: Final = META_PREFIX + "logLevel"
 META_SUBSCRIPTION: Final = META_PREFIX + "subscriptionId"
 META_RELATED_TASK: Final = META_PREFIX + "related-task"
 TASKS_EXTENSION: Final = META_PREFIX + "tasks"
+SKILLS_EXTENSION: Final = META_PREFIX + "skills"
 
 
 class Way(enum.Enum):
@@ -100,6 +101,8 @@ REQUESTS: Final[Mapping[str, tuple[Way, tuple[str, ...]]]] = {
     "tasks/list": (Way.BOTH, (R2025_11,)),
     "tasks/cancel": (Way.BOTH, (R2025_11, R2026_07)),
     "tasks/update": (Way.TO_SERVER, MODERN),
+    "skills/list": (Way.TO_SERVER, MODERN),
+    "skills/get": (Way.TO_SERVER, MODERN),
     "roots/list": (Way.TO_CLIENT, _LEGACY),
     "sampling/createMessage": (Way.TO_CLIENT, _LEGACY),
     "elicitation/create": (Way.TO_CLIENT, (R2025_06, R2025_11)),
@@ -161,39 +164,58 @@ def _has(
     return revision in revisions and goes in (way, Way.BOTH)
 
 
-_PAGES: Final[Mapping[str, str]] = {
-    "initialize": "basic/lifecycle",
-    "notifications/initialized": "basic/lifecycle",
-    "server/discover": "server/discover",
-    "ping": "basic/utilities/ping",
-    "notifications/cancelled": "basic/utilities/cancellation",
-    "notifications/progress": "basic/utilities/progress",
-    "tools/": "server/tools",
-    "resources/": "server/resources",
-    "prompts/": "server/prompts",
-    "completion/": "server/utilities/completion",
-    "logging/": "server/utilities/logging",
-    "notifications/message": "server/utilities/logging",
-    "notifications/tools/": "server/tools",
-    "notifications/resources/": "server/resources",
-    "notifications/prompts/": "server/prompts",
-    "notifications/roots/": "client/roots",
-    "notifications/elicitation/": "client/elicitation",
-    "roots/": "client/roots",
-    "sampling/": "client/sampling",
-    "elicitation/": "client/elicitation",
-    "subscriptions/": "basic/utilities/subscriptions",
-    "notifications/subscriptions/": "basic/utilities/subscriptions",
-    "tasks/": "basic/utilities/tasks",
-    "notifications/tasks": "basic/utilities/tasks",
+SITE: Final = "https://modelcontextprotocol.io"
+
+_PAGES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
+    "initialize": ((R2024_11, "basic/lifecycle"), (R2026_07, "basic/versioning")),
+    "notifications/initialized": ((R2024_11, "basic/lifecycle"), (R2026_07, "basic/versioning")),
+    "server/discover": ((R2024_11, "basic/lifecycle"), (R2026_07, "server/discover")),
+    "ping": ((R2024_11, "basic/utilities/ping"), (R2026_07, "basic/patterns")),
+    "notifications/cancelled": (
+        (R2024_11, "basic/utilities/cancellation"),
+        (R2026_07, "basic/patterns/cancellation"),
+    ),
+    "notifications/progress": (
+        (R2024_11, "basic/utilities/progress"),
+        (R2026_07, "basic/patterns/progress"),
+    ),
+    "tools/": ((R2024_11, "server/tools"),),
+    "resources/": ((R2024_11, "server/resources"),),
+    "prompts/": ((R2024_11, "server/prompts"),),
+    "completion/": ((R2024_11, "server/utilities/completion"),),
+    "logging/": ((R2024_11, "server/utilities/logging"),),
+    "notifications/message": ((R2024_11, "server/utilities/logging"),),
+    "notifications/tools/": ((R2024_11, "server/tools"),),
+    "notifications/resources/": ((R2024_11, "server/resources"),),
+    "notifications/prompts/": ((R2024_11, "server/prompts"),),
+    "notifications/roots/": ((R2024_11, "client/roots"),),
+    "notifications/elicitation/": ((R2025_06, "client/elicitation"),),
+    "roots/": ((R2024_11, "client/roots"),),
+    "sampling/": ((R2024_11, "client/sampling"),),
+    "elicitation/": ((R2025_06, "client/elicitation"),),
+    "subscriptions/": ((R2026_07, "basic/patterns/subscriptions"),),
+    "notifications/subscriptions/": ((R2026_07, "basic/patterns/subscriptions"),),
+    "tasks/": ((R2025_11, "basic/utilities/tasks"), (R2026_07, "/extensions/tasks/overview")),
+    "notifications/tasks": (
+        (R2025_11, "basic/utilities/tasks"),
+        (R2026_07, "/extensions/tasks/overview"),
+    ),
+    "skills/": ((R2024_11, "/seps/2640-skills-extension"),),
 }
+"""The page of the specification on each group of methods, since which revision.
+
+An address that begins with a slash is one of the site, and of no revision.
+"""
 
 
 def page(method: str, revision: str) -> str:
     """Return the address of the specification's page on a method, for one revision.
 
-    An unknown method gets the revision's overview of the base protocol.
+    A method that is unknown, or has no page there, gets the revision's overview of the base
+    protocol.
     """
     revision = revision if revision in ALL else LATEST_HANDSHAKE
     best = max((key for key in _PAGES if method.startswith(key)), key=len, default="")
-    return f"{SPEC}{revision}/{_PAGES.get(best, 'basic')}"
+    begun = [page for since, page in _PAGES.get(best, ()) if since <= revision]
+    found = begun[-1] if begun else "basic"
+    return f"{SITE}{found}" if found.startswith("/") else f"{SPEC}{revision}/{found}"

@@ -14,7 +14,7 @@ from humanmcp.protocol.findings import Found, delete, insert, quoted, rename_to,
 from humanmcp.protocol.grouping import grouped
 from humanmcp.protocol.jsontext import as_typed, read
 from humanmcp.protocol.lints import unwritten
-from humanmcp.protocol.lints_asking import lacking
+from humanmcp.protocol.lints_asking import declares_more, lacking
 from humanmcp.protocol.messages import Kind, RequestId, compact, json_type
 from humanmcp.protocol.oneline import one_line
 from humanmcp.protocol.places import Placer, Source
@@ -113,7 +113,7 @@ def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> li
     if not isinstance(params, dict):
         mend = delete(("params",)) if params in (None, []) else None
         return [*found, Found("R38", ("params",), (), mend)]
-    if kind is not None and not any(each.path == ("method",) for each in found):
+    if kind is not None and not any(each.code in _NO_SUCH for each in found):
         found += judge(params, kind, revision, ("params",))
     return found
 
@@ -128,6 +128,10 @@ def gates(message: Message, revision: str, known: Known) -> list[Found]:
     judged = _request if message.kind is Kind.REQUEST else _notice
     found = judged(message.body, message.method, revision, known)
     return [each._replace(mend=None) for each in found if each.code in ("R32", "R40", "R41")]
+
+
+_NO_SUCH = frozenset({"R33", "R37", "R39"})
+"""What is said where nothing of this name goes this way: its parameters are then of another one."""
 
 
 def _no_method(
@@ -198,6 +202,25 @@ def _request(value: JsonObject, method: str, revision: str, known: Known) -> lis
     return []
 
 
+def _beyond(method: str, revision: str, known: Known) -> list[Found]:
+    """Judge a notification that is not of MCP: what was declared may know more than we do."""
+    found = _not_ours(method, revision)
+    extended = declares_more(known.offered) or declares_more(known.client_capabilities)
+    if found.mend is not None or method in revisions.NOTIFICATIONS or not extended:
+        return [found]
+    detail = (("method", shown(method)), ("revision", revision))
+    return [] if _declared(method, known) else [Found("M71", ("method",), detail)]
+
+
+def _declared(method: str, known: Known) -> bool:
+    """Say whether an experimental capability of this name was declared: `claude/channel`, say."""
+    offered = (known.offered or {}).get("experimental")
+    name = method.removeprefix("notifications/")
+    return isinstance(offered, dict) and any(
+        name == one or name.startswith(f"{one}/") for one in offered
+    )
+
+
 def _not_ours(method: str, revision: str) -> Found:
     ours = [
         name
@@ -228,7 +251,7 @@ def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list
     if not revisions.has_notification(method, revision, Way.TO_CLIENT):
         if revisions.has_request(method, revision, Way.TO_CLIENT):
             return [Found("R02", (), (("id", '"h-1"'),), insert(("id",), "h-1"))]
-        return [_not_ours(method, revision)]
+        return _beyond(method, revision, known)
     if revision in revisions.MODERN and method in _ON_A_STREAM:
         params = value.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None

@@ -100,9 +100,7 @@ def trouble_in(schema: JsonObject) -> tuple[Path, Detail] | None:
     if dialect is None and isinstance(schema.get("$schema"), str):
         return None
     _class, name = dialect or _DIALECTS["json-schema.org/draft/2020-12/schema"]
-    try:
-        size(schema)
-    except UncheckedError:
+    if not within_limits(schema):
         return None
     error = _quietly(lambda: _meta_error({**schema, "$schema": name} if dialect else schema))
     if error is not None:
@@ -121,9 +119,7 @@ def unusable_in(schema: JsonObject) -> tuple[Path, Detail] | None:
         return None
     if _dialect_of(schema) is None:
         return ("$schema",), unchecked("unknown dialect", _stated(schema))
-    try:
-        size(schema)
-    except UncheckedError:
+    if not within_limits(schema):
         return None
     broken = References(schema).broken
     if broken is None:
@@ -196,6 +192,15 @@ def first_found(code: str, value: Json, schema: Json, path: Path) -> list[Found]
 def unchecked_at(path: Path, missed: Detail) -> list[Found]:
     """Report as a hint that something was not held against its schema, where it was not."""
     return [Found("M91", path, missed, level=Level.HINT)] if missed else []
+
+
+def within_limits(schema: Json) -> bool:
+    """Say whether a schema can be looked through at all."""
+    try:
+        size(schema)
+    except UncheckedError:
+        return False
+    return True
 
 
 def choices(schema: JsonObject) -> list[Json]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol.kinds import (
     ANYTHING,
     BASE64,
+    FROM_ZERO,
     MIME,
     MOMENT,
     NUMBER,
@@ -31,7 +32,6 @@ from humanmcp.protocol.kinds import (
     Each,
     Many,
     Member,
-    Number,
     OneOf,
     OneOrMany,
     OrNull,
@@ -70,7 +70,7 @@ TASK_STATUS: Final = OneOf(("working", "input_required", "completed", "failed", 
 TOKEN: Final = Text("token")
 """Text or a whole number: ids and progress tokens."""
 
-META: Final = may(ANY_OBJECT, since=R2025_06)
+META: Final = may("Meta", since=R2025_06)
 ICONS: Final = may(Many("Icon"), since=R2025_11)
 TITLE: Final = may(TEXT, since=R2025_06)
 
@@ -94,6 +94,17 @@ SAMPLED: Final = ByMember(
         "tool_result": "ToolResultContent",
     },
 )
+FORM_FIELD: Final = ByMember(
+    "type",
+    {
+        "string": "StringField",
+        "number": "NumberField",
+        "integer": "NumberField",
+        "boolean": "BooleanField",
+        "array": "ListField",
+    },
+    code="M67",
+)
 CONTENTS: Final = ByPresence({"text": "TextResourceContents", "blob": "BlobResourceContents"})
 ONE_TEXT: Final = {"type": "text", "text": "…"}
 
@@ -101,6 +112,12 @@ ONE_TEXT: Final = {"type": "text", "text": "…"}
 def shape(since: str = R2024_11, *, open_: bool = False, **members: Member) -> Shape:
     """Describe an object by its members."""
     return Shape(members, since, open=open_)
+
+
+def field(since: str = R2024_11, **members: Member) -> Shape:
+    """Describe one field of a form, by its type."""
+    common = {"type": must(TEXT, example="string"), "title": may(TEXT), "description": may(TEXT)}
+    return Shape({**common, **members}, since, open=True)
 
 
 def result(**members: Member) -> Shape:
@@ -118,7 +135,7 @@ def cached(**members: Member) -> Shape:
     """Describe a result that 2026-07-28 clients may keep: for how long, and for whom."""
     return result(
         **members,
-        ttlMs=must(Number(whole=True, least=0), since=R2026_07, example=0),
+        ttlMs=must(FROM_ZERO, since=R2026_07, example=0),
         cacheScope=must(OneOf(("private", "public")), since=R2026_07, example="private"),
     )
 
@@ -162,6 +179,7 @@ _TASK: Final[Mapping[str, Member]] = {
 SHAPES: Final[Mapping[str, Shape]] = {
     # -- what everything is made of -----------------------------------------------------------
     ANY_OBJECT: shape(open_=True),
+    "Meta": Shape({}, open=True, names="meta key"),
     "ResultMeta": Shape(
         {
             META_SERVER: may("Implementation", since=R2026_07),
@@ -169,6 +187,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
             META_RELATED_TASK: may("RelatedTask", since=R2025_11, until=R2025_11),
         },
         open=True,
+        names="meta key",
     ),
     "RequestMeta": Shape(
         {
@@ -179,8 +198,16 @@ SHAPES: Final[Mapping[str, Shape]] = {
             META_LOG_LEVEL: may(LOG_LEVEL, since=R2026_07),
         },
         open=True,
+        names="meta key",
     ),
-    "NoticeMeta": Shape({META_SUBSCRIPTION: may(TOKEN, since=R2026_07)}, open=True),
+    "NoticeMeta": Shape(
+        {
+            META_SUBSCRIPTION: may(TOKEN, since=R2026_07),
+            META_RELATED_TASK: may("RelatedTask", since=R2025_11, until=R2025_11),
+        },
+        open=True,
+        names="meta key",
+    ),
     "RelatedTask": shape(taskId=must(TEXT)),
     "Implementation": shape(
         name=must(TEXT, example="humanmcp"),
@@ -222,7 +249,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         logging=may(ANY_OBJECT),
         tasks=may("ServerTasks", since=R2025_11, until=R2025_11),
         experimental=may(Each(ANY_OBJECT)),
-        extensions=may(Each(ANY_OBJECT), since=R2026_07),
+        extensions=may(Each(ANY_OBJECT, names="extension id")),
     ),
     "ListCapability": shape(listChanged=may(TRUTH)),
     "ResourcesCapability": shape(subscribe=may(TRUTH), listChanged=may(TRUTH)),
@@ -242,7 +269,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         elicitation=may("ElicitationCapability", since=R2025_06),
         tasks=may("ClientTasks", since=R2025_11, until=R2025_11),
         experimental=may(Each(ANY_OBJECT)),
-        extensions=may(Each(ANY_OBJECT), since=R2026_07),
+        extensions=may(Each(ANY_OBJECT, names="extension id")),
     ),
     "SamplingCapability": shape(
         open_=True,
@@ -444,7 +471,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     # -- what a server asks of the client --------------------------------------------------------
     "ListRootsResult": Shape({"roots": must(Many("Root"), example=[]), "_meta": may("ResultMeta")}),
-    "Root": shape(uri=must(URI, example="file:///home/me"), name=may(TEXT), _meta=META),
+    "Root": shape(
+        uri=must(Text("file uri"), example="file:///home/me"), name=may(TEXT), _meta=META
+    ),
     "CreateMessageParams": params(
         messages=must(Many("SamplingMessage"), example=[{"role": "user", "content": ONE_TEXT}]),
         maxTokens=must(WHOLE, example=200),
@@ -517,7 +546,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "FormSchema": Shape(
         {
             "type": must(OneOf(("object",)), example="object"),
-            "properties": must(Each("FormField"), example={}),
+            "properties": must(Each(FORM_FIELD), example={}),
             "required": may(Many(TEXT)),
             "$schema": may(TEXT, since=R2025_11),
             # A form that a program makes of a class has these, and they harm nobody: JSON Schema
@@ -527,29 +556,41 @@ SHAPES: Final[Mapping[str, Shape]] = {
             "additionalProperties": may(ANYTHING),
         }
     ),
-    "FormField": shape(
-        open_=True,
-        type=must(
-            OneOf(("string", "number", "integer", "boolean"), code="M67"),
-            then=(R2025_11, OneOf(("string", "number", "integer", "boolean", "array"), code="M67")),
-            example="string",
-        ),
-        title=may(TEXT),
-        description=may(TEXT),
+    "StringField": field(
         enum=may(Many(TEXT)),
         enumNames=may(Many(TEXT)),
+        oneOf=may(Many("TitledChoice"), since=R2025_11),
         format=may(OneOf(("email", "uri", "date", "date-time"))),
-        minLength=may(WHOLE),
-        maxLength=may(WHOLE),
-        minimum=may(NUMBER),
-        maximum=may(NUMBER),
-        minItems=may(WHOLE, since=R2025_11),
-        maxItems=may(WHOLE, since=R2025_11),
+        minLength=may(FROM_ZERO),
+        maxLength=may(FROM_ZERO),
+        default=may(TEXT),
+    ),
+    "NumberField": field(minimum=may(NUMBER), maximum=may(NUMBER), default=may(NUMBER)),
+    "BooleanField": field(default=may(TRUTH)),
+    "ListField": field(
+        R2025_11,
+        items=must("Choices", example={"type": "string", "enum": ["…"]}),
+        minItems=may(FROM_ZERO),
+        maxItems=may(FROM_ZERO),
+        default=may(Many(TEXT)),
+    ),
+    "Choices": Shape(
+        {
+            "type": may(OneOf(("string",), code="M67")),
+            "enum": may(Many(TEXT)),
+            "anyOf": may(Many("TitledChoice")),
+        },
+        R2025_11,
+        open=True,
+        either=("enum", "anyOf"),
+    ),
+    "TitledChoice": shape(
+        R2025_11, open_=True, const=must(TEXT, example="…"), title=must(TEXT, example="…")
     ),
     "ElicitResult": Shape(
         {
             "action": must(OneOf(("accept", "decline", "cancel")), example="accept"),
-            "content": may(Each(Text("answer"))),
+            "content": may(Each(Text("one answer")), then=(R2025_11, Each(Text("answer")))),
             "_meta": may("ResultMeta"),
         }
     ),
@@ -579,7 +620,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "AskModel": shape(R2026_07, method=must(TEXT), params=must("ModelInput")),
     "AskRoots": shape(R2026_07, method=must(TEXT), params=may("MetaOnly")),
-    "MetaOnly": shape(_meta=may(ANY_OBJECT)),
+    "MetaOnly": shape(_meta=may("Meta")),
     "FormInput": shape(
         mode=may(TEXT),
         message=must(TEXT, example="…"),
@@ -641,6 +682,32 @@ SHAPES: Final[Mapping[str, Shape]] = {
         {META_RELATED_TASK: must("RelatedTask", example={"taskId": "…"})}, open=True
     ),
     "TaskAcknowledged": result(),
+    # -- skills: an extension of 2026-07-28 --------------------------------------------------------
+    "ListSkillsResult": paged(skills=must(Many("Skill"), example=[])),
+    "GetSkillParams": params(uri=must(URI, example="skill://summarise/SKILL.md")),
+    "GetSkillResult": cached(skill=must("Skill")),
+    "Skill": shape(
+        R2026_07,
+        uri=must(URI, example="skill://summarise/SKILL.md"),
+        frontmatter=must(
+            "SkillFrontmatter", example={"name": "summarise", "description": "How to summarise"}
+        ),
+        resources=must(
+            OneOrMany(OneOf(("dynamic",)), R2026_07, many="SkillFile"), example="dynamic"
+        ),
+    ),
+    "SkillFrontmatter": shape(
+        R2026_07,
+        open_=True,
+        name=must(TEXT, example="summarise"),
+        description=must(TEXT, example="How to summarise"),
+    ),
+    "SkillFile": shape(
+        R2026_07,
+        uri=must(URI, example="skill://summarise/SKILL.md"),
+        digest=must(Text("digest"), example="sha256:" + "0" * 64),
+        size=must(FROM_ZERO, example=0),
+    ),
     # -- notifications -----------------------------------------------------------------------------
     "EmptyNotice": notice(),
     "CancelledNotice": notice(
@@ -709,6 +776,8 @@ RESULTS: Final[Mapping[str, str]] = {
     "tasks/list": "TaskListResult",
     "tasks/cancel": "TaskResult",
     "tasks/update": "TaskAcknowledged",
+    "skills/list": "ListSkillsResult",
+    "skills/get": "GetSkillResult",
     "roots/list": "ListRootsResult",
     "sampling/createMessage": "CreateMessageResult",
     "elicitation/create": "ElicitResult",
@@ -739,6 +808,8 @@ PARAMS: Final[Mapping[str, Kind]] = {
     "tasks/list": "PageParams",
     "tasks/cancel": "TaskParams",
     "tasks/update": "TaskUpdateParams",
+    "skills/list": "PageParams",
+    "skills/get": "GetSkillParams",
     "roots/list": "EmptyParams",
     "sampling/createMessage": "CreateMessageParams",
     "elicitation/create": ByMember("mode", {"form": "FormParams", "url": "UrlParams"}, "form"),
@@ -761,6 +832,16 @@ NOTICES: Final[Mapping[str, str]] = {
     "notifications/tasks": "TaskNotice",
 }
 """The object that each notification carries in `params`."""
+
+TASK_HOLDS: Final[Mapping[str, str]] = {
+    "completed": "result",
+    "failed": "error",
+    "input_required": "inputRequests",
+}
+"""What `tasks/get` must hold in 2026-07-28, by the status of the task.
+
+https://modelcontextprotocol.io/extensions/tasks/overview
+"""
 
 ERROR_DATA: Final[Mapping[int, tuple[str, str]]] = {
     -32022: (R2026_07, "VersionErrorData"),

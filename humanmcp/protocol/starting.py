@@ -115,7 +115,8 @@ def _fitted(  # noqa: PLR0911 - one line a method
             first = {**result["contents"][0], "uri": params["uri"]}
             return {**result, "contents": [first]}
         case "subscriptions/listen":
-            return {**result, "_meta": {revisions.META_SUBSCRIPTION: exchange.id.value}}
+            meta = {**result.get("_meta", {}), revisions.META_SUBSCRIPTION: exchange.id.value}
+            return {**result, "_meta": meta}
         case "tools/call" | "sampling/createMessage" | "tasks/result":
             worded: JsonObject = _worded(result, words)
             return worded

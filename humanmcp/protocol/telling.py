@@ -141,7 +141,7 @@ def no_arm(value: Json, path: Path, kind: kinds.ByMember, revision: str) -> Foun
     meant = alike(told, names)
     mend = None if meant is None else replace_with(at, meant)
     detail = (("value", quoted(told)), ("allowed", allowed), ("key", name_of(at)))
-    return Found("M02" if kind.member == "type" else "M21", at, detail, mend)
+    return Found(kind.code or ("M02" if kind.member == "type" else "M21"), at, detail, mend)
 
 
 def missing(name: str, path: Path, member: Member, revision: str) -> Found:
@@ -152,6 +152,12 @@ def missing(name: str, path: Path, member: Member, revision: str) -> Found:
     return Found(code, path, detail, insert((*path, name), value))
 
 
+def none_of(names: tuple[str, ...], path: Path) -> Found:
+    """Report an object that has none of the members of which it needs one."""
+    allowed = " / ".join(json_text(name) for name in names)
+    return Found("M27", path, (("allowed", allowed), ("where", name_of(path))))
+
+
 def ill_formed(trouble: Trouble, value: str, path: Path) -> Found:
     """Report a text that does not look like what it must be."""
     mend = None if trouble.mended is None else replace_with(path, trouble.mended)
@@ -160,7 +166,7 @@ def ill_formed(trouble: Trouble, value: str, path: Path) -> Found:
 
 def beyond(code: str, value: Json, limit: float, path: Path) -> Found:
     """Report a number outside its range."""
-    detail = (("key", name_of(path)), ("value", quoted(value)), ("limit", f"{limit:g}"))
+    detail = (("key", name_of(path)), ("value", quoted(value)), ("limit", quoted(limit)))
     return Found(code, path, detail, replace_with(path, limit))
 
 

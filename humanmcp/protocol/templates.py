@@ -64,6 +64,14 @@ _ASK_TOOL: Final = {
     "annotations": {"readOnlyHint": True, "openWorldHint": True},
 }
 _SMALL_TOOL: Final = {"name": "ask_human", "inputSchema": {"type": "object"}}
+_SKILL: Final = {
+    "uri": "skill://ask-a-human/SKILL.md",
+    "frontmatter": {
+        "name": "ask-a-human",
+        "description": "When to ask a person, and how to word the question",
+    },
+    "resources": "dynamic",
+}
 _OFFERED: Final = {
     "logging": {},
     "prompts": {"listChanged": True},
@@ -77,6 +85,7 @@ _SERVER: Final = {
     "version": "0.1.0",
     "description": "Every answer is typed by a person; expect replies in minutes.",
 }
+_NAMED: Final = {revisions.META_SERVER: {"name": "humanmcp", "version": "0.1.0"}}
 _PATIENCE: Final = (
     "A person answers every call. Send a progressToken and allow several minutes per call."
 )
@@ -109,7 +118,6 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         "tools_only": {
             "supportedVersions": [R2026_07],
             "capabilities": {"tools": {}},
-            "_meta": {revisions.META_SERVER: {"name": "humanmcp", "version": "0.1.0"}},
         },
         "minimal": {"supportedVersions": [R2026_07], "capabilities": {}},
         "typical": {
@@ -329,6 +337,11 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         "typical": {**_TASK, "status": "cancelled", "statusMessage": "Cancelled on request."}
     },
     "tasks/update": {"minimal": {}},
+    "skills/list": {
+        "typical": {"skills": [_SKILL]},
+        "empty": {"skills": []},
+    },
+    "skills/get": {"typical": {"skill": _SKILL}},
     "roots/list": {
         "typical": {"roots": [{"uri": "file:///home/me/project", "name": "project"}]},
         "empty": {"roots": []},
@@ -520,14 +533,15 @@ def results(method: str, revision: str) -> dict[str, JsonObject]:
             found[variant] = _trimmed(_dated(whole, kind, revision), kind, revision)
     if revision in MODERN and method in revisions.INPUT_REQUIRED_METHODS:
         for variant, asking in _ASKING.items():
-            found[variant] = {"resultType": "input_required", **asking}
+            found[variant] = {"resultType": "input_required", **asking, "_meta": dict(_NAMED)}
     return found
 
 
 def _task(whole: JsonObject, revision: str) -> JsonObject:
     if revision not in MODERN:
         return {"task": _trimmed(whole["task"], "Task", revision)}
-    return {"resultType": "task", **_trimmed(whole["task"], "Task", revision)}
+    task = _trimmed(whole["task"], "Task", revision)
+    return {"resultType": "task", **task, "_meta": dict(_NAMED)}
 
 
 def errors(method: str, revision: str) -> dict[str, JsonObject]:
@@ -550,7 +564,8 @@ def _dated(whole: JsonObject, kind: str, revision: str) -> JsonObject:
     """Add what results of 2026-07-28 carry in any case."""
     if revision not in MODERN or "resultType" not in SHAPES[kind].members:
         return whole
-    dated = {"resultType": "complete", **whole}
+    # "Servers SHOULD include […] in every result's `_meta`": who answers, in each answer by itself.
+    dated = {"resultType": "complete", **whole, "_meta": {**_NAMED, **whole.get("_meta", {})}}
     if "ttlMs" in SHAPES[kind].members and "ttlMs" not in dated:
         dated |= {"ttlMs": 0, "cacheScope": "private"}
     return dated

@@ -16,13 +16,14 @@ from humanmcp.protocol.findings import (
     delete,
     insert,
     json_text,
+    quoted,
     rename_to,
     replace_with,
     shown,
     wrap,
 )
-from humanmcp.protocol.forms import FORMS
-from humanmcp.protocol.revisions import MODERN
+from humanmcp.protocol.forms import FORMS, NAMES
+from humanmcp.protocol.revisions import MODERN, R2025_06, R2025_11
 from humanmcp.protocol.shapes import SHAPES
 from humanmcp.protocol.spelling import alike, meant_by
 from humanmcp.protocol.telling import (
@@ -33,6 +34,7 @@ from humanmcp.protocol.telling import (
     missing,
     name_of,
     no_arm,
+    none_of,
     not_a_truth,
     not_an_object,
     not_number,
@@ -44,7 +46,7 @@ from humanmcp.protocol.telling import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Iterable
 
     from humanmcp.protocol.findings import Path
     from humanmcp.protocol.kinds import Kind, Member, Shape
@@ -87,6 +89,8 @@ def _judge_of(kind: Kind, revision: str) -> Judge:  # noqa: C901, PLR0911, PLR09
             return _token
         case kinds.Text("answer"):
             return _answer
+        case kinds.Text("one answer"):
+            return _one_answer
         case kinds.Text(form):
             return _formed(form) if form else _text
         case kinds.Number():
@@ -151,6 +155,19 @@ def _answer(value: Json, chain: Chain, out: list[Found]) -> None:
         return
     path = path_of(chain)
     out.append(null(path) if value is None else Found("M76", path, what(path, value)))
+
+
+_ONE_VALUE: Final = "string, number, boolean"
+
+
+def _one_answer(value: Json, chain: Chain, out: list[Found]) -> None:
+    """One answer of a form before 2025-11-25, which brought lists."""
+    if isinstance(value, list):
+        path = path_of(chain)
+        told = (("value", quoted(value)), ("since", R2025_11), ("allowed", _ONE_VALUE))
+        out.append(Found("M24", path, (*told, ("revision", R2025_06))))
+    else:
+        _answer(value, chain, out)
 
 
 def _number(kind: kinds.Number) -> Judge:
@@ -261,8 +278,21 @@ def _each(kind: kinds.Each, revision: str) -> Judge:
             judge_value(item, (chain, name), out)
             if len(out) > ENOUGH:
                 return
+        if kind.names:
+            out.extend(_misnamed(value, kind.names, path_of(chain), revision))
 
     return judge_each
+
+
+def _misnamed(names: Iterable[str], rule: str, path: Path, revision: str) -> list[Found]:
+    """Report the free names of an object that do not look as they must."""
+    found = []
+    for name in names:
+        code = NAMES[rule](name, revision)
+        if code:
+            detail = (("key", shown(name)), ("revision", revision))
+            found.append(Found(code, (*path, name), detail, at_name=True))
+    return found
 
 
 # -- objects told apart -------------------------------------------------------------------------
@@ -332,7 +362,7 @@ def _one_or_many(kind: kinds.OneOrMany, revision: str) -> Judge:
     one = _judge_of(kind.item, revision)
     if revision < kind.many_since:
         return one
-    many = _judge_of(kinds.Many(kind.item), revision)
+    many = _judge_of(kinds.Many(kind.many), revision)
 
     def judge_one_or_many(value: Json, chain: Chain, out: list[Found]) -> None:
         (many if type(value) is list else one)(value, chain, out)
@@ -346,6 +376,7 @@ def _one_or_many(kind: kinds.OneOrMany, revision: str) -> Judge:
 def _object(shape: Shape, revision: str) -> Judge:
     judges: dict[str, Judge] | None = None
     required = tuple(name for name, member in shape.members.items() if revision in member.required)
+    needed = frozenset(required)
 
     def judge_object(value: Json, chain: Chain, out: list[Found]) -> None:
         nonlocal judges
@@ -367,14 +398,23 @@ def _object(shape: Shape, revision: str) -> Judge:
                 out.append(null(path_of((chain, name))))
             else:
                 judge_member(item, (chain, name), out)
-        missing = False
-        for name in required:
-            if name not in value:
-                missing = True
-        if missing or (strange and not shape.open):
+        if not value.keys() >= needed or (strange and not shape.open):
             out.extend(_names(value, path_of(chain), shape, revision))
+        if shape.names or shape.either:
+            out.extend(_free_names(value, judges, shape, path_of(chain), revision))
 
     return judge_object
+
+
+def _free_names(
+    value: dict[str, Json], known: Container[str], shape: Shape, path: Path, revision: str
+) -> list[Found]:
+    """Report free names that must look otherwise, and an object without any of what it needs."""
+    free = [name for name in value if name not in known]
+    found = _misnamed(free, shape.names, path, revision) if shape.names else []
+    if shape.either and not any(name in value for name in shape.either):
+        found.append(none_of(shape.either, path))
+    return found
 
 
 def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> list[Found]:

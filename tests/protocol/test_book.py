@@ -299,10 +299,11 @@ def test_capabilities_follow_the_lists_unless_they_are_written() -> None:
 
 
 def test_lists_carry_what_their_revision_needs() -> None:
-    """2026-07-28 wants resultType and cache hints, the others want none of them."""
+    """2026-07-28 wants resultType, cache hints and who answers, the others want none of them."""
     modern = answer(decide(exchange("tools/list", "2026-07-28"), Book(), Known()))
     older = answer(decide(exchange("tools/list", "2025-11-25"), Book(), Known()))
-    assert set(modern) == {"tools", "resultType", "ttlMs", "cacheScope"}
+    assert set(modern) == {"tools", "resultType", "ttlMs", "cacheScope", "_meta"}
+    assert modern["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "humanmcp"
     assert set(older) == {"tools"}
 
 

@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from humanmcp import locales
+from humanmcp.protocol import revisions
+from humanmcp.protocol.drafts import check_saying, remarks, start
 from humanmcp.protocol.exchange import Known
 from humanmcp.protocol.problems import Level
 from humanmcp.protocol.verdict import Form
@@ -234,7 +236,7 @@ ROWS: Final = (
         "/result/contents/0/mimeType", WARNING, fix=False),
     Row("3.4 lastModified", CALL, '{"content":[{"type":"text","text":"a",'
         '"annotations":{"lastModified":"yesterday"}}]}', "M33",
-        "/result/content/0/annotations/lastModified", WARNING, fix=False),
+        "/result/content/0/annotations/lastModified", fix=False),
     Row("3.4 icon", TOOLS, tool(icons=[{"src": "icon.png"}]), "M65", "/result/tools/0/icons/0/src",
         WARNING, fix=False),
     Row("3.4 required", TOOLS, tool(inputSchema={"type": "object", "required": ["x"]}), "M41",
@@ -560,3 +562,289 @@ def test_r3_every_field_that_does_not_fit_is_told_at_its_place() -> None:
     problems = check(exchange, text, Form.RESULT).problems
     places = {problem.pointer for problem in problems}
     assert places == {f"/result/content/{at}" for at in ("size", "mail", "many/1")}
+
+
+# -- what both TypeScript clients refuse (K5) ---------------------------------------------------
+
+MOMENTS = (
+    ("2026-11-20T10:30:00Z", True, ""),
+    ("2026-11-20T10:30Z", True, ""),
+    ("2024-02-29T10:30:00.123+09:00", True, ""),
+    ("2026-11-20", False, ""),
+    ("2026-11-20T10:30:00", False, ""),
+    ("2026-11-20T10:30:00+0900", False, "2026-11-20T10:30:00+09:00"),
+    ("2026-11-20 10:30:00Z", False, "2026-11-20T10:30:00Z"),
+    ("2026-11-20t10:30:00z", False, "2026-11-20T10:30:00Z"),
+    ("2026-02-30T10:30:00Z", False, ""),
+    ("2026-02-29T10:30:00Z", False, ""),
+    ("2100-02-29T10:30:00Z", False, ""),
+    ("2026-13-01T10:30:00Z", False, ""),
+    ("2026-11-20T24:00:00Z", False, ""),
+    ("yesterday", False, ""),
+)
+
+
+@pytest.mark.parametrize(("moment", "fits", "wanted"), MOMENTS)
+def test_k5_a_time_that_the_clients_refuse_is_an_error(
+    moment: str,
+    fits: bool,  # noqa: FBT001 - a table
+    wanted: str,
+) -> None:
+    """K5: a date, no zone, `+0900`, a space, an impossible day: the whole call fails."""
+    block = {"type": "text", "text": "x", "annotations": {"lastModified": moment}}
+    text = json.dumps({"content": [block]})
+    verdict = check(asked(CALL, {"name": "a"}), text, Form.RESULT)
+    assert verdict.sendable == fits
+    assert codes(verdict.problems) == ([] if fits else ["M33"])
+    if not fits:
+        assert (verdict.problems[0].fix is not None) == bool(wanted)
+        assert not wanted or wanted in mended(verdict)
+
+
+@pytest.mark.parametrize(
+    ("method", "text", "expected", "revision"),
+    [
+        (CALL, '{"resultType":"input_required","inputRequests":{}}', ["M53"], R2026),
+        ("roots/list", '{"roots":[{"uri":"https://example.com/"}]}', ["M94"], R2025),
+        ("roots/list", '{"roots":[{"uri":"file:///"}]}', [], R2025),
+        (
+            TOOLS,
+            '{"resultType":"complete","tools":[],"ttlMs":9007199254740992,"cacheScope":"private"}',
+            ["M23"],
+            R2026,
+        ),
+        (
+            "completion/complete",
+            '{"completion":{"values":[],"total":9007199254740993}}',
+            ["M23"],
+            R2025,
+        ),
+        ("completion/complete", '{"completion":{"values":[],"total":9007199254740991}}', [], R2025),
+    ],
+)
+def test_k5_what_both_typescript_clients_refuse_is_an_error(
+    method: str, text: str, expected: list[str], revision: str
+) -> None:
+    """K5: each was sent without a word, and the client failed the whole call."""
+    exchange = asked(method, {"_meta": stating({})} if revision == R2026 else {}, revision=revision)
+    verdict = check(exchange, text, Form.RESULT)
+    assert codes(verdict.problems) == expected
+    assert verdict.sendable == (not expected)
+
+
+def test_k5_the_limit_of_a_number_is_written_out() -> None:
+    """K5: 9007199254740991, and not 9.0072e+15."""
+    text = '{"completion":{"values":[],"total":1e16}}'
+    (found,) = check(asked("completion/complete", {}), text, Form.RESULT).problems
+    assert "9007199254740991" in locales.problem(found)
+
+
+# -- forms that are asked (K6) --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("field", "code"),
+    [
+        ({"type": "array", "items": {"type": "string", "enum": ["a"]}}, ""),
+        ({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}}, ""),
+        ({"type": "array"}, "M09"),
+        ({"type": "array", "items": {}}, "M27"),
+        ({"type": "array", "items": {"type": "number", "enum": ["a"]}}, "M67"),
+        ({"type": "array", "items": {"enum": [1]}}, "M15"),
+        ({"type": "array", "items": {"anyOf": [{"const": "a"}]}}, "M09"),
+        ({"type": "string", "oneOf": [{"const": "a"}]}, "M09"),
+        ({"type": "string", "default": 5}, "M15"),
+        ({"type": "integer", "default": "5"}, "M19"),
+        ({"type": "boolean", "default": "yes"}, "M17"),
+        ({"type": "array", "items": {"enum": ["a"]}, "default": "a"}, "M01"),
+        ({"type": "object"}, "M67"),
+        ({"type": "string", "default": "a", "x-own": 1}, ""),
+    ],
+)
+def test_k6_the_fields_of_a_form_are_looked_into(field: dict[str, Any], code: str) -> None:
+    """K6: said by a server until 2025-11-25, and asked inside an answer of 2026-07-28."""
+    form = {"message": "?", "requestedSchema": {"type": "object", "properties": {"a": field}}}
+    request = {"jsonrpc": "2.0", "id": "h-1", "method": "elicitation/create", "params": form}
+    known = Known(client_capabilities={"elicitation": {}}, initialized=True)
+    said = check_saying(json.dumps(request), R2025, known)
+    assert serious(said.problems) == ([code] if code else [])
+    question = {"method": "elicitation/create", "params": {"mode": "form", **form}}
+    result = {"resultType": "input_required", "inputRequests": {"q": question}}
+    exchange = asked(CALL, {"name": "a", "_meta": stating({"elicitation": {}})}, revision=R2026)
+    verdict = check(exchange, json.dumps(result), Form.RESULT)
+    assert serious(verdict.problems) == ([code] if code else [])
+
+
+def test_k6_a_list_in_the_answer_of_a_form_came_with_2025_11() -> None:
+    """K6: 2025-06-18 has one value a field."""
+    form = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+    text = '{"action":"accept","content":{"a":["x","y"]}}'
+    older = asked("elicitation/create", form, revision="2025-06-18")
+    assert codes(check(older, text, Form.RESULT).problems) == ["M24"]
+    newer = asked("elicitation/create", form, revision=R2025)
+    assert check(newer, text, Form.RESULT).sendable
+
+
+# -- extensions, `_meta`, headers, tasks (K7, K14) ------------------------------------------------
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-06-18", R2025])
+def test_k7_extensions_are_declared_in_every_revision(revision: str) -> None:
+    """K7: SEP-2133's own example is of 2025-06-18; the fix deleted what a host had declared."""
+    declared: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/ui": {}}}
+    server = {"name": "a", "version": "1"}
+    result = {"protocolVersion": revision, "capabilities": declared, "serverInfo": server}
+    params = {"protocolVersion": revision, "capabilities": declared, "clientInfo": server}
+    exchange = asked(OPEN, params, revision=revision)
+    assert check(exchange, json.dumps(result), Form.RESULT).problems == ()
+    assert remarks(exchange.request, revision) == ()
+
+
+def test_k7_the_name_of_an_extension_has_a_prefix() -> None:
+    """K7: SEP-2133, "the vendor prefix is mandatory"."""
+    declared = OPENED.replace("{}", '{"extensions":{"ui":{}}}', 1)
+    text = f"{{{declared}}}"
+    (found,) = check(asked(OPEN, {"protocolVersion": R2025}), text, Form.RESULT).problems
+    assert (found.code, found.level) == ("M93", WARNING)
+
+
+@pytest.mark.parametrize(
+    ("key", "revision", "code"),
+    [
+        ("note", R2025, ""),
+        ("com.example/note", R2025, ""),
+        ("example/", R2025, ""),
+        ("io.modelcontextprotocol/own", R2025, ""),
+        ("com.example.mcp/note", R2025, ""),
+        ("com.mcp.tools/note", R2025, "M80"),
+        ("dev.mcp/note", "2025-06-18", ""),
+        ("mcp.dev/note", "2025-06-18", "M80"),
+        ("mcp.dev/note", R2025, ""),
+        ("a b", R2025, "M73"),
+        ("-note", R2025, "M73"),
+        ("1com/note", R2025, "M73"),
+        ("a b", "2024-11-05", ""),
+    ],
+)
+def test_k14_the_names_in_meta_keep_to_their_rules(key: str, revision: str, code: str) -> None:
+    """K14: how a name is written, and which prefixes are kept for MCP, by revision."""
+    text = json.dumps({"content": [], "_meta": {key: 1}})
+    exchange = asked(CALL, {"name": "a"}, revision=revision)
+    assert codes(check(exchange, text, Form.RESULT).problems) == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("part", "code"),
+    [
+        ({"a": {"type": "string", "x-mcp-header": "Region"}}, ""),
+        ({"a": {"type": "object", "properties": {"b": {"type": "integer", "x-mcp-header": "B"}}}},
+         ""),
+        ({"x-mcp-header": {"type": "string"}}, ""),
+        ({"a": {"type": "string", "x-mcp-header": "a b"}}, "M99"),
+        ({"a": {"type": "string", "x-mcp-header": ""}}, "M99"),
+        ({"a": {"type": "string", "x-mcp-header": 5}}, "M99"),
+        ({"a": {"type": "number", "x-mcp-header": "A"}}, "M99"),
+        ({"a": {"type": "array", "items": {"type": "string", "x-mcp-header": "A"}}}, "M99"),
+        ({"a": {"type": "string", "x-mcp-header": "A"},
+          "b": {"type": "string", "x-mcp-header": "a"}}, "M99"),
+    ],
+)  # fmt: skip
+def test_k14_a_header_of_an_argument_keeps_to_its_rules(part: dict[str, Any], code: str) -> None:
+    """K14: clients over HTTP leave a tool out whose x-mcp-header breaks one."""
+    tools = [{"name": "t", "inputSchema": {"type": "object", "properties": part}}]
+    result = {"resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private"}
+    modern = asked(TOOLS, {"_meta": stating({})}, revision=R2026)
+    found = check(modern, json.dumps(result), Form.RESULT).problems
+    assert codes(found) == ([code] if code else [])
+    assert not check(asked(TOOLS, {}), json.dumps({"tools": tools}), Form.RESULT).problems
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"type": "object", "$schema": "https://example.com/own"}, "$schema"),
+        ({"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}}, "properties/a/$ref"),
+        ({"type": "object", "$ref": "https://example.com/x"}, "$ref"),
+    ],
+)
+def test_k14_a_schema_that_clients_cannot_use_is_told(schema: dict[str, Any], pointer: str) -> None:
+    """K14: an unknown dialect, a reference to nothing, a reference that nobody may fetch."""
+    text = json.dumps({"tools": [{"name": "t", "inputSchema": schema}]})
+    (found,) = check(asked(TOOLS, {}), text, Form.RESULT).problems
+    assert (found.code, found.level) == ("M92", WARNING)
+    assert found.pointer == f"/result/tools/0/inputSchema/{pointer}"
+
+
+@pytest.mark.parametrize(
+    ("status", "member"),
+    [("completed", "result"), ("failed", "error"), ("input_required", "inputRequests")],
+)
+def test_k14_a_task_holds_what_its_status_says(status: str, member: str) -> None:
+    """K14: in 2026-07-28 what has become of a task stands beside its status."""
+    task = {"resultType": "complete", "taskId": "a", "status": status, "ttlMs": None}
+    task |= dict.fromkeys(("createdAt", "lastUpdatedAt"), "2026-11-20T10:30:00Z")
+    exchange = asked("tasks/get", {"taskId": "a", "_meta": stating({})}, revision=R2026)
+    (found,) = check(exchange, json.dumps(task), Form.RESULT).problems
+    assert (found.code, dict(found.detail)["key"]) == ("M09", member)
+    whole = task | {member: {"code": 1, "message": "x"} if member == "error" else {}}
+    assert check(exchange, json.dumps(whole), Form.RESULT).sendable
+
+
+def test_k14_skills_are_answered_by_a_skill_and_not_by_an_error() -> None:
+    """K14: SEP-2640; the draft was -32601, and the check said that there is no such method."""
+    exchange = asked("skills/list", {"_meta": stating({})}, revision=R2026)
+    assert remarks(exchange.request, R2026) == ()
+    draft = start(exchange)
+    assert json.loads(draft)["result"]["skills"]
+    assert codes(check(exchange, draft).problems) == []
+    wrong = {"uri": "skill://a/SKILL.md", "frontmatter": {"name": "a"}, "resources": "none"}
+    result = {"skills": [wrong], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+    found = check(exchange, json.dumps(result), Form.RESULT).problems
+    assert codes(found) == ["M09", "M21"]
+
+
+def test_k14_every_draft_of_2026_says_which_server_it_is_of() -> None:
+    """K14: "Servers SHOULD include" serverInfo in every result's `_meta`."""
+    for method in revisions.REQUESTS:
+        if not revisions.has_request(method, R2026):
+            continue
+        params = {"taskId": "a", "notifications": {}, "_meta": stating({})}
+        result = json.loads(start(asked(method, params, revision=R2026)))["result"]
+        assert result["_meta"][revisions.META_SERVER]["name"] == "humanmcp", method
+
+
+# -- something of the person's own (K8, K14) ------------------------------------------------------
+
+
+def said(method: str, params: object, known: Known, revision: str = R2025) -> list[str]:
+    """Return the codes of a notification of the person's own."""
+    line = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
+    return codes(check_saying(line, revision, known).problems)
+
+
+def test_k8_a_warning_at_the_method_leaves_the_parameters_checked() -> None:
+    """K8: `notifications/resources/updated` with `uri: 5` went out."""
+    updated = "notifications/resources/updated"
+    assert said(updated, {"uri": 5}, Known(offered={"tools": {}}, initialized=True)) == [
+        "R40", "M15",
+    ]  # fmt: skip
+    assert said(updated, {"uri": 5}, Known(offered={"resources": {}}), R2026) == ["R41", "M15"]
+
+
+def test_k14_a_notification_of_a_declared_experiment_may_go_out() -> None:
+    """K14: `notifications/claude/channel` was refused, with no way out in `out.txt`."""
+    channel = "notifications/claude/channel"
+    declared = Known(offered={"experimental": {"claude/channel": {}}}, initialized=True)
+    assert said(channel, {"content": "x"}, declared) == []
+    assert said(channel, {}, Known(offered={}, initialized=True)) == ["R33"]
+    other = Known(offered={"extensions": {"com.example/x": {}}}, initialized=True)
+    assert said(channel, {}, other) == ["M71"]
+    assert said("notifications/tool/list_changed", {}, other) == ["R33"]
+
+
+def test_k14_a_method_that_an_extension_may_know_gets_a_neutral_sentence() -> None:
+    """K14: "The usual answer is -32601" is no advice where an extension was declared."""
+    request = asked("example/do", {}).request
+    known = Known(offered={"extensions": {"com.example/x": {}}}, initialized=True)
+    assert codes(remarks(request, R2025, known)) == ["M71"]
+    assert codes(remarks(request, R2025, Known(initialized=True))) == ["M83"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from humanmcp.protocol import revisions
@@ -29,6 +32,8 @@ TO_SERVER = {
     "tasks/list": "---x-",
     "tasks/cancel": "---xx",
     "tasks/update": "----x",
+    "skills/list": "----x",
+    "skills/get": "----x",
     "roots/list": "-----",
 }
 TO_CLIENT = {
@@ -98,3 +103,18 @@ def test_each_method_has_a_page_of_its_revision() -> None:
     assert page == "https://modelcontextprotocol.io/specification/2025-06-18/server/tools"
     assert revisions.page("resources/templates/list", "2024-11-05").endswith("server/resources")
     assert revisions.page("no/such", "1900-01-01").endswith("2025-11-25/basic")
+
+
+PAGES = tomllib.loads(Path(__file__).with_name("spec_pages.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("revision", revisions.ALL)
+@pytest.mark.parametrize("method", [*revisions.REQUESTS, *revisions.NOTIFICATIONS, "no/such"])
+def test_k12_no_link_leads_to_a_page_that_the_revision_does_not_have(
+    method: str, revision: str
+) -> None:
+    """K12: `subscriptions/listen` and 38 other pairs of a method and a revision were dead links."""
+    address = revisions.page(method, revision).removeprefix("https://modelcontextprotocol.io/")
+    assert address in {f"specification/{revision}/{page}" for page in PAGES[revision]} | {
+        *PAGES["site"]
+    }

@@ -26,14 +26,17 @@ def named_in(kind: kinds.Kind) -> Iterator[str]:
     match kind:
         case str():
             yield kind
-        case kinds.Many() | kinds.OneOrMany():
+        case kinds.OneOrMany():
+            yield from named_in(kind.item)
+            yield from named_in(kind.many)
+        case kinds.Many():
             yield from named_in(kind.item)
         case kinds.Each() | kinds.OrNull():
             yield from named_in(kind.value)
         case kinds.ByMember() | kinds.ByPresence():
             yield from kind.shapes.values()
         case Text():
-            assert kind.form in {"", "token", "answer", *FORMS}
+            assert kind.form in {"", "token", "answer", "one answer", *FORMS}
 
 
 def test_every_name_in_the_table_is_an_entry_and_every_entry_is_used() -> None:
