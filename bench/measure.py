@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import statistics
 import time
 from typing import TYPE_CHECKING, Final
 
 from bench.figures import Figure, percentile, ratio, spread
-from bench.peer import SDK_SERVER, Peer, call, exists, humanmcp, watch
+from bench.peer import SDK_SERVER, TS_PACKAGES, TS_SERVER, Peer, call, exists, humanmcp, watch
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol import drafts
@@ -59,6 +60,23 @@ def round_trip(folder: Path, rounds: int) -> Iterator[Figure]:
             ours.append(stub.ask(call(number)))
             theirs.append(sdk.ask(call(number)))
     yield ratio("a call answered by a rule, round trip", ours, theirs, 1.0)
+
+
+def against_typescript(folder: Path, rounds: int) -> Iterator[Figure]:
+    """The same call to a server of the TypeScript SDK, taking turns."""
+    if shutil.which("node") is None or not TS_PACKAGES.is_dir():
+        return
+    book = folder / "book.toml"
+    book.write_text(BOOK, encoding="utf-8")
+    ours, theirs = [], []
+    stub_command = humanmcp(folder / "typescript", "--auto", "--book", str(book))
+    with Peer(stub_command) as stub, Peer(TS_SERVER) as sdk:
+        stub.open()
+        sdk.open()
+        for number in range(1, rounds + 1):
+            ours.append(stub.ask(call(number)))
+            theirs.append(sdk.ask(call(number)))
+    yield ratio("a call answered by a rule, to the TypeScript SDK's", ours, theirs, 1.0)
 
 
 def through_the_folder(folder: Path, rounds: int) -> Iterator[Figure]:
@@ -165,4 +183,4 @@ LEAVING: Final = {
     "SIGINT": lambda process: os.kill(process.pid, signal.SIGINT),
 }
 
-ALL: Final = (start_up, round_trip, through_the_folder, check, memory, shutdown)
+ALL: Final = (start_up, round_trip, against_typescript, through_the_folder, check, memory, shutdown)

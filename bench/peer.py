@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 SDK_SERVER: Final = (sys.executable, str(Path(__file__).parent / "sdk_server.py"))
+TS_SERVER: Final = ("node", str(Path(__file__).parent / "ts_server.mjs"))
+TS_PACKAGES: Final = Path(__file__).parent.parent / "tests" / "clients" / "node" / "node_modules"
 INITIALIZE: Final = (
     b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
     b'"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}\n'

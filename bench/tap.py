@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bench.figures import Figure
+from bench.figures import Figure, percentile
 from bench.peer import Peer, call
 from humanmcp.inbox.folder import FolderInbox
 
@@ -20,6 +20,7 @@ ECHO: Final = (sys.executable, str(Path(__file__).parent / "echo.py"))
 LONG: Final = b'{"jsonrpc":"2.0","id":1,"result":{"x":"' + b"x" * (16 << 20) + b'"}}\n'
 MANY: Final = 100_000
 FEW_ROUNDS: Final = 10
+CALLS: Final = 200
 
 
 def tapped(home: Path, *flags: str) -> tuple[str, ...]:
@@ -44,6 +45,39 @@ def round_trip(folder: Path, rounds: int) -> Iterator[Figure]:
         added = middle[name] - middle["bare"]
         measured = f"{added:.3f} ms ({middle['bare']:.3f} ms without)"
         yield Figure(what, measured, added, bound, "ms at the median")
+
+
+def back_to_back(folder: Path, rounds: int) -> Iterator[Figure]:
+    """Lines without a pause: the thread that hears must not be in the way of those that forward."""
+    times: dict[str, list[float]] = {"bare": [], "tapped": []}
+    with Peer(ECHO) as bare, Peer(tapped(folder / "dense")) as tap:
+        for _ in range(5):
+            for name, peer in (("bare", bare), ("tapped", tap)):
+                times[name] += [_there_and_back(peer, call(number)) for number in range(rounds)]
+    added = _added(times, 0.5)
+    yield Figure("the tap: added back to back", f"{added:.3f} ms", added, 0.06, "ms at the median")
+    added = _added(times, 0.99)
+    yield Figure("the tap: added back to back, p99", f"{added:.3f} ms", added, 0.5, "ms")
+
+
+def _added(times: dict[str, list[float]], share: float) -> float:
+    return (percentile(times["tapped"], share) - percentile(times["bare"], share)) * 1e3
+
+
+def killed(folder: Path, rounds: int) -> Iterator[Figure]:
+    """A tap that dies after the last answer: what has passed is in the transcript."""
+    lost = 0
+    for run in range(max(2, rounds // 20)):
+        home = folder / f"killed-{run}"
+        with Peer(tapped(home)) as peer:
+            for number in range(CALLS):
+                _there_and_back(peer, call(number))
+            peer.process.kill()
+            peer.process.wait()
+        (session,) = (home / "sessions").iterdir()
+        recorded = sum(1 for frame in FolderInbox(home).frames(session.name) if not frame.note)
+        lost += 2 * CALLS - recorded
+    yield Figure("the tap: lines lost by kill -9", f"{lost}", lost or 0.0, 0.5, "lines")
 
 
 def _there_and_back(peer: Peer, line: bytes) -> float:
@@ -121,4 +155,4 @@ def _flow(peer: Peer, count: int) -> None:
     writer.join()
 
 
-ALL: Final = (round_trip, long_line, one_by_one, flood)
+ALL: Final = (round_trip, back_to_back, killed, long_line, one_by_one, flood)

@@ -14,6 +14,26 @@ def stamp(seconds: float) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+class Stamps:
+    """Writes the stamps of moments that follow each other: the second is worked out once."""
+
+    __slots__ = ("_second", "_until_the_second")
+
+    def __init__(self) -> None:
+        """Know no second yet."""
+        self._second = -1
+        self._until_the_second = ""
+
+    def at(self, seconds: float) -> str:
+        """Return what `stamp` returns."""
+        milliseconds = int(seconds * 1000)
+        second = milliseconds // 1000
+        if second != self._second:
+            self._until_the_second = stamp(second)[: -len("000Z")]
+            self._second = second
+        return f"{self._until_the_second}{milliseconds % 1000:03d}Z"
+
+
 def log_time(at: str, zone: tzinfo | None = None) -> str:
     """Write a stamp as logs do: `2025-04-06 15:09:35.419`. What is no stamp stays as it is."""
     try:

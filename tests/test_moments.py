@@ -6,7 +6,7 @@ from datetime import UTC, timedelta, timezone
 
 import pytest
 
-from humanmcp.moments import from_log_time, log_time, stamp
+from humanmcp.moments import Stamps, from_log_time, log_time, stamp
 
 TOKYO = timezone(timedelta(hours=9))
 
@@ -14,6 +14,14 @@ TOKYO = timezone(timedelta(hours=9))
 def test_a_stamp_is_utc_with_milliseconds() -> None:
     """As in every transcript."""
     assert stamp(0.0015) == "1970-01-01T00:00:00.001Z"
+
+
+def test_stamps_that_follow_each_other_are_the_same_ones() -> None:
+    """Within a second, into the next one, and after a step of the clock."""
+    stamps = Stamps()
+    for milliseconds in (1_763_664_547_001, 1_763_664_547_999, 1_763_664_548_000, 5, 0):
+        moment = milliseconds / 1000 + 0.0002
+        assert stamps.at(moment) == stamp(moment)
 
 
 @pytest.mark.parametrize("zone", [None, UTC, TOKYO])

@@ -14,7 +14,8 @@ import threading
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox.atomic import LARGEST, fdatasync, keeping, open_private
+from humanmcp.inbox.atomic import LARGEST, fdatasync, open_private
+from humanmcp.inbox.contract import StoreError
 from humanmcp.protocol.transcript import Frame, from_json, to_json
 
 if TYPE_CHECKING:
@@ -51,12 +52,12 @@ class TranscriptWriter:
         """
         # JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.
         line = to_json(frame).encode("utf-8", "backslashreplace") + b"\n"
-        with self._lock, keeping("line", line=frame.seq, file=self._path.name):
+        with self._lock:
             try:
                 self._write(line, durable=durable)
-            except OSError:
+            except OSError as error:
                 self._restore()
-                raise
+                raise StoreError(error, "line", line=frame.seq, file=self._path.name) from error
             self._size += len(line)
 
     def _write(self, line: bytes, *, durable: bool) -> None:

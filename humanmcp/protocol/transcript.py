@@ -11,7 +11,7 @@ from __future__ import annotations
 import binascii  # what `base64` calls, without the weight of `base64` at every start
 import enum
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +34,9 @@ INSTEAD: Final = "answered instead"
 
 COMMAND: Final = "the command of the real server"
 """Note of a NOTE frame whose line is that command as a JSON array: what a tap stands before."""
+
+_quoted: Final = json.encoder.encode_basestring
+"""Write a text as JSON does, with every character that JSON allows as it is."""
 
 
 class Way(enum.Enum):
@@ -72,19 +75,17 @@ class Frame(NamedTuple):
 
 def to_json(frame: Frame) -> str:
     """Write a frame as one line of JSON, without a line feed. `from_json` reads it back."""
-    record: dict[str, Any] = {"seq": frame.seq, "at": frame.at, "way": frame.way.value}
+    # Member by member: a message waits for this, and `json.dumps` takes three times as long.
     try:
-        record["raw"] = frame.raw.decode("utf-8")
+        raw = _quoted(frame.raw.decode("utf-8"))
     except UnicodeDecodeError:
-        record["raw"] = frame.text
-        record["base64"] = binascii.b2a_base64(frame.raw, newline=False).decode("ascii")
-    if frame.number:
-        record["number"] = frame.number
-    if frame.by:
-        record["by"] = frame.by
-    if frame.note:
-        record["note"] = frame.note
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        base64 = binascii.b2a_base64(frame.raw, newline=False).decode("ascii")
+        raw = f'{_quoted(frame.text)},"base64":"{base64}"'
+    number = f',"number":{frame.number}' if frame.number else ""
+    by = f',"by":{_quoted(frame.by)}' if frame.by else ""
+    note = f',"note":{_quoted(frame.note)}' if frame.note else ""
+    at, way = _quoted(frame.at), frame.way.value
+    return f'{{"seq":{frame.seq},"at":{at},"way":"{way}","raw":{raw}{number}{by}{note}}}'
 
 
 def from_json(line: str) -> Frame:

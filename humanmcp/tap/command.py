@@ -13,6 +13,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
@@ -43,6 +44,7 @@ from humanmcp.terminal import complain
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from humanmcp.protocol.correlate import Correlation
     from humanmcp.protocol.patterns import Pattern
     from humanmcp.settings import Settings
 
@@ -53,8 +55,8 @@ USAGE_ERROR: Final = 2
 MOST_NAMED: Final = 20
 """Requests without an answer that are named on stderr; the record names them all."""
 
-SWITCH_EVERY: Final = 0.0005
-"""Seconds after which a thread that forwards gets its turn from one that records."""
+SWITCH_EVERY: Final = 0.0001
+"""Seconds after which a thread that forwards gets its turn from any other."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -144,7 +146,7 @@ def _tap(
         listening = Listening(
             inbox, facts, remark=remark, language=language, command=wanted.command
         )
-        gate = Gate(record=record, keep=news.put, passed=listening.so_far)
+        gate = Gate(record=record, keep=news.put, passed=partial(_so_far, recorder, listening))
         holds = Holds(
             inbox=inbox,
             session=facts.name,
@@ -182,6 +184,12 @@ def _tap(
         why = sentence_of(recorder.trouble, language) if recorder.trouble else "-"
         complain(say("tap", "lost", language, count=recorder.missing, why=why))
     return status
+
+
+def _so_far(recorder: Recorder, listening: Listening) -> Correlation:
+    """Return what was heard of every line that has passed."""
+    recorder.catch_up()
+    return listening.so_far()
 
 
 def _begin(settings: Settings, wanted: _Wanted) -> tuple[FolderInbox, SessionFacts]:

@@ -6,8 +6,7 @@ however small the pieces are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +17,7 @@ LONGEST_LINE: Final = 64 * 1024 * 1024
 _FIRST: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """One line of a stream. `line` has no line end but may have a carriage return.
 
     `ended` says that a line feed followed; only the last line of a stream may lack it. Of a line

@@ -1,7 +1,7 @@
 """What a tapped session is kept as: its transcript, who speaks there, and what the check says.
 
-Runs in the recorder's thread. The transcript comes first; the check uses the moments in which
-nothing passes, and passes over what it does not get to.
+Whoever forwards a line writes the transcript. All else runs in the recorder's thread, in the
+moments in which nothing passes, and passes over what it does not get to.
 """
 
 from __future__ import annotations
@@ -96,8 +96,11 @@ class Listening:
         """The requests without an answer, known at the end."""
 
     def write(self, frame: Frame) -> None:
-        """Put a frame into the transcript, and hear what it says."""
+        """Put a frame into the transcript."""
         self._inbox.record(self._facts.name, frame)
+
+    def hear(self, frame: Frame) -> None:
+        """Hear what a frame says."""
         if self._hurried:
             return
         for seen in self._view.feed(frame):

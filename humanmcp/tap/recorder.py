@@ -1,7 +1,10 @@
-"""Writes down what passes, in a thread of its own: whoever forwards only puts it into a queue.
+"""Writes down what passes, before it passes; what is to be made of it waits for a quiet moment.
 
-The queue may hold a lot, but not everything: a disk that is slower than the traffic for long makes
-lines be dropped from the record (never from the stream). They are counted, and the record says so.
+Whoever forwards a line writes it down first, with one write for each place: so whatever dies, and
+at whatever moment, no line has passed that is not in the record. All else (who speaks, what the
+check says) is done in a thread of its own, which keeps away from the interpreter as long as lines
+pass: it begins when nothing has passed for a moment, and takes a thousandth of a second now and
+then where that moment does not come.
 """
 
 from __future__ import annotations
@@ -9,14 +12,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from contextlib import suppress
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
 from humanmcp.descriptors import leave_signals_to_the_main_thread
 from humanmcp.inbox.contract import InboxError
-from humanmcp.moments import stamp
+from humanmcp.moments import Stamps
 from humanmcp.protocol.transcript import Frame, Way
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_WAITING: Final = 64 * 1024 * 1024
-"""Bytes that wait to be written down; what comes on top of that is dropped from the record.
+"""Bytes of lines that wait to be looked at; what comes on top of that is recorded only.
 
 That is a flood of 200,000 messages of the usual length.
 """
@@ -35,31 +36,40 @@ That is a flood of 200,000 messages of the usual length.
 BY_TAP: Final = "tap"
 """Who wrote a frame that nobody decided."""
 
-_OVERHEAD: Final = 200  # bytes that an entry takes besides its line, measured
-_LINGER: Final = 0.002
-"""Seconds that a line waits before it is written down: an answer that comes at once goes first."""
+_OVERHEAD: Final = 200  # bytes that a frame takes besides its line, measured
+_QUIET: Final = 0.02
+"""Seconds without a line after which there is time to look at those that have passed."""
 
-_STATUS: Final = 0.2  # seconds between two looks at what was dropped while nothing passes
+_SLICE: Final = 0.001
+"""Seconds of looking at a time while lines pass without a pause."""
+
+_SLICE_EVERY: Final = 0.25
+"""Seconds from one such slice to the next."""
+
+_STATUS: Final = 0.2  # seconds between two looks at what was left out while nothing passes
 
 _MANY: Final = 2000
-"""Entries that still wait at the end which make it a hurry: others wait for our end."""
+"""Lines that still wait at the end which make it a hurry: others wait for our end."""
 
 
 class Output(Protocol):
-    """One place where frames are written down."""
+    """One place where frames are written down, and whoever makes something of them."""
 
     def write(self, frame: Frame) -> None:
-        """Write a frame.
+        """Write a frame, with one write: a message waits for it.
 
         Raises:
             OSError, InboxError: it could not be written.
         """
 
+    def hear(self, frame: Frame) -> None:
+        """Take note of a frame that has passed, in a quiet moment."""
+
     def idle(self) -> bool:
         """Use a moment in which nothing waits. Says whether there is more to do."""
 
     def hurry(self) -> None:
-        """From now on only write down: the end is near, and much still waits."""
+        """Hear no more: the end is near, and much still waits."""
 
     def last_words(self) -> None:
         """Put into the record what can only be said now that nothing more comes."""
@@ -68,18 +78,8 @@ class Output(Protocol):
         """Finish."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    way: Way
-    raw: bytes
-    at: float
-    number: int
-    by: str
-    note: str
-
-
 class Recorder:
-    """The queue, and the thread that writes down what is in it."""
+    """Writes down at once; a thread hears what was written when there is time."""
 
     def __init__(
         self,
@@ -88,126 +88,136 @@ class Recorder:
         now: Callable[[], float] = time.time,
         most: int = MOST_WAITING,
     ) -> None:
-        """Write to these outputs, as soon as `start` is called."""
+        """Write to these outputs; hear what was written as soon as `start` is called."""
         self._outputs = outputs
         self._now = now
         self._most = most
-        self._entries: SimpleQueue[_Entry | None] = SimpleQueue()
-        self._lock = threading.Lock()
+        self._stamps = Stamps()
+        self._unheard: deque[Frame] = deque()
+        self._dozing = False
+        self._woken = threading.Event()
+        self._writing = threading.Lock()
+        self._hearing = threading.RLock()
         self._waiting = 0
-        self._unwritten = 0
-        self._dropped = 0
+        self._left_out = 0
         self._seq = 0
+        self._passed_at = 0.0
+        self._slice_at = 0.0
         self._closing = threading.Event()
-        self.lost = 0
-        """Lines that were dropped, or refused by the disk."""
+        self.missing = 0
+        """Lines that are not in the record: the disk refused them."""
         self.trouble: Exception | None = None
         """What the disk said last."""
-        self._thread = threading.Thread(target=self._run, name="tap-records", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="tap-hears", daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Begin to hear."""
         self._thread.start()
 
-    # -- the side of those who must not wait ----------------------------------------------------
+    # -- in the threads that forward ------------------------------------------------------------
 
     def heard(self, way: Way, cut: Cut) -> None:
-        """Take note of a line that passes."""
+        """Write down a line that is about to pass."""
         self.put(way, cut.line, note=cut.note)
 
     def put(self, way: Way, raw: bytes, *, number: int = 0, by: str = "", note: str = "") -> None:
-        """Take note of a line, or of something to be said of one."""
-        with self._lock:
-            # A line that is alone is never too long: otherwise it could not be kept at all.
+        """Write down a line, or something to be said of one."""
+        with self._writing:
+            self._seq += 1
+            frame = Frame(self._seq, self._stamps.at(self._now()), way, raw, number, by, note)
+            for output in self._outputs:
+                try:
+                    output.write(frame)
+                except (OSError, InboxError) as error:
+                    self.missing += way is not Way.NOTE
+                    self.trouble = error
+                    logger.error("line %s is missing in the record: %s", frame.seq, error)  # noqa: TRY400 - no traceback for a full disk
+            self._passed_at = time.monotonic()
+            # A line that is alone is never too long: otherwise it could not be heard at all.
             if self._waiting and self._waiting + len(raw) > self._most:
-                self._dropped += 1
+                self._left_out += 1
                 return
             self._waiting += len(raw) + _OVERHEAD
-            self._unwritten += way is not Way.NOTE
-        self._entries.put(_Entry(way, raw, self._now(), number, by, note))
+        self._unheard.append(frame)
+        if self._dozing:  # else it looks by itself, and waking it costs a message time
+            self._dozing = False
+            self._woken.set()
 
     def stop(self) -> None:
-        """Take no more. What waits is still written down."""
+        """Nothing more passes. What waits is still heard."""
         self._closing.set()
-        self._entries.put(None)
+        self._woken.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until everything is written down, but not for long. Says whether it is."""
+        """Wait until everything is heard, but not for long. Says whether it is."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    @property
-    def missing(self) -> int:
-        """The lines that are not in the record: lost, or still waiting."""
-        with self._lock:
-            return self.lost + self._dropped + self._unwritten
-
-    # -- the thread -----------------------------------------------------------------------------
+    # -- the thread that hears ------------------------------------------------------------------
 
     def _run(self) -> None:
         leave_signals_to_the_main_thread()
-        busy = False
-        while True:
-            try:
-                entry = self._entries.get(timeout=0 if busy else _STATUS)
-            except Empty:
-                busy = self._use_the_moment()
-                continue
-            if entry is None:
-                break
-            if not busy:
-                self._closing.wait(_LINGER)
-                busy = True
-            if self._closing.is_set() and self._entries.qsize() > _MANY:
-                for output in self._outputs:
-                    output.hurry()
-            self._take(entry)
-        self._say_what_is_missing()
+        while not self._closing.is_set():
+            self._give_way()
+            if not self._hear_one() and not self._use_the_moment():
+                self._doze()
+        if len(self._unheard) > _MANY:
+            for output in self._outputs:
+                output.hurry()
+        self.catch_up()
         while self._use_the_moment():
             pass
         for output in self._outputs:
             output.last_words()
-        self._take_the_rest()
+        self.catch_up()
         for output in self._outputs:
             output.close()
 
-    def _take_the_rest(self) -> None:
-        """Write down what was said about the last lines after the last of them."""
-        with suppress(Empty):
-            while True:
-                entry = self._entries.get_nowait()
-                if entry is not None:
-                    self._take(entry)
+    def _give_way(self) -> None:
+        """Let those go first who forward: wait for a quiet moment, or for the next slice."""
+        while not self._closing.is_set():
+            now = time.monotonic()
+            quiet = self._passed_at + _QUIET - now
+            if quiet <= 0 or self._slice_at <= now < self._slice_at + _SLICE:
+                return
+            if now >= self._slice_at + _SLICE_EVERY:
+                self._slice_at = now
+                return
+            self._closing.wait(min(quiet, self._slice_at + _SLICE_EVERY - now))
+
+    def _doze(self) -> None:
+        """Wait for the next line; one that came just now is found soon all the same."""
+        self._woken.clear()
+        self._dozing = True
+        if not self._unheard and not self._closing.is_set():
+            self._woken.wait(_STATUS)
+        self._dozing = False
+
+    def catch_up(self) -> None:
+        """Hear all that was written down so far, for whoever has to know it now."""
+        while self._hear_one():
+            pass
+
+    def _hear_one(self) -> bool:
+        """Hear the next frame. Says whether there was one."""
+        with self._hearing:
+            if not self._unheard:
+                return False
+            frame = self._unheard.popleft()
+            with self._writing:
+                self._waiting -= len(frame.raw) + _OVERHEAD
+            for output in self._outputs:
+                output.hear(frame)
+        return True
 
     def _use_the_moment(self) -> bool:
-        self._say_what_is_missing()
+        self._say_what_was_left_out()
         more = [output.idle() for output in self._outputs]  # each one gets its moment
         return any(more)
 
-    def _take(self, entry: _Entry) -> None:
-        self._say_what_is_missing()
-        with self._lock:
-            self._waiting -= len(entry.raw) + _OVERHEAD
-            self._unwritten -= entry.way is not Way.NOTE
-        self._write(entry)
-
-    def _say_what_is_missing(self) -> None:
-        with self._lock:
-            dropped, self._dropped = self._dropped, 0
-        if dropped:
-            self.lost += dropped
-            note = f"{dropped} lines are missing here: the disk was slower than the traffic"
-            self._write(_Entry(Way.NOTE, b"", self._now(), 0, BY_TAP, note))
-
-    def _write(self, entry: _Entry) -> None:
-        self._seq += 1
-        frame = Frame(
-            self._seq, stamp(entry.at), entry.way, entry.raw, entry.number, entry.by, entry.note
-        )
-        for output in self._outputs:
-            try:
-                output.write(frame)
-            except (OSError, InboxError) as error:
-                self.lost += 1
-                self.trouble = error
-                logger.error("line %s is missing in the record: %s", frame.seq, error)  # noqa: TRY400 - no traceback for a full disk
+    def _say_what_was_left_out(self) -> None:
+        with self._writing:
+            left_out, self._left_out = self._left_out, 0
+        if left_out:
+            note = f"{left_out} lines were not checked here: too many came; an export checks them"
+            self.put(Way.NOTE, b"", by=BY_TAP, note=note)

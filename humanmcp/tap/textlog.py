@@ -40,6 +40,9 @@ class TextLog:
             self._file.write(line.encode("utf-8", "replace") + b"\n")
             self._file.flush()
 
+    def hear(self, frame: Frame) -> None:
+        """Do nothing: it is written."""
+
     def idle(self) -> bool:
         """Do nothing: each line is written at once."""
         return False

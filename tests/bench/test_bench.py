@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
 from bench.figures import Figure, percentile, ratio, spread, table
+from bench.peer import TS_PACKAGES
 
 ROOT: Final = Path(__file__).parent.parent.parent
+HAS_NODE: Final = shutil.which("node") is not None and TS_PACKAGES.is_dir()
 
 
 def test_the_bench_prints_every_figure_that_its_manual_explains() -> None:
@@ -25,7 +28,7 @@ def test_the_bench_prints_every_figure_that_its_manual_explains() -> None:
     )
     assert run.returncode == 0, run.stderr
     printed = [line.split("|")[1].strip() for line in run.stdout.splitlines() if "|" in line][2:]
-    assert len(printed) == 29
+    assert len(printed) == 32 + HAS_NODE
     manual = (ROOT / "bench" / "README.md").read_text(encoding="utf-8")
     for what in printed:
         stem = re.sub(r",( \d+)? (pending|idle|sessions)$", "", what).removesuffix(" to exit")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -202,3 +203,29 @@ def test_the_clients_end_is_the_servers_end(home: Path) -> None:
         assert tapped.process.stdin is not None
         tapped.process.stdin.close()
         assert tapped.process.wait(timeout=PATIENCE) == 0
+
+
+CALLED: Final = 200
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_p1_kill_9_loses_no_line_that_was_passed(home: Path, seed: int) -> None:
+    """200 answered calls, one after the other or in bursts, then the end at a random moment."""
+    chance = random.Random(seed)
+    with Tapped(home, server("echo"), "--log-dir", str(home.parent / "log")) as tapped:
+        heard: list[bytes] = []
+        while len(heard) < CALLED:
+            burst = [b'{"jsonrpc":"2.0","id":%d,"method":"ping"}\n' % n for n in range(CALLED)]
+            burst = burst[len(heard) : len(heard) + chance.choice((1, 1, 1, 20))]
+            tapped.say(b"".join(burst))
+            heard += [tapped.hear() for _ in burst]
+        tapped.say(
+            b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n' * chance.randrange(9)
+        )
+        tapped.process.kill()
+        tapped.process.wait()
+        passed = [line.removesuffix(b"\n") for line in heard]
+        assert tapped.recorded(Way.IN)[:CALLED] == passed
+        assert tapped.recorded(Way.OUT)[:CALLED] == passed
+        (log,) = (home.parent / "log").iterdir()
+        assert all(log.read_bytes().count(b": " + line + b"\n") == 2 for line in passed)
