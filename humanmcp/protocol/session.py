@@ -94,6 +94,11 @@ class Session:
         """The revision of the conversation: stated last, else negotiated, else the latest one."""
         return self._last_stated or self.negotiated or revisions.LATEST_HANDSHAKE
 
+    @property
+    def agreed(self) -> str:
+        """The revision that both sides know of: stated last, else negotiated; "" before that."""
+        return self._last_stated or self.negotiated
+
     def twins(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """The other requests that are open under the same id: MCP forbids it, clients do it."""
         return self.exchanges.twins(exchange)

@@ -43,6 +43,11 @@ class Arrivals:
             place.copy(IN, place.free_name(f"in.{stamp}"))
         place.empty(IN)
 
+    @property
+    def lines(self) -> int:
+        """How many lines there are."""
+        return self._lines
+
     def add(self, line: bytes) -> int:
         """Add a line, with one write. What the disk does not take now is written later.
 

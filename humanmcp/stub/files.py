@@ -182,6 +182,16 @@ class TextFiles:
         self._place.close()
 
     @property
+    def is_gone(self) -> bool:
+        """Say whether somebody took the folder away."""
+        return self._place.is_gone
+
+    @property
+    def lines(self) -> int:
+        """How many lines stand in `in.txt`."""
+        return self._arrivals.lines
+
+    @property
     def trouble(self) -> OSError | None:
         """What keeps one of the files from being written; None when nothing does."""
         return self._trouble or self._arrivals.trouble
@@ -236,6 +246,10 @@ class TextFiles:
     def complain(self, text: str) -> None:
         """Say in `problems.txt` why something else than `out.txt` came to nothing."""
         self._tell(text)
+
+    def say_it_has_come(self, token: str) -> None:
+        """Say in `problems.txt` that the request has come that stands answered in `out.txt`."""
+        self._tell(note("early", self._language, id=token), blames=True)
 
     def accept(self, text: Text, problems: Sequence[Problem] = ()) -> None:
         """Say that a text was sent; `problems` are what should be noticed all the same."""

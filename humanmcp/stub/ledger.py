@@ -174,7 +174,7 @@ class Ledger:
         self.facts = self.facts._replace(
             client=known.client_name,
             client_version=known.client_version,
-            revision=session.revision if session.exchanges.last else "",
+            revision=session.agreed,
         )
         if (self.facts, known) == self._told:
             return

@@ -323,6 +323,8 @@ class Stub:
             self._cannot_keep((RequestArrived(exchange),), error, now)
             return
         self.answers.vigils[exchange.number] = vigil
+        if self.out_txt is not None:
+            self.out_txt.arrived(exchange)
         self._agenda.duties = min(self._agenda.duties, vigil.next())
 
     def _played(self, exchange: Exchange, decision: Decision) -> Decision:
@@ -427,6 +429,7 @@ class Stub:
             self.answers.look_again()
             self._agenda.duties = now
         self.ledger.catch_up()
+        self._bring_the_files_back()
         self._see_whether_it_reads(now)
         self._over = self._over or self.wire.orphaned() or self.wire.broken
 
@@ -455,6 +458,19 @@ class Stub:
                 self._agenda.duties = -math.inf
                 if vigil.decision.stoppable:
                     self.ledger.update(self.session.exchanges[number], vigil)
+
+    def _bring_the_files_back(self) -> None:
+        """Make the person's folder anew when somebody took it away, with all that has come."""
+        gone = self.files
+        if gone is None or not gone.shared or not gone.is_gone:
+            return
+        files = self._claim_files()
+        gone.release()
+        frames = self.inbox.frames(self.ledger.name)
+        came = [one.raw for one in frames if one.way is Way.IN and not one.note]
+        for line in came[len(came) - gone.lines :]:
+            files.arrived(line)
+        self.ledger.changes += 1
 
     def _look_on_purpose(self, now: float) -> None:
         """Do what was saved in the files for what is wrong on purpose."""

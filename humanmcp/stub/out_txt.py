@@ -17,6 +17,8 @@ from humanmcp.protocol.verdict import Verdict
 
 if TYPE_CHECKING:
     from humanmcp.protocol.events import Outcome
+    from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.messages import RequestId
     from humanmcp.protocol.session import Session
     from humanmcp.stub.answers import Answers
     from humanmcp.stub.files import TextFiles
@@ -36,6 +38,7 @@ class OutTxt:
     ) -> None:
         """Read what `files` hands out."""
         self._files = files
+        self._early: RequestId | None = None
         self._session = session
         self._ledger = ledger
         self._answers = answers
@@ -124,7 +127,18 @@ class OutTxt:
             case impossible:
                 assert_never(impossible)
 
+    def arrived(self, exchange: Exchange) -> None:
+        """Tell who answered too early that the request is here now. Nothing is sent by itself.
+
+        The id may have been a mistake: then what was typed is no answer to this request.
+        """
+        if self._early is not None and self._early.key == exchange.id.key:
+            self._early = None
+            if self._files.is_being_written:
+                self._files.say_it_has_come(exchange.id.token)
+
     def _refuse(self, text: Text) -> None:
+        self._early = drafts.id_of(text.text)
         problems = unaddressed(text.text, self._session.exchanges.remembered)
         self._files.refuse(text, problems, *suggestion(text.text, self._judge))
 

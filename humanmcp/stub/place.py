@@ -141,6 +141,17 @@ class Place:
             self._lock.release()
             self._lock = None
 
+    @property
+    def is_gone(self) -> bool:
+        """Say whether nothing can be found any more where the folder was, or another folder is."""
+        if self._descriptor is None:
+            return not self.path.is_dir()
+        try:
+            found = self.path.lstat()
+        except OSError:
+            return True
+        return not os.path.samestat(found, os.fstat(self._descriptor))
+
     # -- looking ------------------------------------------------------------------------------
 
     def mark(self, name: str) -> Mark | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.book import Mode, Opening
 from tests.serving import Serving
@@ -162,3 +164,43 @@ def test_how_much_is_answered_is_said_in_every_manner(language: str) -> None:
         assert say("status", f"opening {opening.value}", language)
     for mode in Mode:
         assert mode is Mode.NORMAL or say("status", f"mode {mode.value}", language)
+
+
+# -- F4 -------------------------------------------------------------------------------------------
+
+
+def test_f4_an_answer_that_came_too_early_is_told_when_its_request_comes(tmp_path: Path) -> None:
+    """F4: the sentence went stale. It is sent when it is saved again, and not before."""
+    answer = '{"jsonrpc":"2.0","id":8,"result":{"content":[]}}'
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.type(answer)
+        until(stub.complaint, "the refusal")
+        stub.say(CALL.replace('"id":7', '"id":8'))
+        until(lambda: "The request 8 has come now" in stub.complaint(), "the news")
+        stub.type(answer + "\n")
+        assert stub.hear() == answer
+
+
+def test_f4_a_folder_that_was_deleted_comes_back_with_all_that_came(tmp_path: Path) -> None:
+    """F4: `rm -r` while the server runs; the next answer goes out from the new folder."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        shutil.rmtree(stub.folder)
+        until((stub.folder / "in.txt").exists, "the folder")
+        until(lambda: CALL.encode() in (stub.folder / "in.txt").read_bytes(), "the line")
+        stub.says("line 1: tools/call sky (id 7): waits for you")
+        stub.type('{"jsonrpc":"2.0","id":7,"result":{"content":[]}}')
+        assert json.loads(stub.hear())["id"] == 7
+
+
+def test_f4_no_revision_is_shown_before_one_was_agreed(tmp_path: Path) -> None:
+    """F4: the inbox showed 2025-11-25 while `initialize` was still waiting."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(initialize("some-client"))
+        desk = FolderInbox(stub.home)
+        until(lambda: desk.sessions() and desk.sessions()[0].client, "the client's name")
+        assert desk.sessions()[0].revision == ""
+        stub.type(OFFER)
+        stub.hear()
+        until(lambda: desk.sessions()[0].revision == "2025-11-25", "the agreement")
