@@ -24,7 +24,7 @@ from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.choose import choose, label, open_inbox, seats
 from humanmcp.terminal_desk.files import read_text
 from humanmcp.terminal_desk.in_editor import in_editor
-from humanmcp.terminal_desk.inbox import client_of
+from humanmcp.terminal_desk.inbox import asker_of
 from humanmcp.terminal_desk.replying import Case, judged, may_go, not_sent, refused, sent
 from humanmcp.terminal_desk.sending import Text, keep
 
@@ -112,7 +112,7 @@ def _case(inbox: Inbox, arguments: argparse.Namespace, language: str) -> Case:
         seat=seated.facts.seat,
         item=item,
         known=inbox.known(item.key.session),
-        who=client_of(seated.facts) or say("inbox", "no client yet", language),
+        who=asker_of(seated.facts, language),
         language=language,
         json=arguments.json,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.inbox.at_once import answered_at_once
-from humanmcp.inbox.contract import Purpose
+from humanmcp.inbox.contract import Purpose, Seat
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.protocol import messages
@@ -108,6 +108,13 @@ def arguments_of(line: str) -> str:
 def client_of(facts: SessionFacts) -> str:
     """Name the client of a session, in its own words on one line."""
     return one_line(" ".join(word for word in (facts.client, facts.client_version) if word), 80)
+
+
+def asker_of(facts: SessionFacts, language: str) -> str:
+    """Name who asks in a session, and so who gets the answer: a client, or in its seat a server."""
+    if facts.seat is Seat.CLIENT:
+        return say(ROOM, "a server", language, name=one_line(facts.title, 80)).strip()
+    return client_of(facts) or say(ROOM, "no client yet", language)
 
 
 def row_as_json(row: Row, moment: datetime) -> dict[str, Any]:

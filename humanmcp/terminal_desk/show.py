@@ -23,7 +23,7 @@ from humanmcp.terminal import say as show
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.choose import Seated, choose, label, open_inbox, seats
 from humanmcp.terminal_desk.explain import as_json, explained
-from humanmcp.terminal_desk.inbox import Row, client_of, request_in_short, row_as_json
+from humanmcp.terminal_desk.inbox import Row, asker_of, request_in_short, row_as_json
 from humanmcp.terminal_desk.sending import exchange_of
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _what_next(sheet: Sheet, language: str) -> str:
 
 
 def _show_sender(sheet: Sheet, language: str) -> None:
-    who = client_of(sheet.seated.facts) or say("inbox", "no client yet", language)
+    who = asker_of(sheet.seated.facts, language)
     passed = waits.clock(waits.waited(sheet.item, waits.now()))
     show(Painted(say(ROOM, "from", language, who=who, time=passed), "dim"))
     if sheet.seated.facts.stuck:

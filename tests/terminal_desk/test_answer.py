@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.inbox.contract import Answer, Draft, Reply
+from humanmcp.inbox.contract import Answer, Draft, Reply, Seat
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.verdict import Form
 from humanmcp.terminal_desk import sending
@@ -300,3 +300,26 @@ def test_k1_a_fault_of_the_check_is_told_at_the_terminal(
     ran = shell("answer", "3", "--message", "-")
     assert ran.status == 1
     assert "the moon" in ran.out + ran.err
+
+
+ROOTS = '{"jsonrpc":"2.0","id":3,"method":"roots/list"}'
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [("dice", "the server dice"), ("", "the server"), ("dice", "サーバー dice")],
+)
+def test_s7_in_the_clients_seat_an_answer_goes_to_the_server(
+    title: str, said: str, room: Room, shell: Shell, tmp_path: Path
+) -> None:
+    """S7: who asked there is a server, and it is named; the same in `show`."""
+    language = "en" if said.isascii() else "ja"
+    session = room.session("humanmcp-host", seat=Seat.CLIENT, title=title)
+    room.ask(session, 3, ROOTS)
+    room.serve(session)
+    assert said in shell("show", "3", "--lang", language).out
+    file = tmp_path / "roots.json"
+    file.write_text('{"roots": []}', "utf-8")
+    sent = shell("answer", "3", "--result", str(file), "--lang", language).out
+    assert said in sent
+    assert "humanmcp-host" not in sent
