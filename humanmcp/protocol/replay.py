@@ -52,8 +52,6 @@ class Otherwise(enum.Enum):
     """It is a person's, or the answer book's."""
     ERROR = "error"
     """It is refused, unless the book answers it at once."""
-    FORWARD = "forward"
-    """The real server is asked, and its answer is added to the recording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +126,6 @@ class Replay:
 
     def __len__(self) -> int:
         return len(self._answers)
-
-    def add(self, one: Recorded) -> None:
-        """Take one more answer, which somebody else has just given."""
-        self._all += (one,)
-        self._answers += (one,)
-        self._given.add(one.seq)
 
     def find(self, exchange: Exchange) -> Found | None:
         """Find the answer to a request, without counting it as given; None when none fits."""
