@@ -17,7 +17,9 @@ client did not want to read.
 from __future__ import annotations
 
 import os
+import select
 import signal
+import stat
 import threading
 import time
 from contextlib import suppress
@@ -129,6 +131,7 @@ class Wire:
         """Start to read lines of up to `longest` bytes, and to write what is put."""
         self._source = source
         self._sink = sink
+        self._is_pipe = hasattr(select, "poll") and stat.S_ISFIFO(os.fstat(sink).st_mode)
         self._lines = Lines(longest)
         self._arrived: SimpleQueue[Incoming | None] = SimpleQueue()
         self._leaving: SimpleQueue[bytes | threading.Event] = SimpleQueue()
@@ -136,7 +139,9 @@ class Wire:
         self._taken_bytes = 0  # written by the loop alone
         self._room = threading.Event()
         self._put_bytes = 0  # written by the loop alone
-        self._written_bytes = 0  # written by the writing thread alone
+        self._written_bytes = (
+            0  # written by the loop when it equals `_put_bytes`, else by the thread
+        )
         self._writing_since: float | None = None
         self._broken = False
         self._ended = False
@@ -207,8 +212,33 @@ class Wire:
         self._leave(content)
 
     def _leave(self, content: bytes) -> None:
+        all_written = self._put_bytes == self._written_bytes
         self._put_bytes += len(content)
-        self._leaving.put(content)
+        if not (all_written and self._takes_at_once(content)):
+            self._leaving.put(content)
+
+    def _takes_at_once(self, content: bytes) -> bool:
+        """Write what the pipe takes without waiting; says whether it did.
+
+        To wake the writing thread takes longer than the write. POSIX, write(): a pipe that is ready
+        takes PIPE_BUF bytes whole; the writing thread has nothing to do, so the order is kept.
+        """
+        if not self._is_pipe or self._broken or len(content) > select.PIPE_BUF:
+            return False
+        if not descriptors.wait_until_ready(self._sink, for_reading=False, seconds=0):
+            return False
+        try:
+            self._written_bytes += os.write(self._sink, content)
+        except BlockingIOError:  # filled by somebody else who has it
+            return False
+        except OSError:
+            self._is_broken()
+        return True
+
+    def _is_broken(self) -> None:
+        """Note that nobody reads any more: EPIPE, as a rule; this client gets no more lines."""
+        self._broken = True
+        self._arrived.put(EndOfInput())
 
     def flush(self, timeout: float) -> bool:
         """Wait until everything that was put is written. Says whether it was."""
@@ -313,9 +343,8 @@ class Wire:
             except BlockingIOError:
                 descriptors.wait_until_ready(self._sink, for_reading=False)
                 continue
-            except OSError:  # EPIPE, as a rule; whatever it is, this client gets no more lines
-                self._broken = True
-                self._arrived.put(EndOfInput())
+            except OSError:
+                self._is_broken()
                 break
             self._written_bytes += written
             rest = rest[written:]

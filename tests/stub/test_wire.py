@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -330,6 +331,20 @@ def test_a_long_line_goes_out_whole_and_so_does_the_next(pipes: Pipes, size: int
     assert pipes.hear(size + 6) == b"y" * size + b"\nnext\n"
     assert pipes.wire.flush(PATIENCE)
     assert pipes.wire.unsent == 0
+
+
+@pytest.mark.skipif(not hasattr(select, "poll"), reason="a pipe does not tell what it takes here")
+def test_p5_a_short_line_is_in_the_pipe_when_put_returns(pipes: Pipes) -> None:
+    """No other thread has to be woken for it; what a full pipe does not take waits its turn."""
+    for number in range(3):
+        pipes.wire.put(b'{"id":%d}' % number)
+        assert pipes.wire.unsent == 0
+    pipes.wire.put(b"x" * MIB)
+    pipes.wire.put(b"last")
+    assert pipes.wire.unsent > 0
+    short = b'{"id":0}\n{"id":1}\n{"id":2}\n'
+    whole = short + b"x" * MIB + b"\nlast\n"
+    assert pipes.hear(len(whole)) == whole
 
 
 def test_flush_waits_for_the_client(pipes: Pipes) -> None:
