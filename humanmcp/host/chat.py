@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.conversation import Role, Stop, Text, ToolResult, ToolUse
@@ -30,9 +31,9 @@ STARTED: Final = "MCP Client Started!"
 _LONGEST: Final = 2000
 SAY_AFTER: Final = 2.0
 """Seconds of starting after which it is said what is waited for."""
-WAIT_FOR_TOOLS: Final = 10.0
-"""Seconds that the first prompt waits for servers that still start: a model that knows no tool yet
-answers without. Later ones wait for nobody."""
+WAIT_FOR_TOOLS: Final = 3.0
+"""Seconds from the start that a prompt waits for servers that still start: a model that knows no
+tool yet answers without. Later ones wait for nobody."""
 WAIT_OF_A_SCRIPT: Final = 20.0
 """The same where nobody sits at the terminal: nobody is kept waiting there."""
 
@@ -113,7 +114,7 @@ class Chat:
         self.runner = runner
         self.typist = typist
         self.language = language
-        self._has_waited = False
+        self._began = time.monotonic()
 
     def run(self) -> None:
         """Start the servers, and talk until `exit`, `/quit` or the end of input."""
@@ -122,6 +123,7 @@ class Chat:
         for server in servers.all:
             if not server.entry.can_start:
                 self._server(server)
+        self._began = time.monotonic()
         servers.begin(self._server)
         late = threading.Timer(SAY_AFTER, self._say_who_is_awaited)
         late.daemon = True
@@ -143,10 +145,9 @@ class Chat:
 
     def _let_servers_start(self) -> None:
         """Wait a little for the tools of servers that still start; the slow ones come later."""
-        if not self._has_waited:
-            self._has_waited = True
-            patience = WAIT_FOR_TOOLS if self.typist.is_there else WAIT_OF_A_SCRIPT
-            self.runner.servers.wait_until_settled(patience)
+        patience = WAIT_FOR_TOOLS if self.typist.is_there else WAIT_OF_A_SCRIPT
+        left = self._began + patience - time.monotonic()
+        self.runner.servers.wait_until_settled(max(0.0, left))
 
     def _say_who_is_awaited(self) -> None:
         """Say what is known of the servers that take their time. Nobody has to wait for them."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from humanmcp.host.client import Client
     from humanmcp.host.connection import Connection
     from humanmcp.host.opening import Response
+    from humanmcp.protocol.problems import Problem
 
 PROMPT: Final = "Enter method :  "
 ROOM: Final = "client"
@@ -41,6 +42,8 @@ _LISTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "resources": ("resources/list", "resources", "uri"),
     "prompts": ("prompts/list", "prompts", "name"),
 }
+_OF_THE_WRITER: Final = frozenset({"M10", "R15"})
+"""Problems that say who wrote the wrong word: here the person at the prompt, not the server."""
 _FOR_ANOTHER_SEAT: Final = frozenset(
     method for method, (way, _revisions) in REQUESTS.items() if way is Way.TO_CLIENT
 )
@@ -150,6 +153,10 @@ class Prompt:
             case _:
                 show(self._say("unknown word", word=word))
 
+    def _told(self, problem: Problem) -> tuple[str | Painted, ...]:
+        """Tell what is wrong with what the person typed, about what the server declared."""
+        return told(problem, self.language, seen=problem.code not in _OF_THE_WRITER)
+
     def _keep(self, typed: str) -> None:
         if not self.history or self.history[-1] != typed:
             self.history.append(typed)
@@ -178,7 +185,7 @@ class Prompt:
     def _raw(self, line: str) -> None:
         verdict, begun = self.client.say(line)
         for one in verdict.problems:
-            show(*told(one, self.language, seen=True))
+            show(*self._told(one))
         if begun is not None:
             self._show(begun[0].method, self.client.wait(begun))
 
@@ -239,7 +246,7 @@ class Prompt:
             message, client.stated or client.session.revision, client.session.known
         )
         for one in found:
-            show(*told(one, self.language, seen=True))
+            show(*self._told(one))
         return any(one.level is not Level.HINT for one in found)
 
     # -- what comes back -----------------------------------------------------------------------

@@ -398,3 +398,16 @@ def test_s4_a_question_in_the_inbox_names_its_server(tmp_path: Path) -> None:
     host.hear("who are you?")
     host.type("exit")
     assert host.end() == 0
+
+
+def test_s6_the_person_of_the_sample_lists_their_tool_at_once(tmp_path: Path) -> None:
+    """S6: the documented first host has all its tools as soon as its servers run."""
+    samples = Path(__file__).parents[2] / "samples" / "host" / "mcp.json"
+    human = json.loads(samples.read_text(encoding="utf-8"))["mcpServers"]["human"]
+    args = [str(samples.parents[2] / one) if "/" in one else one for one in human["args"]]
+    config = configuration(
+        tmp_path, human={"command": sys.executable, "args": ["-m", "humanmcp", *args]}
+    )
+    run = chat(tmp_path, words(config, recorded(tmp_path)), "/tools")
+    assert "human  tools: 1" in run.stdout
+    assert "human__ask_human" in run.stdout

@@ -400,7 +400,7 @@ def test_s4_the_parameters_of_a_method_are_checked_and_sent(tmp_path: Path) -> N
     """S4: what is wrong with them is said, as of a raw line; a person may want to see the rest."""
     lines = ('resources/read {"url": "x:y"}', "notifications/progress {}", "tools/lists")
     run = typed(tmp_path, (), *lines)
-    assert re.search(r"warning \w+ /params.*uri", run.stdout)
+    assert '"uri" is missing: you wrote "url"' in run.stdout
     assert re.search(r"warning \w+ .*progressToken", run.stdout)
     assert "tools/list" in run.stdout
     said = [one["method"] for who, one in wire(run.stderr) if who == "Client"]
