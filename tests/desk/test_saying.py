@@ -16,6 +16,7 @@ from humanmcp.protocol import revisions
 from humanmcp.protocol.exchange import Known
 from humanmcp.protocol.problems import Level, Problem
 from tests.desk.desking import Answer, Desking
+from tests.serving import Serving
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -203,3 +204,15 @@ def test_f5_an_order_to_somebody_else_s_server_is_refused(seated: Seated) -> Non
     refused = seated.desk.post(path, {"text": "", "order": "crash"})
     assert refused.status == 422
     assert "humanmcp serve" in refused.json()["detail"]
+
+
+def test_f5_a_waiting_call_s_page_can_send_and_keep_it_open(tmp_path: Path) -> None:
+    """F5: the button stands in the page of a server's request."""
+    call = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{}}}'
+    home = tmp_path / "home"
+    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as stub:
+        stub.say(call)
+        item = until(lambda: desk.get("/api/exchanges")["waiting"], "the call")[0]
+        page = desk.page(f"/m/{item['session']}/{item['number']}")
+    assert 'id="keep-open"' in page
+    assert 'data-order="progress"' in page

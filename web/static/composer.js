@@ -362,12 +362,18 @@ class Composer {
     return !blocked;
   }
 
+  // A draft is spoken of only where somebody has typed one.
+  tooLate(by = "") {
+    const code = by ? "taken" : "late";
+    return say(this.touched ? code : `${code} untouched`, { by });
+  }
+
   notSent(error) {
     if (!(error instanceof Refused) || !error.record) {
       tell(say("failed", { why: error.message }), 10);
     } else if (error.status === 409) {
       const { by, state } = error.record;
-      this.lock(by && state !== "cancelled" ? say("taken", { by }) : say("late"));
+      this.lock(this.tooLate(state === "cancelled" ? "" : by));
     } else if (error.record.problems) {
       this.verdict = { ...this.verdict, text: this.text, sendable: false, forcible: true, problems: error.record.problems };
       this.touched = true;

@@ -50,7 +50,7 @@ async function refreshStatus(key) {
   old.replaceWith(fresh);
   tick();
   if (fresh.dataset.state !== "pending" && composer && !composer.locked && !composer.sending) {
-    composer.lock(fresh.dataset.state === "answered" ? say("late") : null);
+    composer.lock(fresh.dataset.state === "answered" ? composer.tooLate() : null);
   }
   listenToHold();
   listenToOrders();
