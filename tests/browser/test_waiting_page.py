@@ -56,35 +56,36 @@ def test_the_clock_counts_up_and_down_and_speaks_twice(desk: Desking, window: Wi
         assert page.evaluate("window.spoken") == ["30 seconds left", "10 seconds left"]
 
 
-def test_what_keeps_the_client_waiting_is_said(
-    desk: Desking, host: Serving, window: Windows
-) -> None:
+def test_what_keeps_the_client_waiting_is_said(desk: Desking, window: Windows) -> None:
     """U14: with a token lines go out, growing, and stop; without one the reason is there."""
-    begin(host, desk)
-    line = request(
-        "tools/call",
-        {"name": "slow", "arguments": {}, "_meta": {"progressToken": "p-1"}},
-        "5",
-    )
-    host.say(line)
-    page = window().page
-    expect(page.locator(".keeping summary")).to_contain_text("told every few seconds")
-    seen = [json.loads(host.hear()) for _ in range(2)]
-    assert [one["method"] for one in seen] == ["notifications/progress"] * 2
-    assert seen[0]["params"]["progress"] < seen[1]["params"]["progress"]
-    assert seen[0]["params"]["progressToken"] == "p-1"
-    page.locator("#sentence").fill("done")
-    page.locator("#send").click()
-    while "result" not in (last := json.loads(host.hear())):
-        assert last["method"] == "notifications/progress"
-    assert last["id"] == 5
-    page.wait_for_url(lambda url: "sent=" in url)  # where the page goes after Send
-    host.say(call("6"))
-    page.goto(desk.facts.address)
-    expect(page.locator(".keeping summary")).to_contain_text("Nothing keeps this client waiting")
-    page.locator(".keeping summary").click()
-    expect(page.locator(".keeping")).to_contain_text("progressToken")
-    assert host.close()[1] == []
+    with Serving(desk.home, "--opening", "hand") as host:  # by hand alone, nothing is said
+        begin(host, desk)
+        line = request(
+            "tools/call",
+            {"name": "slow", "arguments": {}, "_meta": {"progressToken": "p-1"}},
+            "5",
+        )
+        host.say(line)
+        page = window().page
+        expect(page.locator(".keeping summary")).to_contain_text("told every few seconds")
+        seen = [json.loads(host.hear()) for _ in range(2)]
+        assert [one["method"] for one in seen] == ["notifications/progress"] * 2
+        assert seen[0]["params"]["progress"] < seen[1]["params"]["progress"]
+        assert seen[0]["params"]["progressToken"] == "p-1"
+        page.locator("#sentence").fill("done")
+        page.locator("#send").click()
+        while "result" not in (last := json.loads(host.hear())):
+            assert last["method"] == "notifications/progress"
+        assert last["id"] == 5
+        page.wait_for_url(lambda url: "sent=" in url)  # where the page goes after Send
+        host.say(call("6"))
+        page.goto(desk.facts.address)
+        expect(page.locator(".keeping summary")).to_contain_text(
+            "Nothing keeps this client waiting"
+        )
+        page.locator(".keeping summary").click()
+        expect(page.locator(".keeping")).to_contain_text("progressToken")
+        assert host.close()[1] == []
 
 
 def test_the_book_answers_unless_somebody_writes(desk: Desking, window: Windows) -> None:
