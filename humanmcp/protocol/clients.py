@@ -139,7 +139,7 @@ CLIENTS: Final = (
         ("github-copilot", "copilot"),
         "Copilot CLI",
         opening=65,
-        opening_set=90,
+        opening_set=600,
         listing=60,
         listing_set=600,
         call=180,
