@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.protocol.messages import member
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from humanmcp.protocol.messages import Message, RequestId
     from humanmcp.protocol.problems import Problem
@@ -80,8 +80,8 @@ class Exchange(NamedTuple):
     came in (2025-03-26), 0 for none. `legs` counts how often a 2026-07-28 client was asked to
     repeat the request while a person is at it; `parked` is the `requestState` that the repeat will
     carry, "" when the client waits for an answer right now. `continues` is the number of the
-    exchange whose question back to the user this one answers, 0 for none. `remarks` are what the
-    check says of the request.
+    exchange whose question back to the user this one answers, 0 for none. `look` finds out what the
+    check says of the request: a request that is answered at once waits for no remarks.
     """
 
     number: int
@@ -92,7 +92,12 @@ class Exchange(NamedTuple):
     legs: int = 0
     parked: str = ""
     continues: int = 0
-    remarks: tuple[Problem, ...] = ()
+    look: Callable[[], tuple[Problem, ...]] = tuple
+
+    @property
+    def remarks(self) -> tuple[Problem, ...]:
+        """What the check says of the request."""
+        return self.look()
 
     @property
     def id(self) -> RequestId:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import json
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from humanmcp.protocol import drafts, learning, messages, revisions
@@ -32,6 +33,7 @@ from humanmcp.protocol.events import (
 from humanmcp.protocol.exchange import Exchange, Happened, Known, State
 from humanmcp.protocol.exchanges import REMEMBERED, Exchanges
 from humanmcp.protocol.messages import Batch, Kind, Malformed, Message, RequestId
+from humanmcp.protocol.once import Once
 from humanmcp.protocol.progress import Progress
 from humanmcp.protocol.verdict import Form, Verdict
 
@@ -181,17 +183,18 @@ class Session:
                 self.exchanges.put(repeated._replace(request=message, parked=""))
             )
         self._theirs.asked(message)
-        remarks = drafts.remarks(message, revision, self.known)
+        look = Once(partial(drafts.remarks, message, revision, self.known))
         exchange = Exchange(
             number=self.exchanges.last + 1,
             request=message,
             revision=revision,
             batch=batch,
             continues=self._questions.get(str(message.params.get("requestState", "")), 0),
-            remarks=remarks,
+            look=look,
         )
         if self.twins(exchange):
-            exchange = exchange._replace(remarks=(*remarks, drafts.same_id(message, revision)))
+            twice = drafts.same_id(message, revision)
+            exchange = exchange._replace(look=lambda: (*look(), twice))
         return RequestArrived(self.exchanges.put(exchange))
 
     def _overtaken_by(self, message: Message) -> tuple[RequestOvertaken, ...]:

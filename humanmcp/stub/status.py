@@ -44,14 +44,14 @@ LONGEST: Final = 200
 class Entry(NamedTuple):
     """What came in with one line of `in.txt`, from 1. `number` is the exchange's, 0 for none.
 
-    `fate` is what is said of it where it is no exchange.
+    `fate` is what is said of it where it is no exchange; `look` finds out what the check says.
     """
 
     line: int
     title: str
     number: int = 0
     fate: str = ""
-    remarks: tuple[Problem, ...] = ()
+    look: Callable[[], tuple[Problem, ...]] = tuple
 
 
 class Status:
@@ -124,23 +124,25 @@ class Status:
             exchange = self._session.exchanges.get(entry.number) if entry.number else None
             fate = entry.fate or (self._fate(exchange, now) if exchange else self._say("forgotten"))
             yield self._say("line", line=entry.line, title=entry.title, fate=fate)
-            for found in entry.remarks:
+            for found in entry.look():
                 yield f"    {one_line(sentence(found, self._manner.language))}"
 
     def _entry(self, line: int, event: Event) -> Entry | None:
         match event:
             case RequestArrived(exchange) | RequestRepeated(exchange):
-                return Entry(line, _title(exchange), exchange.number, "", exchange.remarks)
+                return Entry(line, _title(exchange), exchange.number, "", exchange.look)
             case NoticeArrived(message, remarks):
                 title = one_line(message.method, LONGEST)
-                return Entry(line, title, 0, self._say("notice"), remarks)
+                return Entry(line, title, 0, self._say("notice"), lambda: remarks)
             case ResponseArrived(message, asked, problems):
                 title = self._say("an answer", id=one_line(_token(message), LONGEST))
                 fate = self._response(asked)
-                return Entry(line, title, 0, fate, problems)
+                return Entry(line, title, 0, fate, lambda: problems)
             case UnreadableArrived(malformed):
                 why = Problem(malformed.why, Level.ERROR, malformed.detail)
-                return Entry(line, self._say("no message"), 0, self._say("unreadable"), (why,))
+                return Entry(
+                    line, self._say("no message"), 0, self._say("unreadable"), lambda: (why,)
+                )
             case _:
                 return None
 
