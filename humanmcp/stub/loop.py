@@ -26,6 +26,7 @@ from humanmcp.protocol.events import (
     UnreadableArrived,
 )
 from humanmcp.protocol.patience import gave_up_after
+from humanmcp.protocol.too_long import stand_in
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
 from humanmcp.stub.agenda import NAP, Agenda
@@ -219,14 +220,22 @@ class Stub:
             case bytes():
                 self._line_in(got)
             case TooLong():
-                self.session.unreadable += 1
-                self.ledger.record(Way.IN, got.first, note=f"{got.size} bytes: too long to keep")
+                self._too_long_in(got)
             case EndOfInput() | Told():
                 self._over = True
             case None:
                 pass
             case impossible:
                 assert_never(impossible)
+
+    def _too_long_in(self, got: TooLong) -> None:
+        """Let a person refuse a request that was not kept: whoever sent it waits for an answer."""
+        self.ledger.record(Way.IN, got.first, note=f"{got.size} bytes: too long to keep")
+        request = stand_in(got.first, got.last, got.size)
+        if request is None:
+            self.session.unreadable += 1
+        else:
+            self._line_in(request)
 
     def _line_in(self, line: bytes) -> None:
         now = self.clock.now()

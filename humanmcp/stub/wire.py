@@ -49,10 +49,11 @@ _PATIENCE: Final = 1.0  # seconds between two looks at a loop that is far behind
 
 
 class TooLong(NamedTuple):
-    """A line that was too long to keep: how it began, and its bytes without the line feed."""
+    """A line that was too long to keep: how it began, its bytes without the line feed, its end."""
 
     first: bytes
     size: int
+    last: bytes = b""
 
 
 class EndOfInput:
@@ -88,12 +89,13 @@ class Lines:
     are allowed inside a JSON text. Takes linear time, however small the pieces are.
     """
 
-    __slots__ = ("_kept", "_longest", "_size")
+    __slots__ = ("_kept", "_last", "_longest", "_size")
 
     def __init__(self, longest: int = LONGEST_LINE) -> None:
         """Keep lines of up to `longest` bytes."""
         self._longest = longest
         self._kept = bytearray()
+        self._last = b""
         self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[bytes | TooLong]:
@@ -106,16 +108,18 @@ class Lines:
 
     def end(self) -> Iterator[bytes | TooLong]:
         """Yield what stands there without a line feed, if it is more than white space."""
-        line, size = bytes(self._kept), self._size
-        self._kept, self._size = bytearray(), 0
+        line, size, last = bytes(self._kept), self._size, self._last
+        self._kept, self._size, self._last = bytearray(), 0, b""
         if size > self._longest:
-            yield TooLong(line, size)
+            yield TooLong(line, size, last)
         elif line.strip(b" \t\r"):
             yield line
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
         if self._size > self._longest:
+            before = self._last or bytes(self._kept[-_FIRST:])
+            self._last = (before + piece)[-_FIRST:]
             del self._kept[_FIRST:]
             piece = piece[: _FIRST - len(self._kept)]
         self._kept += piece

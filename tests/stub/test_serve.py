@@ -174,6 +174,25 @@ def test_the_end_of_input_ends_it_whatever_is_pending(serving: Serving, home: Pa
     assert [frame.raw.decode() for frame in inbox.frames(key.session)] == [call(1)]
 
 
+def test_a7_a_request_that_is_too_long_to_keep_can_be_refused_by_hand(
+    serving: Serving, home: Path
+) -> None:
+    """64 MiB and more: its method and id are put before a person, and the next line is read."""
+    serving.say(INITIALIZE)
+    stdin = serving.process.stdin
+    assert stdin is not None
+    stdin.write(b'{"method":"tools/call","params":{"a":"' + b"x" * (64 << 20) + b'"},"id":7}\n')
+    stdin.write(b'{"jsonrpc":"2.0","id":8,"method":"ping"}\n')
+    stdin.flush()
+    inbox = FolderInbox(home)
+    first, long, _ping = pending(home, 3)
+    assert inbox.item(long).method == "tools/call"
+    assert f"{(64 << 20) + 48} bytes" in inbox.item(long).line
+    inbox.send(long, Reply('{"code": -32600, "message": "too long"}', Form.ERROR))
+    assert serving.hear() == '{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"too long"}}'
+    assert inbox.item(first).state is State.PENDING
+
+
 def test_a_vanished_parent_ends_it_within_three_seconds(home: Path, tmp_path: Path) -> None:
     """Failure 3: the host was killed with -9, and somebody else still holds the pipe open."""
     reading, writing = os.pipe()

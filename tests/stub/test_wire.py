@@ -191,7 +191,7 @@ def test_a_line_that_is_too_long_is_a_value(pipes: Pipes) -> None:
     short = Pipes(longest=100_000)
     try:
         short.say(b"ab" * 100_000 + b"\nnext\n")
-        assert short.next() == TooLong(b"ab" * 512, 200_000)
+        assert short.next() == TooLong(b"ab" * 512, 200_000, b"ab" * 512)
         assert short.next() == b"next"
     finally:
         short.close()
@@ -257,7 +257,7 @@ def test_a_long_line_hides_none_of_its_neighbours(content: bytes, longest: int, 
         got += lines.feed(content[start : start + size])
     got += lines.end()
     expected = [
-        line if len(line) <= longest else TooLong(line[:1024], len(line))
+        line if len(line) <= longest else TooLong(line[:1024], len(line), line[-1024:])
         for line in content.split(b"\n")
         if len(line) > longest or line.strip(b" \t\r")
     ]
