@@ -35,6 +35,7 @@ FLOORS: Final = (
 CELLAR: Final = {
     "__init__": (),
     "bookshelf": ("locales", "protocol"),
+    "child": ("locales",),
     "connecting": ("protocol", "settings"),
     "descriptors": ("locales",),
     "locales": ("protocol",),
@@ -51,7 +52,16 @@ CELLAR: Final = {
 CELLAR_KEYS: Final = {
     "protocol": ("__init__",),
     "inbox": ("__init__", "descriptors", "locales", "paths"),
-    "stub": ("__init__", "bookshelf", "descriptors", "locales", "logfile", "paths", "settings"),
+    "stub": (
+        "__init__",
+        "bookshelf",
+        "child",
+        "descriptors",
+        "locales",
+        "logfile",
+        "paths",
+        "settings",
+    ),
 }
 """What these rooms may use of the cellar; every other room may use all of it."""
 

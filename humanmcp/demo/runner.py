@@ -7,9 +7,9 @@ import math
 import time
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.child import EndedError
 from humanmcp.demo import steps
 from humanmcp.demo.good_host import Answered, Failed, Ignored, Noticed, WasAsked
-from humanmcp.host.transport import EndedError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, assert_never
 
-from humanmcp.host.transport import EndedError
+from humanmcp.child import EndedError
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
 from humanmcp.locales.stop import told
 from humanmcp.protocol import drafts

@@ -14,13 +14,13 @@ from concurrent import futures
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from humanmcp.child import EndedError
 from humanmcp.host.asking import Key, as_key, token_of, with_id, with_progress_token
 from humanmcp.host.company import Onlooker, Stray
 from humanmcp.host.eras import enveloped, needed_capability
 from humanmcp.host.initialization import initialize
 from humanmcp.host.opening import Identity, NoAnswerError, NotOfferedError, Opening, Response
 from humanmcp.host.questions import find_out, one_line
-from humanmcp.host.transport import EndedError
 from humanmcp.protocol import messages, revisions
 from humanmcp.protocol.events import (
     NoticeArrived,

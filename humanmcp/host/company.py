@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from humanmcp.protocol.verdict import Form
 
 if TYPE_CHECKING:
-    from humanmcp.host.transport import EndedError
+    from humanmcp.child import EndedError
     from humanmcp.locales.stop import Reason
     from humanmcp.protocol.events import Event, Outcome
     from humanmcp.protocol.exchange import Exchange, Known

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.host.child import Command
+from humanmcp.child import Command
 from humanmcp.host.variables import NotSetError, expanded
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.jsontext import read

@@ -11,10 +11,10 @@ from humanmcp.protocol.events import ResponseArrived
 from humanmcp.protocol.transcript import Way
 
 if TYPE_CHECKING:
+    from humanmcp.child import EndedError
     from humanmcp.host.at_inbox import AtInbox
     from humanmcp.host.client import Client
     from humanmcp.host.company import Stray
-    from humanmcp.host.transport import EndedError
     from humanmcp.protocol.events import Event
 
 

@@ -11,13 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.host.child import ChildTransport, StartError
+from humanmcp.child import ChildTransport, EndedError, StartError
 from humanmcp.host.client import Client, first_done
 from humanmcp.host.company import Onlooker
 from humanmcp.host.conversation import OfferedTool
 from humanmcp.host.offering import BETWEEN, NoToolError, Place, offered_name, text_of
 from humanmcp.host.opening import NoAnswerError, Opening, OpeningError, entries_of
-from humanmcp.host.transport import EndedError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.events import NoticeArrived
 

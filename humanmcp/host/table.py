@@ -15,9 +15,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.child import ChildTransport, Command
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.chat import ending_of
-from humanmcp.host.child import ChildTransport, Command
 from humanmcp.host.client import LONGEST_PATIENCE
 from humanmcp.host.company import Onlooker
 from humanmcp.host.config import Entry

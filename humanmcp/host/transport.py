@@ -9,22 +9,12 @@ from __future__ import annotations
 
 import threading
 from queue import SimpleQueue
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from humanmcp.locales.stop import StopError
+from humanmcp.child import EndedError
 
-
-class Listener(Protocol):
-    """Who is told what a transport brings. Called from the transport's own thread."""
-
-    def line_arrived(self, line: bytes) -> None:
-        """Take a line from the peer, without its line feed."""
-
-    def said_aside(self, line: bytes) -> None:
-        """Take a line that the peer wrote to its stderr."""
-
-    def ended(self) -> None:
-        """Learn that nothing more will come. Called once."""
+if TYPE_CHECKING:
+    from humanmcp.child import Listener
 
 
 class Transport(Protocol):
@@ -45,16 +35,6 @@ class Transport(Protocol):
 
     def obituary(self) -> EndedError:
         """Say how the peer ended, as far as it is known."""
-
-
-class EndedError(StopError):
-    """There is no peer any more."""
-
-    room = "trouble"
-
-    def __init__(self, code: str = "ended", **fillings: object) -> None:
-        """Remember how it ended, as far as it is known."""
-        super().__init__(code, **fillings)
 
 
 class MemoryTransport:

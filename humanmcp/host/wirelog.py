@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from humanmcp.child import EndedError
     from humanmcp.host.company import Stray
-    from humanmcp.host.transport import EndedError
     from humanmcp.protocol.events import Event
     from humanmcp.protocol.messages import Message
 

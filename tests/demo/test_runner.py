@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from humanmcp.child import EndedError
 from humanmcp.demo import runner
 from humanmcp.demo.good_host import GoodHost
 from humanmcp.demo.runner import Runner
 from humanmcp.demo.screen import Screen, pasted
-from humanmcp.host.transport import EndedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

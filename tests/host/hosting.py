@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.host.child import Command
+from humanmcp.child import Command
 from humanmcp.host.config import Entry
 from humanmcp.host.models.script import ScriptModel
 from humanmcp.host.respondents import Nobody

@@ -7,13 +7,14 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from humanmcp.host.child import ChildTransport, Command
+from humanmcp.child import ChildTransport, Command
 from humanmcp.host.company import Onlooker
 from humanmcp.host.transport import pair
 from tests.host.scripted import ScriptedServer
 
 if TYPE_CHECKING:
-    from humanmcp.host.transport import EndedError, MemoryTransport, Transport
+    from humanmcp.child import EndedError
+    from humanmcp.host.transport import MemoryTransport, Transport
     from humanmcp.protocol.events import Event
 
 SCRIPTED: Final = Path(__file__).parent / "scripted.py"

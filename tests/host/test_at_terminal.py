@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from humanmcp.child import EndedError
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.at_terminal import AtTerminal
 from humanmcp.host.client import Client
 from humanmcp.host.opening import Opening
 from humanmcp.host.respondents import Nobody
-from humanmcp.host.transport import EndedError
 from humanmcp.host.typing_in import Typist
 from humanmcp.inbox.contract import Item, Key, Reply, Seat, StoreError
 from humanmcp.inbox.folder import FolderInbox

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from humanmcp.child import EndedError
 from humanmcp.host.client import MOST_PAGES, Client
 from humanmcp.host.opening import (
     Identity,
@@ -19,7 +20,6 @@ from humanmcp.host.opening import (
     Response,
 )
 from humanmcp.host.respondents import Nobody
-from humanmcp.host.transport import EndedError
 from humanmcp.protocol.events import NoticeArrived, ResponseArrived
 from humanmcp.protocol.messages import Message, read
 from humanmcp.protocol.verdict import Form
@@ -29,8 +29,8 @@ from tests.waiting import PATIENCE, until
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from humanmcp.child import Listener
     from humanmcp.host.company import Judge, Stray
-    from humanmcp.host.transport import Listener
     from humanmcp.locales.stop import StopError
     from humanmcp.protocol.exchange import Exchange, Known
 

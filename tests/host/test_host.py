@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import pytest
 
+from humanmcp.child import Command
 from humanmcp.cli import main
 from humanmcp.host import chat as chat_module
 from humanmcp.host.chat import AtHost, Chat
-from humanmcp.host.child import Command
 from humanmcp.host.config import Entry
 from humanmcp.host.conversation import Role, Text, Turn
 from humanmcp.host.models.script import ScriptModel
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ROLL: Final = use("dice__dice", sides=6)
 SLOW_PERSON: Final = Entry("kim", Command(("humanmcp", "serve", "--title", "kim")))
-HARD_TO_END: Final = Path(__file__).parent / "child_of_child.py"
+HARD_TO_END: Final = Path(__file__).parent.parent / "child_of_child.py"
 
 
 def recorded(folder: Path, *turns: dict[str, Any]) -> str:

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from humanmcp.child import ChildTransport
 from humanmcp.host import initialization
-from humanmcp.host.child import ChildTransport
 from humanmcp.host.client import Client
 from humanmcp.host.opening import NoAnswerError, Opening, OpeningError
 from humanmcp.host.respondents import Nobody

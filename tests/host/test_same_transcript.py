@@ -12,7 +12,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
-from humanmcp.host.child import ChildTransport, Command
+from humanmcp.child import ChildTransport, Command
 from humanmcp.host.client import Client
 from humanmcp.host.opening import Opening
 from humanmcp.host.respondents import Nobody

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.host.child import ChildTransport, Command
+from humanmcp.child import ChildTransport, Command
 from humanmcp.host.client import Client
 from humanmcp.host.opening import Opening, OpeningError
 from humanmcp.host.respondents import Nobody

@@ -2,7 +2,7 @@
 
 The end has an order (MCP, lifecycle, shutdown): close its stdin, wait, SIGTERM, wait, SIGKILL. The
 child leads a process group of its own, so that what it started goes with it, and so that Ctrl-C in
-our terminal reaches us alone.
+our terminal reaches us alone; or it stays in ours, where whoever ends ours means the child as well.
 """
 
 from __future__ import annotations
@@ -17,15 +17,12 @@ import threading
 import time
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, Protocol
 
-from humanmcp.host.transport import EndedError
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from humanmcp.host.transport import Listener
 
 PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """What a server gets of our environment, as with the official SDKs. Keys stay with us."""
@@ -68,6 +65,29 @@ class Command:
         return shlex.join(self.words)
 
 
+class Listener(Protocol):
+    """Who is told what a transport brings. Called from the transport's own thread."""
+
+    def line_arrived(self, line: bytes) -> None:
+        """Take a line from the peer, without its line feed."""
+
+    def said_aside(self, line: bytes) -> None:
+        """Take a line that the peer wrote to its stderr."""
+
+    def ended(self) -> None:
+        """Learn that nothing more will come. Called once."""
+
+
+class EndedError(StopError):
+    """There is no peer any more."""
+
+    room = "trouble"
+
+    def __init__(self, code: str = "ended", **fillings: object) -> None:
+        """Remember how it ended, as far as it is known."""
+        super().__init__(code, **fillings)
+
+
 class StartError(StopError):
     """A server could not be started."""
 
@@ -93,7 +113,9 @@ def environment(
 class ChildTransport:
     """A server that we started, and its three pipes."""
 
-    def __init__(self, command: Command, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, command: Command, patience: float = PATIENCE, *, own_group: bool = True
+    ) -> None:
         """Start it.
 
         Raises:
@@ -101,6 +123,7 @@ class ChildTransport:
         """
         self.command = command
         self.patience = patience
+        self._own_group = own_group
         self._leaving: SimpleQueue[bytes | None] = SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
@@ -113,7 +136,7 @@ class ChildTransport:
                 stderr=subprocess.PIPE,
                 env=environment(command.env),
                 cwd=command.folder or None,
-                start_new_session=True,
+                start_new_session=own_group,
             )
         except (OSError, ValueError) as error:
             raise StartError("no start", command=command, why=error) from error
@@ -216,18 +239,23 @@ class ChildTransport:
         return self._signal(0)
 
     def _signal(self, number: int) -> bool:
-        """Send a signal to the child's group. Says whether there was anybody."""
+        """Send a signal to the child's group, if it has one. Says whether there was anybody."""
         if sys.platform == "win32":  # pragma: no cover - Windows has no process groups of this kind
-            if self.process.poll() is not None:
-                return False
-            if number:
-                self.process.kill()
-            return True
+            return self._signal_alone(_KILL if number else 0)
+        if not self._own_group:
+            return self._signal_alone(number)
         try:
             os.killpg(self.process.pid, number)
         except (ProcessLookupError, PermissionError):
             # macOS says "not permitted" of a group whose members are all dead but not yet reaped.
             return False
+        return True
+
+    def _signal_alone(self, number: int) -> bool:
+        if self.process.poll() is not None:
+            return False
+        if number:
+            self.process.send_signal(number)
         return True
 
 

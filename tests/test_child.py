@@ -14,11 +14,10 @@ from typing import Final
 
 import pytest
 
-from humanmcp.host.child import ChildTransport, Command, StartError, environment, lines
+from humanmcp.child import ChildTransport, Command, EndedError, StartError, environment, lines
 from humanmcp.host.client import Client
 from humanmcp.host.opening import Opening
 from humanmcp.host.respondents import Nobody
-from humanmcp.host.transport import EndedError
 from tests.host.seats import Notes, sample
 from tests.waiting import PATIENCE, until
 
@@ -220,3 +219,15 @@ class Heard(Stumbling):
     def line_arrived(self, line: bytes) -> None:
         """Keep it."""
         self.lines.append(line)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such process groups")
+def test_p3_a_child_may_stay_in_our_group() -> None:
+    """P3: whoever ends our whole group ends it as well; the end in order reaches it alone."""
+    transport = ChildTransport(Command((sys.executable, "-c", ENDLESS)), 0.2, own_group=False)
+    assert os.getpgid(transport.process.pid) == os.getpgid(0)
+    transport.close()
+    assert transport.process.returncode == -signal.SIGTERM
+
+
+ENDLESS: Final = "import time; time.sleep(600)"
