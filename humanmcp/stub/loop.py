@@ -105,6 +105,7 @@ class Stub:
         self.status = Status(session, self.answers, self.clock, manner, aside)
         self._told_at = self.clock.now()
         self._told_of = 0
+        self._decided: dict[int, Decision] = {}
         self._over = False
         self._exit_status = 0
         self._bell = self.inbox.bell(ledger.name)
@@ -243,20 +244,31 @@ class Stub:
         events = self.session.receive(line)
         arrived = [one.exchange for one in events if isinstance(one, RequestArrived)]
         number = arrived[0].number if arrived else 0
-        waits = not self.wire.ended and any(
-            not self.answers.decision(exchange).due(0) for exchange in arrived
-        )
+        decided = [self.answers.decision(exchange) for exchange in arrived]
+        # Of several in a batch the answer to one may change what a rule does with the next.
+        self._decided = {number: decided[0]} if len(decided) == 1 else {}
+        waits = not self.wire.ended and not all(decision.due(0) for decision in decided)
         try:
             self.ledger.record(Way.IN, line, number, durable=waits)
         except InboxError as error:
             self._cannot_keep(events, error, now)
             return
         self._come_out_of_probing(events)
+        at_once = bool(arrived) and not waits
+        if not at_once:
+            self._copy(line, events)
+        try:
+            for event in events:
+                self._react(event, now)
+        finally:
+            if at_once:  # nobody has to read it first: the client need not wait for the copy
+                self._copy(line, events)
+        self.ledger.describe(self.session)
+
+    def _copy(self, line: bytes, events: Sequence[Event]) -> None:
+        """Add a line to `in.txt`, and what becomes of it to `status.txt`."""
         if self.files is not None:
             self.status.arrived(self.files.arrived(line), events)
-        for event in events:
-            self._react(event, now)
-        self.ledger.describe(self.session)
 
     def _come_out_of_probing(self, events: Sequence[Event]) -> None:
         """Become visible with the first message that is no `server/discover`.
@@ -312,7 +324,8 @@ class Stub:
             self.ledger.close(exchange, reason=reason)
 
     def _request_arrived(self, exchange: Exchange, now: float) -> None:
-        decision = self._played(exchange, self.answers.decision(exchange))
+        decided = self._decided.pop(exchange.number, None) or self.answers.decision(exchange)
+        decision = self._played(exchange, decided)
         if exchange.method == "subscriptions/listen" and self.voice.may_acknowledge:
             acknowledged = self.session.acknowledge(exchange.number)
             if acknowledged is not None:
