@@ -69,12 +69,16 @@ def _commands() -> Iterator[str]:
         yield f"## `humanmcp {command}`"
         yield ""
         yield _sentence(say("command", command))
-        arguments = [action for action in parser_of(command)._actions if _is_shown(action)]  # noqa: SLF001 - argparse lists them nowhere else
+        parser = parser_of(command)
+        arguments = [action for action in parser._actions if _is_shown(action)]  # noqa: SLF001 - argparse lists them nowhere else
         if arguments:
             yield ""
             yield "| argument | meaning |"
             yield "| --- | --- |"
             yield from (f"| {_spelled(action)} | {_meaning(action)} |" for action in arguments)
+        if parser.epilog:
+            yield ""
+            yield _sentence(" ".join(parser.epilog.split()))
 
 
 def _is_shown(action: argparse.Action) -> bool:

@@ -36,6 +36,15 @@ def told(problem: Problem, language: str, *, seen: bool = False) -> tuple[str | 
     )
 
 
+_OF_THE_WRITER: Final = frozenset({"M10", "R15"})
+"""Problems that say who wrote the wrong word: a client's own request is no word of the server."""
+
+
+def told_to_asker(problem: Problem, language: str) -> tuple[str | Painted, ...]:
+    """Tell what is wrong with a client's own request, about what the server declared."""
+    return told(problem, language, seen=problem.code not in _OF_THE_WRITER)
+
+
 def sentence(problem: Problem, language: str, *, seen: bool = False) -> str:
     """Return a problem's sentence; its code where there is none.
 

@@ -256,6 +256,20 @@ def arguments(typed: str, schema: object) -> dict[str, Any]:
     }
 
 
+def texts(typed: str) -> dict[str, str]:
+    """Read `key=value …` where every value is a text, as the arguments of a prompt are.
+
+    Raises:
+        TypingError: there is something that is no `key=value`.
+    """
+    if typed.lstrip().startswith("{"):
+        return {name: _typed(value) for name, value in arguments(typed, None).items()}
+    return {
+        name: json.loads(text) if text.startswith('"') else text
+        for name, text in _pairs(typed.strip())
+    }
+
+
 def _argument(field: Field, text: str) -> Any:  # noqa: ANN401 - any JSON value
     if text.startswith('"') and field.kind in ("string", "any"):
         return json.loads(text)

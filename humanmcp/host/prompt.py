@@ -2,70 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.host.eras import enveloped
-from humanmcp.host.explaining import told
-from humanmcp.host.form_at_terminal import LeftError, reason
-from humanmcp.host.forms import FieldError, TypingError, arguments
-from humanmcp.host.offering import text_of
+from humanmcp.host.explaining import told_to_asker
 from humanmcp.host.opening import Opening, entries_of
+from humanmcp.host.requests import LISTS, MistypedError, Requests
 from humanmcp.host.shortening import shortened
+from humanmcp.host.showing import as_json, gist, line_of
 from humanmcp.host.typing_in import Typist, complete_with
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol import drafts, messages
 from humanmcp.protocol.jsontext import read
-from humanmcp.protocol.messages import Message
 from humanmcp.protocol.problems import Level, blocking
 from humanmcp.protocol.revisions import REQUESTS, Way
 from humanmcp.terminal import Painted, is_terminal
 from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from humanmcp.host.at_terminal import AtTerminal
     from humanmcp.host.client import Client
     from humanmcp.host.connection import Connection
     from humanmcp.host.opening import Response
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.host.requests import Asking
 
 PROMPT: Final = "Enter method :  "
 ROOM: Final = "client"
 
-_LISTS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "tools": ("tools/list", "tools", "name"),
-    "resources": ("resources/list", "resources", "uri"),
-    "prompts": ("prompts/list", "prompts", "name"),
-}
-_OF_THE_WRITER: Final = frozenset({"M10", "R15"})
-"""Problems that say who wrote the wrong word: here the person at the prompt, not the server."""
 _FOR_ANOTHER_SEAT: Final = frozenset(
     method for method, (way, _revisions) in REQUESTS.items() if way is Way.TO_CLIENT
 )
-
-
-class MistypedError(StopError):
-    """The person typed something that cannot be sent."""
-
-    room = ROOM
-
-
-class FieldMistypedError(MistypedError):
-    """A value does not fit its field."""
-
-    def __init__(self, error: FieldError) -> None:
-        """Remember what does not fit."""
-        super().__init__("wrong field", name=error.field.name, wanted=error.field.wanted)
-        self.error = error
-
-    def sentence(self, language: str) -> str:
-        """Say why it does not fit."""
-        return reason(self.error, language)
+_WORDS: Final = ("prompt", "read", "complete")
 
 
 @dataclass(slots=True)
@@ -78,11 +48,20 @@ class Prompt:
     language: str
     history: list[str] = field(default_factory=list)
     learned: dict[str, Any] = field(default_factory=dict)
+    _requests: Requests | None = None
 
     @property
     def client(self) -> Client:
         """The client that speaks to the server now."""
         return self.connection.client
+
+    @property
+    def requests(self) -> Requests:
+        """What makes requests of words, for the client that speaks to the server now."""
+        if self._requests is None or self._requests.client is not self.client:
+            fill = self.person.fill if self.typist.is_there else None
+            self._requests = Requests(self.client, fill)
+        return self._requests
 
     def run(self) -> None:
         """Do what is typed until the end of input."""
@@ -115,13 +94,14 @@ class Prompt:
         commands = [
             "call",
             "call!",
+            *_WORDS,
             "raw",
             "again",
             "history",
             "help",
             "quit",
             "reconnect",
-            *_LISTS,
+            *LISTS,
         ]
         return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_SEAT), *self.learned]
 
@@ -144,7 +124,10 @@ class Prompt:
             case "call" | "call!":
                 self._keep(typed)
                 self._call(rest, anyway=word == "call!")
-            case _ if word in _LISTS and not rest:
+            case _ if word in _WORDS:
+                self._keep(typed)
+                self._say_in_words(word, rest)
+            case _ if word in LISTS and not rest:
                 self._keep(typed)
                 self._list(word)
             case _ if word in REQUESTS or "/" in word:
@@ -152,10 +135,6 @@ class Prompt:
                 self._method(word, rest)
             case _:
                 show(self._say("unknown word", word=word))
-
-    def _told(self, problem: Problem) -> tuple[str | Painted, ...]:
-        """Tell what is wrong with what the person typed, about what the server declared."""
-        return told(problem, self.language, seen=problem.code not in _OF_THE_WRITER)
 
     def _keep(self, typed: str) -> None:
         if not self.history or self.history[-1] != typed:
@@ -185,68 +164,54 @@ class Prompt:
     def _raw(self, line: str) -> None:
         verdict, begun = self.client.say(line)
         for one in verdict.problems:
-            show(*self._told(one))
+            show(*told_to_asker(one, self.language))
         if begun is not None:
             self._show(begun[0].method, self.client.wait(begun))
 
     def _list(self, word: str) -> None:
         """List everything there is, page by page."""
-        method, member, key = _LISTS[word]
-        for page in self.client.pages(method):
-            for entry in entries_of(page, member):
-                name = str(entry.get(key))
+        each = LISTS[word]
+        for page in self.requests.pages(word):
+            for entry in entries_of(page, each.member):
+                name, about = line_of(entry, each)
                 self.learned[name] = entry
-                about = str(entry.get("description") or entry.get("title") or "")
                 show("  ", Painted(name, "bold"), f"  {about}" if about else "")
             if page.result is None:
-                self._show(method, page)
+                self._show(each.method, page)
 
     def _call(self, rest: str, *, anyway: bool) -> None:
         """Call a tool with `key=value …`, checked against what the server said it takes."""
         name, _, typed = rest.partition(" ")
         if not name:
             raise MistypedError("call what")
-        schema = self._tool(name).get("inputSchema")
-        try:
-            given = arguments(typed, None if anyway else schema)
-        except TypingError as error:
-            raise MistypedError("no pairs", at=error.at) from error
-        except FieldError as error:
-            raise FieldMistypedError(error) from error
-        if not typed and self.typist.is_there:
-            try:
-                given = self.person.fill(schema)
-            except LeftError as error:
-                raise MistypedError("left form", name=name) from error
-        params = {"name": name, "arguments": given}
-        if not anyway and self._is_faulty("tools/call", params):
+        asking = self.requests.call(name, typed, anyway=anyway)
+        if not anyway and self._is_faulty(*asking):
             raise MistypedError("not called", name=name)
-        self._show("tools/call", self.client.call("tools/call", params))
+        self._ask(asking)
 
-    def _tool(self, name: str) -> Mapping[str, Any]:
-        """Return what the server said of a tool; all pages of its list are asked for once more."""
-        if name not in (self.client.session.known.tools or {}) and "tools" in self.client.offered:
-            for _page in self.client.pages("tools/list"):
-                pass
-        found = (self.client.session.known.tools or {}).get(name)
-        return found if isinstance(found, dict) else {}
+    def _say_in_words(self, word: str, rest: str) -> None:
+        """Get a prompt, read a resource, or complete an argument."""
+        name, _, typed = rest.partition(" ")
+        if not name:
+            raise MistypedError(f"{word} what")
+        requests = self.requests
+        made: Mapping[str, Callable[[str, str], Asking]] = {
+            "prompt": requests.prompt,
+            "read": requests.read,
+            "complete": requests.complete,
+        }
+        asking = made[word](name, typed.strip())
+        self._is_faulty(*asking)  # said, and sent, as with a method
+        self._ask(asking)
+
+    def _ask(self, asking: Asking) -> None:
+        self._show(asking.method, self.client.call(*asking))
 
     def _is_faulty(self, method: str, params: Mapping[str, Any] | None) -> bool:
         """Ask the check about a request or a notification before it is sent."""
-        client = self.client
-        said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
-        if not method.startswith("notifications/"):
-            said["id"] = 0
-            params = enveloped(params, client.stated, client.identity)
-        if params is not None:
-            said["params"] = params
-        message = messages.read(json.dumps(said, ensure_ascii=False).encode("utf-8", "replace"))
-        assert isinstance(message, Message)  # noqa: S101 - we made it
-        found = drafts.remarks(
-            message, client.stated or client.session.revision, client.session.known
-        )
+        found = self.requests.remarks(method, params)
         for one in found:
-            show(*self._told(one))
+            show(*told_to_asker(one, self.language))
         return any(one.level is not Level.HINT for one in found)
 
     # -- what comes back -----------------------------------------------------------------------
@@ -258,9 +223,9 @@ class Prompt:
             show(Painted(self._say("error", method=name, number=number, why=why), "red"))
             return
         result = response.message.body.get("result")
-        told = _text(result)
+        told = as_json(result)
         if is_terminal() and sys.stderr.isatty():  # the whole of it stands just above, on the wire
-            told = _summary(method, result) or shortened(told, self.language)
+            told = gist(method, result) or shortened(told, self.language)
         show(f"{name} ", told)
 
 
@@ -274,21 +239,3 @@ def _object(typed: str) -> dict[str, Any] | None:
     if not isinstance(reading.value, dict):
         raise MistypedError("no object")
     return reading.value
-
-
-def _summary(method: str, result: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Return what a person wants to know of a result that they have seen; "" for all of it."""
-    if not isinstance(result, dict):
-        return ""
-    if method == "tools/call":
-        mark = "isError: " if result.get("isError") is True else ""
-        return mark + text_of(result) if "content" in result else ""
-    for listing, member, key in _LISTS.values():
-        entries = result.get(member)
-        if method == listing and isinstance(entries, list):
-            return ", ".join(str(one.get(key)) for one in entries if isinstance(one, dict)) or "-"
-    return ""
-
-
-def _text(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    return json.dumps(value, ensure_ascii=False)

@@ -37,22 +37,25 @@ _NOISE: Final = ("N01", "N02")
 class WireLog(Onlooker):
     """Writes every line with its time and its sender, and what the check says of it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the language have defaults
         self,
         *,
         language: str,
         name: str = "",
         laid_out: bool = False,
+        lines: bool = True,
         above: Callable[[], AbstractContextManager[object]] = nullcontext,
         now: Callable[[], datetime] = datetime.now,
     ) -> None:
         """Begin. `laid_out` spreads each message over several lines; `name` tells servers apart.
 
+        Without `lines` only what is unusual is shown: what is wrong, and the server's own stderr.
         What is written stands `above` a line that somebody is just typing, in one piece.
         """
         self.language = language
         self.name = f"{name} " if name else ""
         self.laid_out = laid_out
+        self.lines = lines
         self.above = above
         self.now = now
         self._has_explained_noise = False
@@ -113,14 +116,17 @@ class WireLog(Onlooker):
         self._remark(say(ROOM, code, self.language, id=own, waiting=waiting))
 
     def server_ended(self, why: EndedError) -> None:
-        """Say that the server is gone."""
-        self._remark(why.sentence(self.language))
+        """Say that the server is gone; without the lines, whoever waits for it says so."""
+        if self.lines:
+            self._remark(why.sentence(self.language))
 
     def _remark(self, text: str) -> None:
         with self.above():
             complain(*self._signed(("  ", Painted(text, "dim"))))
 
     def _show(self, sender: str, line: str, colour: str) -> None:
+        if not self.lines:
+            return
         text = pretty(line) if self.laid_out else line
         if sys.stderr.isatty():
             text = shortened(text, self.language)

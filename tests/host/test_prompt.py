@@ -6,7 +6,8 @@ import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -15,9 +16,6 @@ from tests.host.at_keys import CTRL_D, PROMPT, Terminal
 from tests.host.seats import SAMPLES, SCRIPTED
 from tests.person import Person
 from tests.serving import bare_environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))
 DICE: Final = (sys.executable, str(SAMPLES / "servers" / "dice.py"))
@@ -470,3 +468,69 @@ def test_s7_no_root_is_made_up_for_a_real_server(tmp_path: Path) -> None:
     assert '"result":{"roots": []}' in run.stderr or '"result":{"roots":[]}' in run.stderr
     run = typed(tmp_path, ("--root", "file:///home/me"), "test/ask", server=server)
     assert "file:///home/me" in run.stderr
+
+
+LIBRARY: Final = (sys.executable, str(Path(__file__).parent / "sdk_library.py"))
+
+
+def test_s8_prompts_resources_and_completion_have_words_of_their_own(tmp_path: Path) -> None:
+    """S8: no JSON has to be typed for what a server lists."""
+    run = typed(
+        tmp_path,
+        (),
+        "prompts",
+        "templates",
+        "prompt greeting city=Oslo",
+        "read weather://{city}/now city=Tokyo",
+        "complete greeting country=Japan city=To",
+        server=LIBRARY,
+    )
+    assert "greeting  city=… [style=…]  Greet a city." in run.stdout
+    assert "weather://{city}/now  Weather of a city." in run.stdout
+    said = [message for sender, message in wire(run.stderr) if sender == "Client"]
+    assert [one["method"] for one in said[-3:]] == [
+        "prompts/get",
+        "resources/read",
+        "completion/complete",
+    ]
+    assert said[-3]["params"]["arguments"] == {"city": "Oslo"}
+    assert said[-2]["params"]["uri"] == "weather://Tokyo/now"
+    assert said[-1]["params"] == {
+        "ref": {"type": "ref/prompt", "name": "greeting"},
+        "argument": {"name": "city", "value": "To"},
+        "context": {"arguments": {"country": "Japan"}},
+    }
+    assert '"values": ["Tokyo", "Toyama"]' in run.stdout
+
+
+def test_s8_a_word_without_what_it_needs_says_how_to_write_it(tmp_path: Path) -> None:
+    """S8: nothing is sent then."""
+    lines = ("prompt", "read", "complete", "complete x", "prompt greeting", "read note://a b=c")
+    run = typed(tmp_path, (), *lines, server=LIBRARY)
+    for said in (
+        "Write: prompt NAME key=value",
+        "Write: read URI",
+        "Write: complete PROMPT key=value",
+        "greeting needs city: write city=…",
+        "note://a is no template",
+    ):
+        assert said in run.stdout
+    assert "prompts/get" not in run.stderr
+
+
+def test_s8_a_prompt_is_filled_in_at_a_terminal(tmp_path: Path) -> None:
+    """S8: field by field, as a tool is, and shown as who says what."""
+    terminal = Terminal(tmp_path, *LIBRARY, wire=True)
+    terminal.see(PROMPT)
+    terminal.type("prompt greeting")
+    terminal.see("city* (string)")
+    terminal.type("Oslo")
+    terminal.see("style (string)")
+    terminal.type("")
+    assert "user: Write a short greeting to Oslo." in terminal.see(PROMPT)
+    terminal.type("read weather://{city}/now")
+    terminal.see("city* (string)")
+    terminal.type("Oslo")
+    assert "sunny in Oslo" in terminal.see(PROMPT)
+    terminal.press(CTRL_D)
+    assert terminal.end() == 0

@@ -7,12 +7,13 @@ import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.child import ChildTransport, Command
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.at_terminal import AtTerminal
-from humanmcp.host.client import FIRST_ID, PATIENCE, Client
+from humanmcp.host.client import FIRST_ID, PATIENCE, Client, first_done
+from humanmcp.host.commands import once
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.commands.numbers import seconds, whole_number
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
@@ -20,6 +21,7 @@ from humanmcp.host.connection import Connection
 from humanmcp.host.opening import Identity, Opening
 from humanmcp.host.prompt import Prompt
 from humanmcp.host.recorded import Recorded
+from humanmcp.host.requests import MistypedError
 from humanmcp.host.respondents import Nobody
 from humanmcp.host.typing_in import Typist
 from humanmcp.host.wirelog import WireLog
@@ -35,7 +37,9 @@ from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
+    from humanmcp.host.client import Wait
     from humanmcp.host.company import Onlooker, Respondent
     from humanmcp.settings import Settings
 
@@ -80,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag("offer", metavar="LIST", default=",".join(CAPABILITIES))
     flag("root", metavar="URI", action="append", default=[])
     flag("patience", metavar="SECONDS", type=seconds, default=PATIENCE)
+    once.add_arguments(parser)
     flag("script", metavar="FILE", default="")
     flag("example", action="store_true")
     flag("first-id", metavar="N", type=whole_number, default=FIRST_ID)
@@ -93,17 +98,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Take the seat until the end of input. Returns the exit status."""
+    """Take the seat until the end of input, or for one request. Returns the exit status."""
     language = language_of(settings.lang)
     try:
         with speaking(language):
             script = _script(arguments)
+        wanted = once.wanted(arguments)
         command = command_of(arguments)
         with in_order():
+            if wanted is not None:
+                return _ask_once(arguments, settings, command, wanted)
             return _sit(arguments, settings, command, script)
     except StopError as error:
         complain("humanmcp: ", error.sentence(language))
-        return USAGE_ERROR if isinstance(error, ClientError) else REFUSED
+        if once.is_wanted(arguments):
+            return once.status_of(error)
+        return USAGE_ERROR if isinstance(error, (ClientError, MistypedError)) else REFUSED
 
 
 def command_of(arguments: argparse.Namespace) -> Command:
@@ -177,11 +187,48 @@ def _sit(
     if arguments.example:
         _begin_as_the_example(arguments)
     typist = Typist(script)
-    roots = tuple({"uri": uri} for uri in arguments.root)
-    person = AtTerminal(typist, language, Nobody(roots))
+    person = AtTerminal(typist, language, _nobody(arguments))
+    log = WireLog(language=language, laid_out=arguments.pretty, above=typist.above)
+    company = _Company(person, log, typist.wait)
+    with _connected(arguments, settings, command, company) as connection:
+        show("Initialization complete 🎉 Client is ready to send commands.")
+        if arguments.example:
+            _as_the_example_goes_on(connection.client, language)
+        Prompt(connection, typist, person, language).run()
+        return REFUSED if connection.client.has_lost_its_server else 0
+
+
+def _ask_once(
+    arguments: argparse.Namespace, settings: Settings, command: Command, wanted: once.Once
+) -> int:
+    """Make one request for a script. Nothing but its result goes to stdout."""
+    language = language_of(settings.lang)
+    log = WireLog(language=language, laid_out=arguments.pretty, lines=arguments.wire)
+    company = _Company(_nobody(arguments), log, first_done)
+    with _connected(arguments, settings, command, company) as connection:
+        return wanted.ask(connection.client, language)
+
+
+def _nobody(arguments: argparse.Namespace) -> Nobody:
+    return Nobody(tuple({"uri": uri} for uri in arguments.root))
+
+
+class _Company(NamedTuple):
+    """Who is with the client: who answers the server's questions, who looks on, how it waits."""
+
+    respondent: Respondent
+    log: Onlooker
+    wait: Wait
+
+
+@contextlib.contextmanager
+def _connected(
+    arguments: argparse.Namespace, settings: Settings, command: Command, company: _Company
+) -> Iterator[Connection]:
+    """Start the server and open the session; end both in order."""
+    language = language_of(settings.lang)
     identity = identity_of(arguments)
-    log: Onlooker = WireLog(language=language, laid_out=arguments.pretty, above=typist.above)
-    respondent: Respondent = person
+    respondent, log, wait = company
     recorded: Recorded | None = None
     with contextlib.ExitStack() as stack:
         desk = _desk(settings, command, language) if arguments.desk else None
@@ -201,7 +248,7 @@ def _sit(
                 lenient=arguments.lenient,
                 progress=not arguments.no_progress,
                 first_id=arguments.first_id,
-                wait=typist.wait,
+                wait=wait,
             )
             if recorded is not None:
                 recorded.of(client)
@@ -210,11 +257,7 @@ def _sit(
         connection = Connection(make, Opening(arguments.opening), arguments.revision)
         stack.callback(undisturbed(connection.close))
         connection.open()
-        show("Initialization complete 🎉 Client is ready to send commands.")
-        if arguments.example:
-            _as_the_example_goes_on(connection.client, language)
-        Prompt(connection, typist, person, language).run()
-        return REFUSED if connection.client.has_lost_its_server else 0
+        yield connection
 
 
 def _begin_as_the_example(arguments: argparse.Namespace) -> None:

@@ -1,0 +1,213 @@
+"""One request of a client, and out: for scripts. The result on stdout, all else on stderr."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.child import EndedError, StartError
+from humanmcp.host.explaining import told_to_asker
+from humanmcp.host.opening import NoAnswerError, OpeningError, entries_of
+from humanmcp.host.requests import LISTS, MistypedError, Requests, typed_of
+from humanmcp.host.showing import as_json, gist, line_of
+from humanmcp.locales import language_of, say
+from humanmcp.protocol import messages
+from humanmcp.protocol.problems import Level
+from humanmcp.terminal import complain, say_raw
+from humanmcp.terminal import say as show
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.host.client import Client
+    from humanmcp.host.opening import Response
+    from humanmcp.host.requests import Asking
+    from humanmcp.locales.stop import StopError
+
+ROOM: Final = "client"
+
+
+class Status(enum.IntEnum):
+    """What came of it, for the shell."""
+
+    DONE = 0
+    TOOL_ERROR = 1
+    """The tool said `isError`."""
+    MISTYPED = 2
+    """It was asked in a way that cannot be done; nothing was sent."""
+    ERROR = 3
+    """The server answered with an error, or with nothing that is a result."""
+    LOST = 4
+    """The server could not be started or talked to, or ended too early."""
+    LATE = 5
+    """The server did not answer in time."""
+
+
+class Kind(enum.Enum):
+    """What is asked for."""
+
+    CALL = "call"
+    LIST = "list"
+    READ = "read"
+    GET = "get"
+    COMPLETE = "complete"
+
+
+_METAVARS: Final = {
+    Kind.CALL: ("TOOL", "name=value"),
+    Kind.READ: ("URI", "name=value"),
+    Kind.GET: ("PROMPT", "name=value"),
+    Kind.COMPLETE: ("PROMPT", "name=value"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of one request."""
+    language = language_of()
+
+    def text(name: str) -> str:
+        return say(ROOM, f"help {name}", language)
+
+    one_of = parser.add_mutually_exclusive_group()
+    for kind, metavars in _METAVARS.items():
+        one_of.add_argument(f"--{kind.value}", nargs="+", metavar=metavars, help=text(kind.value))
+    one_of.add_argument("--list", choices=list(LISTS), help=text("list"))
+    parser.add_argument("--arguments", metavar="JSON", default="", help=text("arguments"))
+    for name in ("json", "anyway", "wire"):
+        parser.add_argument(f"--{name}", action="store_true", help=text(name))
+    parser.epilog = say(ROOM, "statuses", language)
+
+
+def is_wanted(arguments: argparse.Namespace) -> bool:
+    """Say whether one request is wanted, and no prompt."""
+    return any(getattr(arguments, kind.value) for kind in Kind)
+
+
+def wanted(arguments: argparse.Namespace) -> Once | None:
+    """Return what is asked for; None for a prompt.
+
+    Raises:
+        MistypedError: it does not go together.
+    """
+    for kind in Kind:
+        given = getattr(arguments, kind.value)
+        if given and (arguments.script or arguments.example):
+            raise MistypedError("once and lines", flag=f"--{kind.value}")
+        if given:
+            name, *words = [given] if isinstance(given, str) else given
+            words += _arguments_before_the_server(arguments.words)
+            if words and arguments.arguments:
+                raise MistypedError("arguments twice")
+            typed = arguments.arguments or typed_of(words)
+            return Once(kind, name, typed, as_json=arguments.json, anyway=arguments.anyway)
+    for flag in ("json", "arguments", "anyway", "wire"):
+        if getattr(arguments, flag):
+            raise MistypedError("only once", flag=f"--{flag}")
+    return None
+
+
+def _arguments_before_the_server(words: list[str]) -> list[str]:
+    """Take off what is no command: `name=value` behind a flag, which argparse cannot tell apart."""
+    taken = list(itertools.takewhile(lambda word: "=" in word, words))
+    del words[: len(taken)]
+    return taken
+
+
+def status_of(error: StopError) -> Status:
+    """Return what the shell is told of trouble."""
+    match error:
+        case NoAnswerError():
+            return Status.LATE
+        case StartError() | OpeningError() | EndedError():
+            return Status.LOST
+        case _:
+            return Status.MISTYPED
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """One request: what kind, of what, and with which arguments, as typed."""
+
+    kind: Kind
+    name: str
+    typed: str
+    as_json: bool = False
+    anyway: bool = False
+
+    def ask(self, client: Client, language: str) -> Status:
+        """Ask, and show what comes of it.
+
+        Raises:
+            StopError: nothing does; `status_of` says what the shell is told.
+        """
+        requests = Requests(client)
+        if self.kind is Kind.LIST:
+            return self._list(requests, language)
+        asking = self._asking(requests)
+        if not self.anyway:
+            self._check(requests, asking, language)
+        response = client.call(*asking)
+        status = _status(response, language)
+        if status in (Status.DONE, Status.TOOL_ERROR):
+            text = "" if self.as_json else gist(asking.method, response.result)
+            say_raw(text or _result_of(response))
+        return status
+
+    def _asking(self, requests: Requests) -> Asking:
+        match self.kind:
+            case Kind.CALL:
+                return requests.call(self.name, self.typed, anyway=self.anyway)
+            case Kind.READ:
+                return requests.read(self.name, self.typed)
+            case Kind.GET:
+                return requests.prompt(self.name, self.typed)
+            case _:
+                return requests.complete(self.name, self.typed)
+
+    def _check(self, requests: Requests, asking: Asking, language: str) -> None:
+        """Say what is wrong with the request, and do not send it then."""
+        found = requests.remarks(*asking)
+        for one in found:
+            complain(*told_to_asker(one, language))
+        if any(one.level is not Level.HINT for one in found):
+            raise MistypedError("not asked", name=self.name)
+
+    def _list(self, requests: Requests, language: str) -> Status:
+        """Show everything that a list holds, of all its pages."""
+        each = LISTS[self.name]
+        entries: list[dict[str, Any]] = []
+        for page in requests.pages(self.name):
+            status = _status(page, language)
+            if status is not Status.DONE:
+                return status
+            entries += entries_of(page, each.member)
+        if self.as_json:
+            say_raw(as_json({each.member: entries}))
+            return Status.DONE
+        for entry in entries:
+            show("  ".join(part for part in line_of(entry, each) if part))
+        return Status.DONE
+
+
+def _status(response: Response, language: str) -> Status:
+    """Return what the shell is told of an answer; an error is told here in words as well."""
+    method = response.asked.method
+    if response.error is not None:
+        number, why = response.error
+        complain(say(ROOM, "error", language, method=method, number=number, why=why))
+        return Status.ERROR
+    if response.result is None:
+        complain(say(ROOM, "no result", language, method=method))
+        return Status.ERROR
+    is_error = method == "tools/call" and response.result.get("isError") is True
+    return Status.TOOL_ERROR if is_error else Status.DONE
+
+
+def _result_of(response: Response) -> str:
+    """Return the result as the server wrote it."""
+    raw = response.message.raw
+    spans = {name: (start, end) for name, start, end in messages.members(raw)}
+    start, end = spans["result"]
+    return raw[start:end]
