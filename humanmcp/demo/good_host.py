@@ -152,7 +152,7 @@ class GoodHost:
             case NoticeArrived(message):
                 return Noticed(message)
             case UnreadableArrived(malformed):
-                why = Problem(malformed.why, Level.ERROR, malformed.detail)
+                why = malformed.problem
                 return Ignored("ignored-no-message", {}, why)
             case _:
                 return None

@@ -17,7 +17,6 @@ from humanmcp.locales import say
 from humanmcp.protocol.events import NoticeArrived, RequestArrived, ResponseArrived
 from humanmcp.protocol.events import UnreadableArrived as Unreadable
 from humanmcp.protocol.pretty import pretty
-from humanmcp.protocol.problems import Level, Problem
 from humanmcp.terminal import Painted, complain
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from humanmcp.host.company import Stray
     from humanmcp.protocol.events import Event
     from humanmcp.protocol.messages import Message
+    from humanmcp.protocol.problems import Problem
 
 ROOM: Final = "client"
 _NOISE: Final = ("N01", "N02")
@@ -83,7 +83,7 @@ class WireLog(Onlooker):
             case RequestArrived(exchange):
                 problems = exchange.remarks
             case Unreadable(malformed):
-                problems = (Problem(malformed.why, Level.ERROR, malformed.detail),)
+                problems = (malformed.problem,)
             case _:
                 pass
         if not problems:

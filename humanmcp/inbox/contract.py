@@ -89,6 +89,10 @@ class SessionFacts(NamedTuple):
     """Nothing but `server/discover` was asked so far: `sessions` leaves it out."""
     stuck: bool = False
     """The client takes nothing of what is written to it: answers wait in the pipe."""
+    unreadable: int = 0
+    """How many lines of the client could not be read. Nothing is sent for them."""
+    unreadable_at: int = 0
+    """The number of the last of them in the transcript."""
     letter: str = ""
     """What people call it (a, b, … aa): given by the inbox when the session becomes visible, the
     same in every desk, and no other session's while this one is kept. "" before that."""

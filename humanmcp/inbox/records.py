@@ -138,6 +138,8 @@ def facts_record(facts: SessionFacts) -> Record:
         "title": facts.title,
         "probe": facts.probe,
         "stuck": facts.stuck,
+        "unreadable": facts.unreadable,
+        "unreadable_at": facts.unreadable_at,
     }
 
 
@@ -158,6 +160,8 @@ def read_facts(name: str, record: Record) -> SessionFacts:
         title=_text(record, "title"),
         probe=_flag(record, "probe"),
         stuck=_flag(record, "stuck"),
+        unreadable=_count(record, "unreadable"),
+        unreadable_at=_count(record, "unreadable_at"),
     )
 
 

@@ -73,6 +73,8 @@ _NOBODY: Final = Known()
 _ROOTS: Final = {Form.MESSAGE: (), Form.RESULT: ("result",), Form.ERROR: ("error",)}
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _ERROR: Final = frozenset({"code", "message", "data"})
+PLAIN: Final = frozenset({"J20", "R20"})
+"""What is said of a text that is no object: words, or a number, `true`, a quoted text."""
 TOO_LATE: Final = {State.CANCELLED: "R21", State.ANSWERED: "R22", State.ABANDONED: "R23"}
 """What is said of an answer whose request is over."""
 
@@ -104,6 +106,9 @@ def check(
         more = [placer.problem(each) for each in found]
         if any(each.code in REWRITTEN for each in problems):
             more = [each._replace(fix=None) for each in more]
+        if judged is not form and not isinstance(reading.value, list):
+            words = reading.value if isinstance(reading.value, str) else reading.json.strip()
+            more = [_wrapped(exchange, text, form, each, words) for each in more]
         problems = grouped(in_order((*problems, *more)))
     line = _line(exchange, reading, form)
     blocked = any(each.blocks for each in problems)
@@ -239,15 +244,18 @@ def _forced(exchange: Exchange, reading: Reading, form: Form) -> str | None:
 def _verdict_on_no_json(exchange: Exchange, reading: Reading, form: Form) -> Verdict:
     forced = _forced(exchange, reading, form)
     kind = None if form is Form.MESSAGE else _kind(None, form)
-    problems = tuple(_wrapped(exchange, reading.text, form, each) for each in reading.problems)
+    words = reading.text.strip()
+    problems = tuple(
+        _wrapped(exchange, reading.text, form, each, words) for each in reading.problems
+    )
     return Verdict(reading.text, None, forced, problems, kind)
 
 
-def _wrapped(exchange: Exchange, text: str, form: Form, found: Problem) -> Problem:
-    """Offer to make an answer of plain text, where plain text can be one."""
-    if found.code != "J20" or exchange.method != "tools/call" or form is Form.ERROR:
+def _wrapped(exchange: Exchange, text: str, form: Form, found: Problem, words: str) -> Problem:
+    """Offer to make an answer of plain words or a plain number, where they can be one."""
+    if found.code not in PLAIN or exchange.method != "tools/call" or form is Form.ERROR:
         return found
-    result = tool_text(exchange, text.strip())
+    result = tool_text(exchange, words)
     new = message(exchange, "result", result) if form is Form.MESSAGE else json_text(result)
     return found._replace(fix=Fix((Edit(0, len(text), new),), "wrap"))
 

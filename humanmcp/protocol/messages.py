@@ -11,6 +11,8 @@ import json
 import re
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from humanmcp.protocol.problems import Level, Problem
+
 # A decoded JSON value. `Any`, because JSON has no narrower type that a reader would gain from.
 Json: TypeAlias = Any
 JsonObject: TypeAlias = dict[str, Any]
@@ -107,6 +109,11 @@ class Malformed(NamedTuple):
     def text(self) -> str:
         """The bytes as readable text; what is no UTF-8 becomes U+FFFD."""
         return self.raw.decode("utf-8", "replace")
+
+    @property
+    def problem(self) -> Problem:
+        """Why nobody can read it, to be said to a person."""
+        return Problem(self.why, Level.ERROR, self.detail)
 
 
 class Batch(NamedTuple):

@@ -83,6 +83,11 @@ class Ledger:
         frame = Frame(self._seq, self.clock.stamp(), way, raw, number, by, note)
         self.inbox.record(self.name, frame, durable=durable)
 
+    def cannot_read_last(self) -> None:
+        """Count the line that was recorded last as one that nobody could read."""
+        unreadable = self.facts.unreadable + 1
+        self.facts = self.facts._replace(unreadable=unreadable, unreadable_at=self._seq)
+
     def write(self, line: str | bytes, number: int = 0, *, by: str = "", note: str = "") -> None:
         """Put a checked line into the transcript and onto the wire; bytes are broken on purpose."""
         raw = line if isinstance(line, bytes) else line.encode("utf-8", "replace")

@@ -235,6 +235,8 @@ class Stub:
         request = stand_in(got.first, got.last, got.size)
         if request is None:
             self.session.unreadable += 1
+            self.ledger.cannot_read_last()
+            self.ledger.describe(self.session)
         else:
             self._line_in(request)
 
@@ -313,7 +315,7 @@ class Stub:
             case ResponseArrived(message):
                 self._play_on(message)
             case UnreadableArrived():
-                pass  # in the transcript and in in.txt; nothing is answered
+                self.ledger.cannot_read_last()  # nothing is answered
             case impossible:
                 assert_never(impossible)
 

@@ -19,7 +19,6 @@ from humanmcp.protocol.events import (
     UnreadableArrived,
 )
 from humanmcp.protocol.exchange import State
-from humanmcp.protocol.problems import Level, Problem
 from humanmcp.protocol.visible import one_line
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.events import Event
     from humanmcp.protocol.exchange import Exchange
     from humanmcp.protocol.messages import Message
+    from humanmcp.protocol.problems import Problem
     from humanmcp.protocol.session import Session
     from humanmcp.stub.answers import Answers
     from humanmcp.stub.clock import Clock
@@ -139,7 +139,7 @@ class Status:
                 fate = self._response(asked)
                 return Entry(line, title, 0, fate, lambda: problems)
             case UnreadableArrived(malformed):
-                why = Problem(malformed.why, Level.ERROR, malformed.detail)
+                why = malformed.problem
                 return Entry(
                     line, self._say("no message"), 0, self._say("unreadable"), lambda: (why,)
                 )

@@ -117,6 +117,12 @@ def asker_of(facts: SessionFacts, language: str) -> str:
     return client_of(facts) or say(ROOM, "no client yet", language)
 
 
+def unreadable_in(seated: Seated, language: str) -> str:
+    """Say how many lines of a session could not be read."""
+    count = seated.facts.unreadable
+    return say(ROOM, "unreadable one" if count == 1 else "unreadable", language, count=count)
+
+
 def row_as_json(row: Row, moment: datetime) -> dict[str, Any]:
     """Return a row as an object for machines."""
     item = row.item
@@ -171,6 +177,10 @@ def _list(
         if seated.live or seated.facts.name in shown:
             mine = [row for row in found if row.seated.facts.name == seated.facts.name]
             show(*_heading(seated, language))
+            if seated.facts.unreadable:
+                told = unreadable_in(seated, language)
+                look = say(ROOM, "look unreadable", language, letter=seated.letter)
+                show("  ", Painted(told, "yellow"), " ", Painted(look, "dim"))
             _table(mine, moment, language)
     if not live:
         show(say(ROOM, "no session", language))

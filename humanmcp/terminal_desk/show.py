@@ -25,6 +25,7 @@ from humanmcp.terminal_desk.choose import Seated, choose, label, open_inbox, sea
 from humanmcp.terminal_desk.explain import as_json, explained
 from humanmcp.terminal_desk.inbox import Row, asker_of, request_in_short, row_as_json
 from humanmcp.terminal_desk.sending import exchange_of
+from humanmcp.terminal_desk.unreadable import show_unreadable
 
 if TYPE_CHECKING:
     import argparse
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "number", nargs="?", default="", metavar="N", help=say("choose", "help number", language)
     )
+    parser.add_argument("--unreadable", action="store_true", help=say(ROOM, "help bad", language))
     parser.add_argument("--raw", action="store_true", help=say(ROOM, "help raw", language))
     parser.add_argument("--json", action="store_true", help=say(ROOM, "help json", language))
     add_flags(parser, "home", "lang")
@@ -67,6 +69,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Show one message. Returns the exit status."""
     language = language_of(settings.lang)
     try:
+        if arguments.unreadable:
+            show_unreadable(open_inbox(settings), arguments, language)
+            return 0
         sheet = sheet_of(open_inbox(settings), arguments.number, language)
     except (InboxError, UnsafeFolderError) as error:
         complain(error.sentence(language))

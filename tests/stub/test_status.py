@@ -204,3 +204,67 @@ def test_f4_no_revision_is_shown_before_one_was_agreed(tmp_path: Path) -> None:
         stub.type(OFFER)
         stub.hear()
         until(lambda: desk.sessions()[0].revision == "2025-11-25", "the agreement")
+
+
+def suggested(complaint: str) -> str:
+    """Return the text that problems.txt offers to copy: what is indented at its end."""
+    lines = complaint.splitlines()
+    return "\n".join(line[4:] for line in lines if line.startswith("    "))
+
+
+@pytest.mark.parametrize("typed", ["42", "-0.5", "true", '"sunny"'])
+def test_f4_a_plain_number_is_offered_as_words_are_and_what_is_offered_passes(
+    tmp_path: Path, typed: str
+) -> None:
+    """F4: it is the text of the tool's result, written exactly as it was typed."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.type("sunny")
+        until(lambda: "plain text" in stub.complaint(), "the refusal of the words")
+        for_words = suggested(stub.complaint())
+        stub.type(typed)
+        until(lambda: "must be an object" in stub.complaint(), "the refusal")
+        offered = suggested(stub.complaint())
+        assert offered == for_words.replace("sunny", typed.strip('"'))
+        stub.type(offered)
+        assert json.loads(stub.hear())["result"]["content"][0]["text"] == typed.strip('"')
+
+
+@pytest.mark.parametrize("log", ["[INFO] starting", "2026-11-21 10:00:00 INFO starting", "7 up"])
+def test_f4_a_right_answer_below_a_log_line_is_offered_without_it(tmp_path: Path, log: str) -> None:
+    """F4: it blocked, and nothing said how it would pass."""
+    answer = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.type(f"{log}\n{answer}\n")
+        until(stub.complaint, "the refusal")
+        assert "Text stands before the answer" in stub.complaint()
+        offered = next(line for line in stub.complaint().splitlines() if answer in line)
+        stub.type(offered[offered.index("{") :])
+        assert stub.hear() == answer
+
+
+@pytest.mark.parametrize(
+    "typed", ["oops", '{"jsonrpc":"2.0","id":9,"result":{}}', CALL.replace("7", '"x"')]
+)
+def test_f4_what_was_wrong_is_gone_when_out_txt_is_deleted(tmp_path: Path, typed: str) -> None:
+    """F4: problems.txt kept its text. Plain words, an id that nobody waits for, a wrong request."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.type(typed)
+        until(lambda: "Not sent" in stub.complaint(), "the refusal")
+        (stub.folder / "out.txt").unlink()
+        until(lambda: not stub.complaint(), "an empty problems.txt")
+
+
+def test_f4_what_was_wrong_is_gone_when_what_came_back_is_deleted(tmp_path: Path) -> None:
+    """F4: of two answers one was sent, and the other one given back."""
+    answer = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.type(f"{answer}\n{answer.replace('7', '9')}\n")
+        stub.hear()
+        until(lambda: "Not sent" in stub.complaint(), "the refusal")
+        until((stub.folder / "out.txt").exists, "what was refused")
+        (stub.folder / "out.txt").unlink()
+        until(lambda: not stub.complaint(), "an empty problems.txt")

@@ -1,0 +1,100 @@
+"""What a client sent that nobody can read: how many lines, and the last of them explained.
+
+Such a line is no exchange and waits for nothing, so it has no number: it is named by its session.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.locales import problem as sentence
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.messages import Batch, Malformed, read
+from humanmcp.terminal import Painted, is_terminal, say_json, say_raw
+from humanmcp.terminal import say as show
+from humanmcp.terminal_desk.choose import choose_session
+from humanmcp.terminal_desk.explain import as_json
+from humanmcp.terminal_desk.inbox import asker_of, unreadable_in
+
+if TYPE_CHECKING:
+    import argparse
+
+    from humanmcp.inbox.contract import Inbox
+    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.transcript import Frame
+    from humanmcp.terminal_desk.choose import Seated
+
+ROOM: Final = "show"
+
+
+class NoneUnreadableError(StopError):
+    """Every line of this session could be read."""
+
+    room = ROOM
+
+
+def show_unreadable(inbox: Inbox, arguments: argparse.Namespace, language: str) -> None:
+    """Show the last line of a session that could not be read, and why.
+
+    Raises:
+        ChoiceError: there is no such session, or there are several.
+        NoneUnreadableError: there is no such line.
+    """
+    seated = choose_session(inbox, arguments.number)
+    frame = _last(inbox, seated)
+    if arguments.json:
+        say_json(_as_json(seated, frame, language))
+    elif arguments.raw:
+        (show if is_terminal() else say_raw)(frame.text)
+    else:
+        _print(seated, frame, language)
+
+
+def _last(inbox: Inbox, seated: Seated) -> Frame:
+    facts = seated.facts
+    found = inbox.before(facts.name, facts.unreadable_at + 1, 1) if facts.unreadable else ()
+    if not found:
+        raise NoneUnreadableError("all readable", letter=seated.letter)
+    return found[0]
+
+
+def _print(seated: Seated, frame: Frame, language: str) -> None:
+    who = asker_of(seated.facts, language)
+    show(Painted(unreadable_in(seated, language), "bold"))
+    show(Painted(say(ROOM, "last unreadable", language, who=who, at=frame.at), "dim"))
+    for line in _reasons(frame, language):
+        show("  " + line)
+    show("", "\n", Painted(say(ROOM, "message", language), "bold"))
+    show("  " + frame.text)
+    show("", "\n", Painted(say(ROOM, "next unreadable", language), "dim"))
+
+
+def _reasons(frame: Frame, language: str) -> list[str]:
+    return [frame.note] if frame.note else [sentence(one, language) for one in _problems(frame)]
+
+
+def _problems(frame: Frame) -> tuple[Problem, ...]:
+    """Say why a line could not be read: all of it, or the parts of a batch."""
+    found = read(frame.raw)
+    match found:
+        case Malformed():
+            return (found.problem,)
+        case Batch(items=items):
+            broken = tuple(one.problem for one in items if isinstance(one, Malformed))
+            return broken or (Malformed(frame.raw, "N09").problem,)
+        case _:
+            return ()
+
+
+def _as_json(seated: Seated, frame: Frame, language: str) -> dict[str, Any]:
+    return {
+        "session": seated.facts.name,
+        "letter": seated.letter,
+        "unreadable": seated.facts.unreadable,
+        "seq": frame.seq,
+        "at": frame.at,
+        "line": frame.text,
+        "note": frame.note,
+        "problems": [as_json(one, language) for one in _problems(frame)],
+    }
