@@ -9,10 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk import (
-    composing,
-    writing,
-)
+from humanmcp.desk import composing, view, writing
 from humanmcp.desk.composing import Became, Outcome
 from humanmcp.desk.desk import Desk, desk_of
 from humanmcp.desk.page import form_values, note_version
@@ -36,7 +33,7 @@ router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Dep
 
 @router.post("/m/{name}/{number}")
 async def act(request: Request, name: str, number: int) -> Response:
-    """Save, check, send, send anyway, break, hold, let go, drop, or go back to where it began."""
+    """Save, check, send, choose, break, hold, let go, drop, or go back to where it began."""
     values = await form_values(request)
     return await run_in_threadpool(_act, request, Key(name, number), values)
 
@@ -67,12 +64,29 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
             body = writing.ReplyBody(desk.inbox.item(key).line, action=action)
             return _after_sending(here, key, writing.hand_in(desk, key, body))
         case act_on:
-            body = writing.ReplyBody(text, form, anyway=act_on == "anyway")
+            body = _reply(desk, key, act_on, Draft(text, form))
             outcome = writing.hand_in(desk, key, body)
             if broken and outcome.became is Became.BLOCKED:
                 return show_inbox(request, key, chosen=True, broken=broken)
             return _after_sending(here, key, outcome)
     return RedirectResponse(f"{here}#answer", 303)
+
+
+def _reply(desk: Desk, key: Key, act_on: str, written: Draft) -> writing.ReplyBody:
+    """Return what is sent: an option that was chosen, else what was written."""
+    if act_on.startswith("choose "):
+        return writing.ReplyBody(_option(desk, key, act_on.removeprefix("choose ")), Form.TEXT)
+    return writing.ReplyBody(written.text, written.form, anyway=act_on == "anyway")
+
+
+def _option(desk: Desk, key: Key, number: str) -> str:
+    """Return the option that a person chose, word for word."""
+    asked = view.inquiry_of(desk.inbox.item(key))
+    known = number.isascii() and number.isdigit() and len(number) < 4
+    option = asked.option(int(number)) if asked is not None and known else None
+    if option is None:
+        raise UnknownItemError(f"option {number} of exchange {key.number}")
+    return option
 
 
 def _keep_quiet(desk: Desk, key: Key, wanted: str) -> None:

@@ -159,7 +159,8 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         problems = composing.verdict(desk.inbox, item, draft.text, draft.form).problems
     saved = desk.shelf.fitting(item.method, row.name)[:9]
     talk = conversation_of(item)
-    told = talk.told if talk is not None else frozenset()
+    asked = view.inquiry_of(item)
+    told = frozenset[str]().union(*(one.told for one in (talk, asked) if one is not None))
     return {
         "item": item,
         "row": row,
@@ -167,6 +168,7 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         "problems": [words.describe(one, language) for one in problems],
         "remarks": [words.describe(one, language) for one in remarks_on(desk.inbox, item)],
         "talk": talk,
+        "inquiry": asked,
         "fields": [one for one in view.fields(item) if one.name not in told],
         "raw": _laid_out(item.line),
         "edited": composing.edited(item),
@@ -203,6 +205,7 @@ def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -
     begun = chosen(starts, document)
     form = begun.form if begun else form_of(item, desk.inbox.known(item.key.session), tool)
     fitting = desk.shelf.fitting(item.method, tool)[:9]
+    asked = view.inquiry_of(item)
     return {
         "session": item.key.session,
         "number": item.key.number,
@@ -222,6 +225,7 @@ def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -
         "template": start.text,
         "templates": composing.examples(item),
         "placeholders": list(PLACEHOLDERS.values()),
+        "options": [] if asked is None else list(asked.options),
         "faults": [words.fault(one, language) for one in faults_of(desk, item)],
         "touched": draft.touched,
         "hold": draft.hold,

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.inbox.contract import Purpose
 from humanmcp.inbox.decoded import read_line
 from humanmcp.inbox.letters import letter_of, rank_of
-from humanmcp.protocol import messages, revisions
+from humanmcp.protocol import inquiry, messages, revisions
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.messages import Batch, Kind, Malformed, Message
 from humanmcp.protocol.transcript import Way
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from humanmcp.inbox.contract import Item, Key, SessionFacts, Waiting
+    from humanmcp.protocol.inquiry import Inquiry
     from humanmcp.protocol.transcript import Frame
 
 COLOURS: Final = 6
@@ -79,15 +81,15 @@ class Row:
 
 def row(item: Item, mark: Badge) -> Row:
     """Make the row of an exchange."""
-    params = params_of(item.line)
-    name, gist = _words(item.method, params)
+    name, words = _words(item.method, params_of(item.line))
+    asked = inquiry_of(item)
     draft = item.draft
     return Row(
         key=item.key,
         badge=mark,
         method=one_line(item.method, 60),
         name=name,
-        gist=gist,
+        gist=words if asked is None else one_line(asked.question, GIST),
         state=item.state,
         arrived=seconds(item.arrived),
         waiting=item.waiting,
@@ -102,6 +104,14 @@ def params_of(line: str) -> dict[str, Any]:
     """Return the named parameters of a request; empty when there are none."""
     found = read_line(line)
     return found.params if isinstance(found, Message) else {}
+
+
+def inquiry_of(item: Item) -> Inquiry | None:
+    """Return the question that a request puts to the person who answers; None where it is none."""
+    found = read_line(item.line)
+    if not isinstance(found, Message) or item.purpose is not Purpose.ANSWER:
+        return None
+    return inquiry.inquiry_of(found)
 
 
 def _words(method: str, params: dict[str, Any]) -> tuple[str, str]:

@@ -90,17 +90,35 @@ class Rule(NamedTuple):
         )
 
 
-_DEFAULT_TOOL: Final[Mapping[str, Any]] = {
+ASK_TOOL: Final[Mapping[str, Any]] = {
     "name": "ask_human",
     "title": "Ask the human",
-    "description": "Ask a person a question and wait for the typed answer",
-    "inputSchema": {
+    "description": "Ask a person a question and wait for the answer",
+    "inputSchema": {  # what `inquiry.py` reads
         "type": "object",
         "properties": {
-            "question": {"type": "string", "description": "What the person should answer"}
+            "question": {"type": "string", "description": "What the person should answer"},
+            "context": {
+                "type": "string",
+                "description": "What the person needs to know to answer it",
+            },
+            "options": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Answers to choose from. The chosen one comes back word for word",
+            },
+            "allow_free_text": {
+                "type": "boolean",
+                "default": True,
+                "description": "Whether the person may answer in their own words as well",
+            },
         },
         "required": ["question"],
     },
+    # Without `readOnlyHint` Claude Code asks one question after the other instead of several at
+    # once. Asking changes nothing; a person is no closed system; and whoever is asked twice is
+    # disturbed twice.
+    "annotations": {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": True},
 }
 
 
@@ -114,7 +132,7 @@ class Book(NamedTuple):
     revisions: tuple[str, ...] = revisions.ALL
     capabilities: Mapping[str, Any] | None = None
     """None: what the lists below call for."""
-    tools: tuple[Mapping[str, Any], ...] = (_DEFAULT_TOOL,)
+    tools: tuple[Mapping[str, Any], ...] = (ASK_TOOL,)
     resources: tuple[Mapping[str, Any], ...] = ()
     resource_templates: tuple[Mapping[str, Any], ...] = ()
     prompts: tuple[Mapping[str, Any], ...] = ()

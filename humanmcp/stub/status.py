@@ -124,8 +124,23 @@ class Status:
             exchange = self._session.exchanges.get(entry.number) if entry.number else None
             fate = entry.fate or (self._fate(exchange, now) if exchange else self._say("forgotten"))
             yield self._say("line", line=entry.line, title=entry.title, fate=fate)
+            if exchange is not None and entry.number in self._answers.vigils:
+                yield from self._question(exchange)
             for found in entry.look():
                 yield f"    {one_line(sentence(found, self._manner.language))}"
+
+    def _question(self, exchange: Exchange) -> Iterator[str]:
+        # Imported when a question may be there: the start of a server does not pay for it.
+        from humanmcp.protocol.inquiry import inquiry_of  # noqa: PLC0415 - the start is counted
+
+        asked = inquiry_of(exchange.request)
+        if asked is None:
+            return
+        yield f"    {one_line(asked.question, LONGEST)}"
+        for option in asked.options:
+            yield f"      - {one_line(option, LONGEST)}"
+        if asked.options:
+            yield f"    {self._say('choose' if asked.free_text else 'choose only')}"
 
     def _entry(self, line: int, event: Event) -> Entry | None:
         match event:

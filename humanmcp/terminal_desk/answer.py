@@ -15,8 +15,10 @@ from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.paths import UnsafeFolderError, home_folder
 from humanmcp.protocol import drafts, faults
 from humanmcp.protocol.exchange import Exchange, State
+from humanmcp.protocol.inquiry import inquiry_in
 from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.visible import one_line
 from humanmcp.settings import add_flags
 from humanmcp.terminal import complain
 from humanmcp.terminal import say as show
@@ -49,6 +51,12 @@ class TemplateError(StopError):
     room = ROOM
 
 
+class OptionError(StopError):
+    """The question has no option of this number."""
+
+    room = ROOM
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     language = language_of()
@@ -61,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--text", metavar="TEXT", help=words("text"))
+    ways.add_argument("--choose", metavar="NUMBER", help=words("choose"))
     ways.add_argument("--tool-error", metavar="TEXT", help=words("tool error"))
     ways.add_argument("--result", metavar="FILE", help=words("result"))
     ways.add_argument("--error", nargs=2, metavar=("CODE", "MESSAGE"), help=words("error"))
@@ -124,10 +133,9 @@ def _given(arguments: argparse.Namespace, case: Case) -> Text | None:
     Raises:
         FileError: a file cannot be read.
     """
-    if arguments.text is not None:
-        return Text(arguments.text, Form.TEXT)
-    if arguments.tool_error is not None:
-        return Text(arguments.tool_error, Form.TOOL_ERROR)
+    words = _words(arguments, case)
+    if words is not None:
+        return words
     if arguments.error is not None:
         return Text(_error(*arguments.error), Form.ERROR)
     if arguments.result is not None:
@@ -135,6 +143,34 @@ def _given(arguments: argparse.Namespace, case: Case) -> Text | None:
     if arguments.message is not None:
         return Text(read_text(arguments.message), Form.MESSAGE)
     return _starting_text(case, arguments) if arguments.as_is else None
+
+
+def _words(arguments: argparse.Namespace, case: Case) -> Text | None:
+    """Return the words for the model that stand on the command line; None when there are none."""
+    if arguments.text is not None:
+        return Text(arguments.text, Form.TEXT)
+    if arguments.choose is not None:
+        return Text(_option(case, arguments.choose), Form.TEXT)
+    if arguments.tool_error is not None:
+        return Text(arguments.tool_error, Form.TOOL_ERROR)
+    return None
+
+
+def _option(case: Case, wanted: str) -> str:
+    """Return an option of the question, word for word.
+
+    Raises:
+        OptionError: there is none of that number. The sentence lists those that there are.
+    """
+    asked = inquiry_in(case.item.line) if case.exchange is not None else None
+    options = () if asked is None else asked.options
+    for number, option in enumerate(options, 1):
+        if wanted == str(number):
+            return option
+    if not options:
+        raise OptionError("no options", name=case.name)
+    listed = ", ".join(f"{number} {one_line(one, 60)}" for number, one in enumerate(options, 1))
+    raise OptionError("no option", number=wanted, choices=listed)
 
 
 def _error(code: str, message: str) -> str:

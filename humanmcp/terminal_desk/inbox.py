@@ -11,7 +11,7 @@ from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Purpose, Seat
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
-from humanmcp.protocol import messages
+from humanmcp.protocol import inquiry, messages
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.visible import one_line
 from humanmcp.settings import add_flags
@@ -93,8 +93,11 @@ def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
     words = [item.method or request.kind.value]
     if isinstance(named, str) and named:
         words.append(named)
+    asked = inquiry.inquiry_of(request)
     written = arguments_of(item.line)
-    if written:
+    if asked is not None:
+        words.append(asked.question)
+    elif written:
         words.append(messages.compact(written))
     return cut("  ".join(words), longest)
 

@@ -13,6 +13,7 @@ from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.paths import UnsafeFolderError
 from humanmcp.protocol import drafts
 from humanmcp.protocol.exchange import State
+from humanmcp.protocol.inquiry import inquiry_in
 from humanmcp.protocol.messages import Kind, Malformed, Message, read
 from humanmcp.protocol.pretty import pretty
 from humanmcp.protocol.transcript import Way
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.inbox.contract import Inbox, Item
+    from humanmcp.protocol.inquiry import Inquiry
     from humanmcp.protocol.problems import Problem
     from humanmcp.settings import Settings
 
@@ -51,6 +53,8 @@ class Sheet:
     remarks: tuple[Problem, ...]
     """What the check says of the request itself."""
     draft: str
+    inquiry: Inquiry | None
+    """The question that it puts to the person, with the options there are."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -121,6 +125,7 @@ def sheet_of(inbox: Inbox, wanted: str, language: str) -> Sheet:
         message=item.line if isinstance(request, Malformed) else pretty(item.line),
         remarks=remarks_on(inbox, item),
         draft=draft,
+        inquiry=inquiry_in(item.line) if item.purpose is Purpose.ANSWER else None,
     )
 
 
@@ -137,10 +142,7 @@ def _print(sheet: Sheet, language: str) -> None:
     if item.state is State.PENDING and waits.kept_waiting(item, language):
         show(Painted(waits.kept_waiting(item, language), "dim"))
     show("")
-    show(Painted(card.title, "bold"))
-    for sentence in (card.what, card.note, card.sender):
-        if sentence:
-            show("  " + sentence)
+    _explain(sheet)
     if item.state is State.PENDING:
         show("  ", Painted(say(ROOM, "silence", language), "bold"), " ", card.silence)
     show("  ", Painted(card.page, "dim"))
@@ -159,9 +161,36 @@ def _print(sheet: Sheet, language: str) -> None:
         show(Painted(_what_next(sheet, language), "dim"))
 
 
+def _explain(sheet: Sheet) -> None:
+    """Say what it is, in words; a question to the person comes before all else."""
+    card = sheet.card
+    if sheet.inquiry is not None:
+        _ask(sheet.inquiry)
+    show(Painted(card.title, "bold" if sheet.inquiry is None else "dim"))
+    for sentence in (card.what, card.note, card.sender):
+        if sentence:
+            show("  " + sentence)
+
+
+def _ask(asked: Inquiry) -> None:
+    """Put the question first, with what to know and what to choose from."""
+    for line in asked.question.split("\n"):
+        show(Painted(line, "bold"))
+    for line in asked.context.split("\n") if asked.context else ():
+        show("  " + line)
+    show("")
+    for number, option in enumerate(asked.options, 1):
+        show("  ", Painted(f"{number}", "bold"), f"  {one_line(option)}")
+    if asked.options:
+        show("")
+
+
 def _what_next(sheet: Sheet, language: str) -> str:
     """Say which commands decide about it."""
     key = sheet.item.key
+    if sheet.inquiry is not None and sheet.inquiry.options:
+        code = "next choice" if sheet.inquiry.free_text else "next choice only"
+        return say(ROOM, code, language, name=sheet.name)
     if sheet.item.purpose is Purpose.ANSWER:
         return say(ROOM, "next", language, name=sheet.name)
     alone = sheet.name == str(key.number)
@@ -205,4 +234,5 @@ def _as_json(sheet: Sheet, language: str) -> dict[str, Any]:
         "touched": item.draft is not None and item.draft.touched,
         "kept": [{"text": kept.text, "by": kept.by, "at": kept.at} for kept in item.kept],
         "reason": item.reason,
+        "options": list(sheet.inquiry.options) if sheet.inquiry else [],
     }

@@ -268,3 +268,20 @@ def test_f4_what_was_wrong_is_gone_when_what_came_back_is_deleted(tmp_path: Path
         until((stub.folder / "out.txt").exists, "what was refused")
         (stub.folder / "out.txt").unlink()
         until(lambda: not stub.complaint(), "an empty problems.txt")
+
+
+# -- L6 -------------------------------------------------------------------------------------------
+
+
+def test_l6_the_options_of_a_question_stand_below_its_line(tmp_path: Path) -> None:
+    """L6: as long as it waits."""
+    asked = {"question": "Tea or coffee?", "options": ["Tea", "Coffee\x1b[2J"]}
+    params = {"name": "sky", "arguments": {**asked, "allow_free_text": False}}
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(json.dumps(call))
+        stub.says("    Tea or coffee?\n      - Tea\n      - Coffee⟦U+001B⟧[2J\n")
+        stub.says("The text of the answer is one of these, word for word.")
+        stub.type('{"content": [{"type": "text", "text": "Tea"}]}')
+        assert json.loads(stub.hear())["result"]["content"][0]["text"] == "Tea"
+        until(lambda: "Coffee" not in (stub.folder / "status.txt").read_text("utf-8"), "the end")

@@ -30,6 +30,10 @@ CALL: Final = (
     '{"jsonrpc":"2.0","id":3,"method":"tools/call",'
     '"params":{"name":"get-japan-forecast","arguments":{"location":"東京"}}}'
 )
+QUESTION: Final = (
+    '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"ask_human","arguments":'
+    '{"question":"Tea or coffee?","context":"It is late.","options":["Tea","Coffee"]}}}'
+)
 INITIALIZE: Final = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
     '"capabilities":{},"clientInfo":{"name":"claude-code","version":"2.1"}}}'

@@ -12,7 +12,7 @@ from humanmcp.inbox.contract import Answer, Draft, Reply, Seat
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.verdict import Form
 from humanmcp.terminal_desk import sending
-from tests.terminal_desk.rooms import CALL, INITIALIZE, ago
+from tests.terminal_desk.rooms import CALL, INITIALIZE, QUESTION, ago
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -323,3 +323,31 @@ def test_s7_in_the_clients_seat_an_answer_goes_to_the_server(
     sent = shell("answer", "3", "--result", str(file), "--lang", language).out
     assert said in sent
     assert "humanmcp-host" not in sent
+
+
+def test_l6_an_option_is_chosen_by_its_number(room: Room, shell: Shell) -> None:
+    """L6: it goes out word for word."""
+    session = room.session()
+    room.ask(session, 3, QUESTION)
+    room.serve(session)
+    ran = shell("answer", "3", "--choose", "2")
+    assert ran.status == 0
+    assert '"text":"Coffee"' in ran.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("number", ["0", "3", "Tea", "\uff12"])
+def test_l6_a_number_of_no_option_lists_those_there_are(
+    room: Room, shell: Shell, number: str
+) -> None:
+    """L6: nothing is sent."""
+    room.ask(room.session(), 3, QUESTION)
+    ran = shell("answer", "3", "--choose", number)
+    assert ran.status == 2
+    assert "1 Tea, 2 Coffee" in ran.err
+
+
+def test_l6_what_has_no_options_cannot_be_chosen_from(key: Key, shell: Shell) -> None:
+    """L6: a call without a question."""
+    ran = shell("answer", "3", "--choose", "1")
+    assert ran.status == 2
+    assert "--text" in ran.err

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Draft
 from humanmcp.protocol.exchange import State
-from tests.terminal_desk.rooms import CALL, ago, waiting
+from tests.terminal_desk.rooms import CALL, QUESTION, ago, waiting
 
 if TYPE_CHECKING:
     from tests.terminal_desk.rooms import Room, Shell
@@ -108,3 +108,15 @@ def test_a_second_request_with_an_open_id_is_pointed_out(room: Room, shell: Shel
         assert "N10" in str(shell("show", name, "--json").json["remarks"])
     room.inbox.close(first, State.CANCELLED)
     assert "N10" not in str(shell("show", "4", "--json").json["remarks"])
+
+
+def test_l6_a_question_comes_first_with_its_options_numbered(room: Room, shell: Shell) -> None:
+    """L6: what is asked, what to know, what to choose from, and the command that chooses."""
+    room.ask(room.session(), 3, QUESTION)
+    out = shell("show", "3").out
+    question, card = out.index("\nTea or coffee?\n"), out.index("The model calls a tool")
+    assert question < out.index("  It is late.\n") < out.index("  1  Tea\n") < card
+    assert "  2  Coffee\n" in out
+    assert "humanmcp answer 3 --choose 1" in out
+    assert shell("show", "3", "--json").json["options"] == ["Tea", "Coffee"]
+    assert "Tea or coffee?" in shell("inbox").out

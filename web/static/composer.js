@@ -130,17 +130,25 @@ class Composer {
     if (focus) this.focus();
   }
 
-  choose(view) {
+  chooseView(view) {
     localStorage.setItem(`humanmcp:view:${this.facts.method}`, view);
     this.show(view, { focus: true });
   }
 
   nextView() {
     const views = ["text", "form", "json"].filter((view) => this.usable(view));
-    this.choose(views[(views.indexOf(this.view) + 1) % views.length]);
+    this.chooseView(views[(views.indexOf(this.view) + 1) % views.length]);
+  }
+
+  // Where one of a few answers is chosen, a key is enough: nothing stands in a field yet.
+  begin() {
+    if (this.options.length && !this.touched) byId("options").focus();
+    else this.focus();
   }
 
   focus() {
+    const around = this.box.closest("details");
+    if (around) around.open = true;
     if (this.view === "json") this.editor.focus();
     else if (this.view === "form") this.form.focus();
     else if (this.kind === "error") byId("error-message").focus();
@@ -316,9 +324,10 @@ class Composer {
     tell(say("kept open"));
   }
 
-  async send({ now = false, anyway = false } = {}) {
+  // `chosen` is an option of the question, sent instead of what is in the box; that stays a draft.
+  async send({ now = false, anyway = false, chosen: option = null } = {}) {
     if (this.sending || this.locked) return;
-    if (!anyway && !(await this.maySend())) return;
+    if (option === null && !anyway && !(await this.maySend())) return;
     if (this.sending) return;
     this.sending = true;
     this.setSending(true);
@@ -330,7 +339,9 @@ class Composer {
       return;
     }
     try {
-      const outcome = await call(`${this.path}/reply`, { text: this.text, form: "message", anyway });
+      if (option !== null && this.touched) await this.save();
+      const body = option === null ? { text: this.text, form: "message", anyway } : { text: option, form: "text" };
+      const outcome = await call(`${this.path}/reply`, body);
       this.kept.forget();
       this.breaking.end();
       this.onSent(outcome, this);
@@ -384,8 +395,7 @@ class Composer {
   }
 
   setSending(on) {
-    const button = byId("send");
-    button.disabled = on;
+    for (const button of [byId("send"), ...this.options]) button.disabled = on;
     for (const field of this.box.querySelectorAll("textarea, input")) field.readOnly = on;
     this.editor.setReadOnly(on || this.locked);
   }
@@ -454,7 +464,7 @@ class Composer {
     this.box.classList.add("locked");
     for (const field of this.box.querySelectorAll("textarea, input")) field.readOnly = true;
     this.editor.setReadOnly(true);
-    byId("send").disabled = true;
+    for (const button of [byId("send"), ...this.options]) button.disabled = true;
     byId("anyway").hidden = true;
     byId("mend").hidden = true;
     byId("copy").hidden = false;
@@ -481,6 +491,22 @@ class Composer {
     this.set(text);
     this.show(this.usable(this.view) ? this.view : "json", { focus: true });
     tell(say("reused"));
+  }
+
+  // The options of a question to a person: one press, one answer.
+  get options() {
+    return [...document.querySelectorAll("#options button")];
+  }
+
+  choose(number) {
+    const option = this.facts.options[number - 1];
+    if (option !== undefined) this.send({ chosen: option });
+  }
+
+  // What a digit means: an option of the question, else a saved answer.
+  digit(key) {
+    if (this.facts.options.length) this.choose(key);
+    else this.insertSaved(key);
   }
 
   insertSaved(key) {
@@ -550,10 +576,14 @@ class Composer {
       button.addEventListener("click", () => this.insertSaved(at + 1));
     }
     for (const button of this.box.querySelectorAll("[data-start]")) {
-      button.addEventListener("click", () => this.begin(this.facts.starts[Number(button.dataset.start)]));
+      button.addEventListener("click", () => this.startWith(this.facts.starts[Number(button.dataset.start)]));
     }
+    this.options.forEach((button, at) => button.addEventListener("click", (event) => {
+      event.preventDefault();
+      this.choose(at + 1);
+    }));
     for (const tab of this.box.querySelectorAll("[role=tab]")) {
-      tab.addEventListener("click", () => this.choose(tab.dataset.view));
+      tab.addEventListener("click", () => this.chooseView(tab.dataset.view));
       tab.addEventListener("keydown", (event) => this.moveTab(event));
     }
     for (const radio of this.box.querySelectorAll("[name=kind]")) {
@@ -577,7 +607,7 @@ class Composer {
   }
 
   // Begin anew in the model's place: with something to say, or with the call of a tool.
-  begin(start) {
+  startWith(start) {
     if (this.locked) return;
     this.facts.form = start.form;
     this.form.become(start.form);

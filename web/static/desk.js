@@ -125,7 +125,7 @@ function listenToCopies() {
 function placeFocus() {
   if (!composer || composer.locked) return;
   const wide = matchMedia("(min-width: 56.01rem)").matches;
-  if (wide) composer.focus();
+  if (wide) composer.begin();
   else if (document.querySelector(".sent")) document.querySelector("#rows .opened > a")?.focus();
 }
 

@@ -61,7 +61,8 @@ function single(event, composer) {
     KeyB: () => composer?.breakIt(),
   };
   const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
-  const act = digit ? () => composer?.insertSaved(Number(digit[1])) : acts[event.code];
+  if (digit && event.repeat) return; // held: one press is one answer
+  const act = digit ? () => composer?.digit(Number(digit[1])) : acts[event.code];
   if (act) {
     event.preventDefault();
     act();
@@ -74,7 +75,7 @@ function single(event, composer) {
 // Nothing has the focus, or the row of what is open already.
 function atRest() {
   const focused = document.activeElement;
-  return !focused || focused === document.body || focused.matches("main") || focused.closest(".row.opened");
+  return !focused || focused === document.body || focused.matches("main, #options") || focused.closest(".row.opened");
 }
 
 function inField(target) {

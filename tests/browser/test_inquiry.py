@@ -1,0 +1,122 @@
+"""A question that an agent asks a person, in the page: L6, with a real stub and a real browser."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seats import Window, begin, call
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.desk.desking import Desking
+    from tests.serving import Serving
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+ASKED: Final[dict[str, Any]] = {
+    "question": "Shall I delete the old backups?",
+    "context": "There are three,\nthe newest is a year old.",
+    "options": ["Yes, all of them", "Keep the newest", "<b>No</b>"],
+}
+
+OLD_ENOUGH: Final = """
+    (({ loadEventEnd: loaded }) => loaded > 0 && performance.now() - loaded > 600)(
+        performance.getEntriesByType("navigation")[0])
+"""
+"""Keys of a sentence that was just sent act on no page that has only just come (keys.js)."""
+
+
+def said(host: Serving) -> str:
+    """Return the text of the answer that the host got."""
+    text: str = json.loads(host.hear())["result"]["content"][0]["text"]
+    return text
+
+
+def test_l6_the_question_is_the_headline_and_one_press_answers(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """L6: what to know stands below; an option goes out word for word, with one click."""
+    begin(host, desk)
+    host.say(call("7", tool="whatever", **ASKED, urgent=True))
+    page = window().page
+    expect(page.locator("h1")).to_have_text(ASKED["question"])
+    expect(page.locator(".context")).to_have_text(ASKED["context"])
+    expect(page.locator(".asked th")).to_have_text(["urgent"])
+    expect(page.locator("#rows .gist")).to_have_text(ASKED["question"])
+    expect(page.locator("#sentence")).to_be_visible()
+    page.get_by_role("button", name="<b>No</b>").click()
+    assert said(host) == "<b>No</b>"
+    expect(page.locator(".sent")).to_contain_text("Sent. 1 line")
+
+
+def test_l6_a_digit_answers_and_a_held_one_answers_once(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """L6: nothing has to be focused first; the next question is not answered by the same press."""
+    begin(host, desk)
+    host.say(call("7", **ASKED))
+    host.say(call("8", **ASKED))
+    page = window().page
+    expect(page.locator("#options")).to_be_focused()
+    until(lambda: page.evaluate(OLD_ENOUGH), "the page is no longer young")
+    page.keyboard.down("2")
+    assert said(host) == "Keep the newest"
+    expect(page.locator(".sent")).to_be_visible()
+    until(lambda: page.evaluate(OLD_ENOUGH), "the page is no longer young")
+    page.keyboard.down("2")  # the keyboard repeats a key that is held
+    page.keyboard.up("2")
+    page.keyboard.press("1")
+    assert said(host) == "Yes, all of them"
+
+
+def test_l6_what_was_typed_stays_a_draft_when_an_option_is_chosen(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """L6: nothing typed is lost, and what is typed is never sent instead."""
+    begin(host, desk)
+    host.say(call("7", **ASKED))
+    page = window().page
+    (waiting,) = desk.get("/api/exchanges")["waiting"]
+    path = f"/api/exchanges/{waiting['session']}/{waiting['number']}"
+    page.locator("#sentence").fill("half a thought")
+    page.get_by_role("button", name="Keep the newest").click()
+    assert said(host) == "Keep the newest"
+    assert "half a thought" in desk.get(path)["document"]
+
+
+def test_l6_where_one_has_to_choose_the_box_is_put_away(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """L6: and still there for an error, or for what fits none of the options."""
+    begin(host, desk)
+    host.say(call("7", **ASKED, allow_free_text=False))
+    page = window().page
+    expect(page.locator("#options button")).to_have_count(3)
+    expect(page.locator("#sentence")).to_be_hidden()
+    page.get_by_text("Answer in another way").click()
+    page.locator("#sentence").fill("Ask my colleague.")
+    page.keyboard.press("Control+Enter")
+    assert said(host) == "Ask my colleague."
+
+
+def test_l6_without_a_script_the_options_are_plain_buttons(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """L6: a form like the others of the page."""
+    begin(host, desk)
+    host.say(call("7", **ASKED))
+    page = window(java_script_enabled=False).page
+    code = desk.out.read_text(encoding="utf-8").split("code ")[1][:9]
+    page.goto(f"{desk.facts.address}login")
+    page.locator("[name=code]").fill(code)
+    page.locator("button.primary").click()
+    page.get_by_role("button", name="Keep the newest").click()
+    assert said(host) == "Keep the newest"
