@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import io
 import re
 import string
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 
 from docs import make_reference
 from humanmcp import locales, logfile
-from humanmcp.cli import COMMANDS
+from humanmcp.cli import COMMANDS, main
 from humanmcp.demo.command import DEMO_FOLDER
 from humanmcp.desk import launch, login, playing, prepared, rules, trouble
 from humanmcp.inbox import layout
@@ -257,7 +258,19 @@ def test_both_readmes_have_the_same_structure() -> None:
 
 def test_both_readmes_have_the_same_code() -> None:
     """What a reader copies must not depend on the language."""
-    assert FENCE.findall(read(ROOT / "README.md")) == FENCE.findall(read(ROOT / "README.ja.md"))
+    assert typed(ROOT / "README.md") == typed(ROOT / "README.ja.md")
+
+
+@pytest.mark.parametrize(("page", "language"), [("README.md", "en"), ("README.ja.md", "ja")])
+def test_f6_the_check_of_each_readme_prints_what_stands_there(
+    page: str, language: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F6: README.ja's example was in English."""
+    blocks = [code for kind, code in BLOCK.findall(read(ROOT / page)) if kind == "console"]
+    command, printed = next(one for one in blocks if "humanmcp check" in one).split("\n", 1)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(command.split("'")[1].encode())))
+    main([*command.split("humanmcp ")[1].split(), "--lang", language])
+    assert capsys.readouterr().out == printed
 
 
 # -- every page for people at work stands in both languages -----------------------------------

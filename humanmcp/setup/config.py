@@ -139,6 +139,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
     made = entry(host, command_for(with_limit(given, wait), opening), wait)
     plain = command_for(given, opening)
     path = _path(host, arguments.path, for_user=arguments.user)
+    host = config_file.as_laid_out(host, path)
     return Wanted(host, arguments.name, path, plain, made, language, opening)
 
 

@@ -7,6 +7,7 @@ file that is not understood is left alone.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import tomllib
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+_MCP_IN_SETTINGS: Final = ("mcp", "servers")
 _BOM: Final = "\ufeff"
 
 
@@ -98,6 +100,22 @@ _ODD: Final[Mapping[tuple[str, bool], str]] = {
     ("comma", True): "comma after",
     ("comma", False): "comma",
 }
+
+
+def as_laid_out(host: Host, path: Path) -> Host:
+    """Return a host with the place that it reads in this very file, where it reads several kinds.
+
+    VS Code reads `servers` in its mcp.json, and `mcp.servers` in the settings.json of its users.
+    """
+    if host.name != "vscode":
+        return host
+    kept_in = _MCP_IN_SETTINGS if path.name == "settings.json" else host.keys
+    with contextlib.suppress(ConfigError):  # said where the file is read
+        found = parsed(read(path), host.format, path)
+        within = found.get("mcp")
+        if "servers" not in found and isinstance(within, dict) and "servers" in within:
+            kept_in = _MCP_IN_SETTINGS
+    return dataclasses.replace(host, keys=kept_in)
 
 
 def servers(value: Mapping[str, Any], host: Host, path: Path) -> dict[str, Any]:

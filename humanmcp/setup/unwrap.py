@@ -39,7 +39,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return change_all(Standing.WRAPPED, _all_without_tap, yes=arguments.yes, language=language)
     try:
         check_named(arguments)
-        host, path, name = BY_NAME[arguments.host], place_of(arguments), arguments.server
+        path, name = place_of(arguments), arguments.server
+        host = config_file.as_laid_out(BY_NAME[arguments.host], path)
         text, entry = entry_of(host, name, path)
         original = unwrapped(entry)
         if original is None:

@@ -79,7 +79,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             change = partial(_all_wrapped, arguments)
             return change_all(Standing.PLAIN, change, yes=arguments.yes, language=language)
         check_named(arguments)
-        host, path = BY_NAME[arguments.host], place_of(arguments)
+        path = place_of(arguments)
+        host = config_file.as_laid_out(BY_NAME[arguments.host], path)
         text, entry = entry_of(host, arguments.server, path)
         if is_wrapped(entry):
             raise WrapError("wrapped already", name=arguments.server, path=path)

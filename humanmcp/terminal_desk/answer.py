@@ -197,9 +197,11 @@ def _broken(case: Case, given: Text, name: str) -> Text:
         FaultError: there is no such fault. The sentence lists those that there are.
     """
     exchange = case.exchange
-    known = {} if exchange is None else {one.value: one for one in faults.faults(exchange)}
-    if exchange is None or name not in known:
-        raise FaultError("no fault", name=name, choices=", ".join(known) or "-")
+    if exchange is None:
+        raise FaultError("no fault held", name=case.name)
+    known = {one.value: one for one in faults.faults(exchange)}
+    if name not in known:
+        raise FaultError("no fault", name=name, choices=", ".join(known))
     verdict = drafts.check(exchange, given.text, given.form)
     whole = pretty(verdict.line or verdict.forced or "")
     return Text(faults.broken(exchange, whole, known[name]), Form.MESSAGE)
@@ -229,11 +231,11 @@ def _template(exchange: Exchange, name: str) -> str:
     known = drafts.templates(exchange)
     if name not in known:
         raise TemplateError(
-            "no template",
+            "no template" if known else "no templates",
             name=name,
             method=exchange.method,
             revision=exchange.revision,
-            choices=", ".join(known) or "-",
+            choices=", ".join(known),
         )
     return known[name]
 

@@ -135,7 +135,7 @@ def _session(everybody: Sequence[Seated], name: str, wanted: str) -> Seated:
         if found:
             raise _several(wanted, wanted.rpartition("/")[2], found)
     live = ", ".join(one.letter for one in everybody if one.live)
-    raise ChoiceError("no session", wanted=name, choices=live or "-")
+    raise ChoiceError("no session" if live else "no live session", wanted=name, choices=live)
 
 
 def _several(wanted: str, number: str, found: Iterable[Seated]) -> ChoiceError:

@@ -16,6 +16,7 @@ from humanmcp.protocol.exchange import State
 from humanmcp.protocol.inquiry import inquiry_in
 from humanmcp.protocol.messages import Kind, Malformed, Message, read
 from humanmcp.protocol.pretty import pretty
+from humanmcp.protocol.results import PLAIN_TEXT
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.visible import one_line
 from humanmcp.settings import add_flags
@@ -192,7 +193,8 @@ def _what_next(sheet: Sheet, language: str) -> str:
         code = "next choice" if sheet.inquiry.free_text else "next choice only"
         return say(ROOM, code, language, name=sheet.name)
     if sheet.item.purpose is Purpose.ANSWER:
-        return say(ROOM, "next", language, name=sheet.name)
+        code = "next words" if sheet.item.method in PLAIN_TEXT else "next"
+        return say(ROOM, code, language, name=sheet.name)
     alone = sheet.name == str(key.number)
     held = str(key.number) if alone else f"{key.number} --session {key.session}"
     return say(ROOM, "next held", language, name=sheet.name, held=held)

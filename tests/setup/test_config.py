@@ -515,3 +515,35 @@ def test_a4_a_pipe_in_the_place_of_the_file_is_left_alone(
     if flags:
         assert status != 0
         assert "no file but a device or a pipe" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "old"),
+    [
+        ("settings.json", '{\n  // mine\n  "mcp": {"servers": {"a": {"command": "x"}}}\n}\n'),
+        ("settings.json", '{"editor.tabSize": 2}\n'),
+        ("settings.json", ""),
+        ("other.json", '{"mcp": {"inputs": [], "servers": {}}}'),
+    ],
+)
+def test_f6_in_settings_of_vs_code_the_entry_goes_where_it_is_read(
+    run: Callable[..., Ran], tmp_path: Path, name: str, old: str
+) -> None:
+    """F6: `servers` beside `mcp.servers` was reported as success, and read by nobody."""
+    path = write(tmp_path / name, old)
+    assert run("vscode", "--path", str(path), "--write").status == 0
+    now = json.loads(path.read_text("utf-8").replace("// mine", ""))
+    assert "humanmcp" in now["mcp"]["servers"]
+    assert "servers" not in now
+    assert '"mcp"' in run("vscode", "--path", str(path)).out
+    assert run("vscode", "--path", str(path), "--remove").status == 0
+    assert not path.exists() or path.read_text("utf-8") == old
+
+
+def test_f6_a_file_of_its_own_keeps_its_servers_at_the_top(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """F6: mcp.json is what VS Code reads by default, and its place is another one."""
+    path = write(tmp_path / "mcp.json", '{"servers": {}}')
+    assert run("vscode", "--path", str(path), "--write").status == 0
+    assert "humanmcp" in json.loads(path.read_text("utf-8"))["servers"]

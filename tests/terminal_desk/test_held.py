@@ -78,3 +78,12 @@ def test_a_changed_draft_is_put_back_with_one_command(
     assert not item.draft.touched
     assert item.state is State.PENDING
     assert "`humanmcp release 3`" in shell("show", "3").out
+
+
+def test_f6_no_empty_list_of_faults_is_offered_for_a_held_message(held: Key, shell: Shell) -> None:
+    """F6: "There are: -." says nothing of what can be done instead."""
+    assert held.number == 3
+    ran = shell("answer", "3", "--text", "sunny", "--break", "wrong-id")
+    assert ran.status == 2
+    assert "There are" not in ran.err
+    assert "`humanmcp answer 3` opens it in your editor" in ran.err

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Draft
 from humanmcp.protocol.exchange import State
-from tests.terminal_desk.rooms import CALL, QUESTION, ago, waiting
+from tests.terminal_desk.rooms import CALL, INITIALIZE, QUESTION, ago, waiting
 
 if TYPE_CHECKING:
     from tests.terminal_desk.rooms import Room, Shell
@@ -120,3 +120,14 @@ def test_l6_a_question_comes_first_with_its_options_numbered(room: Room, shell: 
     assert "humanmcp answer 3 --choose 1" in out
     assert shell("show", "3", "--json").json["options"] == ["Tea", "Coffee"]
     assert "Tea or coffee?" in shell("inbox").out
+
+
+def test_f6_what_can_be_typed_next_fits_the_message(room: Room, shell: Shell) -> None:
+    """F6: under `initialize` stood how a tool call is answered in words."""
+    session = room.session()
+    room.ask(session, 1, INITIALIZE)
+    room.ask(session, 2)
+    opening, call = shell("show", "1").out, shell("show", "2").out
+    assert "humanmcp answer 1 --as-is" in opening
+    assert "--text" not in opening
+    assert 'humanmcp answer 2 --text "…"' in call
