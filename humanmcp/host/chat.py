@@ -17,7 +17,7 @@ from humanmcp.terminal import Painted, complain
 from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from humanmcp.host.conversation import Turn
     from humanmcp.host.offering import Place
@@ -41,11 +41,21 @@ WAIT_OF_A_SCRIPT: Final = 20.0
 class AtHost:
     """Sees the loop in the terminal. Asks before each call, unless it may call all."""
 
-    def __init__(self, typist: Typist, language: str, *, call_all: bool = False) -> None:
-        """Ask through this typist."""
+    def __init__(
+        self,
+        typist: Typist,
+        language: str,
+        *,
+        call_all: bool = False,
+        definition: Callable[[Place], object] = lambda _place: None,
+    ) -> None:
+        """Ask through this typist. `definition` tells what a server says of a tool now."""
         self.typist = typist
         self.language = language
         self.call_all = call_all
+        self.definition = definition
+        self.trusted: dict[Place, object] = {}
+        """Tools that are called without a question, each with what its server said of it then."""
         self._line = ""
 
     def heard(self, piece: str) -> None:
@@ -68,22 +78,44 @@ class AtHost:
         self._line = ""
 
     def permit(self, use: ToolUse, place: Place) -> Choice:
-        """Ask: call it, answer in its place, or refuse. At the end of input it is refused."""
-        if self.call_all:
+        """Ask: call it, trust it, answer in its place, or refuse (as at the end of input).
+
+        A tool that is no longer what it was when it was trusted is asked about anew.
+        """
+        if self.call_all or self._is_trusted(place):
             return Call()
         show(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
         show("  ", _text(use.input))
-        match self.typist.choose(self._say("ask permission"), "car"):
+        match self.typist.choose(self._say("ask permission"), "ctar"):
             case "c":
+                return Call()
+            case "t":
+                self.trusted[place] = self.definition(place)
+                show(Painted(self._say("trusted", server=place.server, tool=place.tool), "dim"))
                 return Call()
             case "a":
                 return Instead(self.typist.ask(self._say("ask instead")) or "")
             case _:
                 return Refuse()
 
+    def _is_trusted(self, place: Place) -> bool:
+        if place not in self.trusted:
+            return False
+        if self.trusted[place] == self.definition(place):
+            return True
+        del self.trusted[place]
+        show(Painted(self._say("has changed", server=place.server, tool=place.tool), "yellow"))
+        return False
+
+    def ask_again(self) -> None:
+        """Ask before each call again, whatever was trusted."""
+        names = ", ".join(f"{one.server}: {one.tool}" for one in self.trusted) or "-"
+        self.trusted.clear()
+        show(self._say("ask again", names=names))
+
     def calling(self, use: ToolUse, place: Place) -> None:
         """Show the call as seed 001's host does."""
-        show(Painted(f"[Calling tool {place.tool} with args {_text(use.input)}]", "cyan"))
+        show(Painted(call_of(use, place), "cyan"))
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:  # noqa: ARG002 - Watcher
         """Show what the model will read."""
@@ -99,6 +131,11 @@ class AtHost:
         return say(ROOM, code, self.language, **fillings)
 
 
+def call_of(use: ToolUse, place: Place) -> str:
+    """Write a call in one line."""
+    return f"[Calling tool {place.tool} with args {_text(use.input)}]"
+
+
 def ending_of(turn: Turn) -> Phrase | None:
     """Say how a turn ended, unless it simply did."""
     if turn.stop is not Stop.DONE:
@@ -106,12 +143,28 @@ def ending_of(turn: Turn) -> Phrase | None:
     return None if turn.blocks else Phrase("model", "stopped empty")
 
 
+def state_of(server: Server, language: str) -> str:
+    """Say what is known of a server."""
+    if server.entry.trouble is not None:
+        return server.entry.trouble.sentence(language)
+    if server.entry.url:
+        return say(ROOM, "is remote", language, url=server.entry.url)
+    if server.entry.disabled:
+        return say(ROOM, "is disabled", language)
+    if server.trouble:
+        return server.trouble.sentence(language)
+    if server.is_starting:
+        return say(ROOM, "is starting", language)
+    return say(ROOM, "has tools", language, count=len(server.tools))
+
+
 class Chat:
     """The loop of the person: a line to the model, or a command with a slash."""
 
-    def __init__(self, runner: Runner, typist: Typist, language: str) -> None:
+    def __init__(self, runner: Runner, person: AtHost, typist: Typist, language: str) -> None:
         """Sit down."""
         self.runner = runner
+        self.person = person
         self.typist = typist
         self.language = language
         self._began = time.monotonic()
@@ -169,6 +222,8 @@ class Chat:
                     self._server(server)
             case "/history":
                 self._history()
+            case "/ask":
+                self.person.ask_again()
             case _ if typed.split(maxsplit=1)[0] == "/reconnect":
                 self._reconnect(typed.removeprefix("/reconnect").strip())
             case _ if typed.startswith("/"):
@@ -199,20 +254,7 @@ class Chat:
     def _server(self, server: Server) -> None:
         """Show one server, and what is known of it."""
         with self.typist.above():
-            show("  ", Painted(server.name, "bold"), f"  {self._state(server)}")
-
-    def _state(self, server: Server) -> str:
-        if server.entry.trouble is not None:
-            return server.entry.trouble.sentence(self.language)
-        if server.entry.url:
-            return say(ROOM, "is remote", self.language, url=server.entry.url)
-        if server.entry.disabled:
-            return say(ROOM, "is disabled", self.language)
-        if server.trouble:
-            return server.trouble.sentence(self.language)
-        if server.is_starting:
-            return say(ROOM, "is starting", self.language)
-        return say(ROOM, "has tools", self.language, count=len(server.tools))
+            show("  ", Painted(server.name, "bold"), f"  {state_of(server, self.language)}")
 
     def _history(self) -> None:
         for turn in self.runner.history:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -23,6 +24,25 @@ class Place:
 
     server: str
     tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFilter:
+    """Which tools a model gets: patterns such as `weather__*`, of `server__tool`."""
+
+    allowed: tuple[str, ...] = ()
+    """Those only; () for all."""
+    denied: tuple[str, ...] = ()
+
+    def lets(self, place: Place) -> bool:
+        """Say whether a tool is offered."""
+        whole = f"{place.server}{BETWEEN}{place.tool}"
+        names = {whole, _FORBIDDEN.sub("_", whole)}
+
+        def fits(patterns: tuple[str, ...]) -> bool:
+            return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+        return (not self.allowed or fits(self.allowed)) and not fits(self.denied)
 
 
 class NoToolError(LookupError):

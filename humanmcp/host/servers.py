@@ -15,7 +15,7 @@ from humanmcp.child import ChildTransport, EndedError, StartError
 from humanmcp.host.client import Client, first_done
 from humanmcp.host.company import Onlooker
 from humanmcp.host.conversation import OfferedTool
-from humanmcp.host.offering import BETWEEN, NoToolError, Place, offered_name, text_of
+from humanmcp.host.offering import BETWEEN, NoToolError, Place, ToolFilter, offered_name, text_of
 from humanmcp.host.opening import NoAnswerError, Opening, OpeningError, entries_of
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.events import NoticeArrived
@@ -131,6 +131,7 @@ class Servers:
         opening: Opening = Opening.PROBE,
         patience: float = 60.0,
         wait: Wait = first_done,
+        tools: ToolFilter | None = None,
     ) -> None:
         """Prepare.
 
@@ -143,6 +144,7 @@ class Servers:
         self.identity = identity
         self.onlooker = onlooker
         self.opening = opening
+        self.filter = tools or ToolFilter()
         self.patience = patience
         self._places: dict[str, Place] = {}
         self._closed = False
@@ -257,6 +259,8 @@ class Servers:
                     server.trouble = error
                     continue
             for tool in server.tools:
+                if not self.filter.lets(Place(server.name, tool["name"])):
+                    continue
                 name = offered_name(server.name, tool["name"], places)
                 places[name] = Place(server.name, tool["name"])
                 schema = tool.get("inputSchema")
@@ -274,7 +278,7 @@ class Servers:
         """Return where a name leads: an offered one, or any `server__tool` of a known server.
 
         Raises:
-            NoToolError: it has no `__`, or its server is not there.
+            NoToolError: it has no `__`, its server is not there, or the person keeps it back.
         """
         if name in self._places:
             return self._places[name]
@@ -283,7 +287,17 @@ class Servers:
             raise NoToolError(name, "tool names have the form server__tool")
         if server not in {one.name for one in self.all}:
             raise NoToolError(name, f"there is no server {server}")
-        return Place(server, tool)
+        found = Place(server, tool)
+        if not self.filter.lets(found):
+            raise NoToolError(name, "the user does not offer this tool")
+        return found
+
+    def definition(self, place: Place) -> Mapping[str, Any] | None:
+        """Return what a server says of a tool now; None when it lists none of this name."""
+        listed = (one.tools for one in self.all if one.name == place.server)
+        return next(
+            (tool for tools in listed for tool in tools if tool["name"] == place.tool), None
+        )
 
     def call(self, place: Place, given: Mapping[str, Any]) -> Called:
         """Call a tool on its server, and on that one only. Errors become text for the model."""

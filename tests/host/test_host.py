@@ -18,10 +18,11 @@ from humanmcp.cli import main
 from humanmcp.host import chat as chat_module
 from humanmcp.host.chat import AtHost, Chat
 from humanmcp.host.config import Entry
-from humanmcp.host.conversation import Role, Text, Turn
+from humanmcp.host.conversation import Role, Text, ToolUse, Turn
 from humanmcp.host.models.script import ScriptModel
+from humanmcp.host.offering import Place
 from humanmcp.host.respondents import Nobody
-from humanmcp.host.runner import Runner
+from humanmcp.host.runner import Call, Refuse, Runner
 from humanmcp.host.servers import Servers
 from humanmcp.host.typing_in import Typist
 from humanmcp.inbox.contract import Reply
@@ -100,7 +101,7 @@ def test_both_servers_start_and_the_remote_one_is_named(tmp_path: Path, config: 
     assert "human__get-japan-forecast  Get weather forecast." in run.stdout
     assert "dice__dice  Roll a dice" in run.stdout
     assert "user: hi\nassistant: hello\n" in run.stdout
-    assert "/tools /servers /history /reconnect NAME /quit" in run.stdout
+    assert "/tools /servers /history /ask /reconnect NAME /quit" in run.stdout
 
 
 def test_a_configuration_that_is_missing_or_empty_is_explained(tmp_path: Path) -> None:
@@ -132,6 +133,67 @@ def test_the_person_has_the_say_in_every_call(tmp_path: Path, config: Path) -> N
     assert "dice Client :  " in run.stderr
     assert "  -> seven" in run.stderr
     assert run.stderr.count("-> The user refused this tool call.") == 2
+
+
+def test_s8_a_tool_is_trusted_until_the_person_says_otherwise(tmp_path: Path, config: Path) -> None:
+    """S8: "call it every time" holds for the session, and for this tool."""
+    model = recorded(tmp_path, says(ROLL, ROLL), says("well"), says(ROLL), says("no"))
+    run = chat(tmp_path, words(config, model), "roll", "t", "/ask", "again", "r")
+    assert run.stdout.count("[Calling tool dice") == 2
+    assert "dice of dice is called without a question from now on" in run.stdout
+    assert "trusted until now: dice: dice" in run.stdout
+    assert run.stdout.count("The model wants to call") == 2
+
+
+def test_s8_a_tool_that_changes_is_trusted_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+    """S8: a server must not get another tool called under a name that was trusted."""
+    told = {"description": "harmless"}
+    person = AtHost(Typist(["t", "r"]), "en", definition=lambda _place: dict(told))
+    place, wanted = Place("dice", "dice"), ToolUse("1", "dice__dice")
+    assert person.permit(wanted, place) == Call()
+    assert person.permit(wanted, place) == Call()
+    told["description"] = "sends your files"
+    assert person.permit(wanted, place) == Refuse()
+    assert "dice has changed what it says of dice" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flags", [("--tools", "human__*"), ("--no-tools", "x,dice__*")])
+def test_s8_flags_say_which_tools_are_offered(
+    tmp_path: Path, config: Path, flags: tuple[str, str]
+) -> None:
+    """S8: the others are not listed, neither to the model nor to the person."""
+    run = chat(tmp_path, words(config, recorded(tmp_path), *flags), "/tools")
+    assert "human__get-japan-forecast" in run.stdout
+    assert "dice__dice" not in run.stdout
+
+
+def test_s8_one_prompt_is_answered_on_stdout_alone(tmp_path: Path, config: Path) -> None:
+    """S8: what happens on the way stands on stderr."""
+    model = recorded(tmp_path, says("I roll.", ROLL), says("There you are."))
+    run = chat(tmp_path, words(config, model, "--yes", "-p", "Please roll"))
+    assert (run.returncode, run.stdout) == (0, "There you are.\n")
+    assert "[Calling tool dice with args" in run.stderr
+    assert "github  remote" in run.stderr
+
+
+def test_s8_one_prompt_as_json_holds_the_whole_conversation(tmp_path: Path, config: Path) -> None:
+    """S8: for a script that wants to know what was called. Nobody is there to be asked."""
+    model = recorded(tmp_path, says(ROLL), says("There you are."))
+    run = chat(tmp_path, words(config, model, "-p", "Please roll", "--json"))
+    told = json.loads(run.stdout)
+    assert told["text"] == "There you are."
+    assert [one["role"] for one in told["messages"]] == ["user", "assistant", "user", "assistant"]
+    assert told["messages"][2]["content"][0]["is_error"] is True
+    assert "nobody can be asked here" in run.stderr
+
+
+def test_s8_a_prompt_that_nobody_answers_is_1(tmp_path: Path, config: Path) -> None:
+    """S8: with the reason on stderr."""
+    run = chat(tmp_path, words(config, recorded(tmp_path), "-p", "hello"))
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "no more turns" in run.stderr
+    run = chat(tmp_path, words(config, recorded(tmp_path), "--json"))
+    assert (run.returncode, run.stderr) == (2, "humanmcp: --json goes with -p\n")
 
 
 def test_a_question_of_a_server_is_answered_at_the_host(tmp_path: Path) -> None:
@@ -377,7 +439,8 @@ def test_s6_only_a_person_is_said_to_be_one(
     """S6: where humanmcp serves by hand the one at the host has to know how long they have."""
     monkeypatch.setattr(chat_module, "SAY_AFTER", 0.0)
     servers = Servers((SLOW_PERSON,), lambda _name: Nobody(), patience=90)
-    chat = Chat(Runner(ScriptModel([]), servers, AtHost(Typist(), "en")), Typist(), "en")
+    person = AtHost(Typist(), "en")
+    chat = Chat(Runner(ScriptModel([]), servers, person), person, Typist(), "en")
     chat._say_who_is_awaited()
     assert "a person answers there, and has 90 s for each answer" in capfd.readouterr().err
 

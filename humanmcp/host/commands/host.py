@@ -16,6 +16,8 @@ from humanmcp.host.commands.numbers import seconds, whole_number
 from humanmcp.host.company import Onlooker
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.models.choose import Choice, key_kept_back, seat_model
+from humanmcp.host.offering import ToolFilter
+from humanmcp.host.one_prompt import AtHostOnce, ask_once
 from humanmcp.host.opening import Identity, Opening
 from humanmcp.host.respondents import WhenAsked
 from humanmcp.host.runner import Limits, Runner
@@ -25,7 +27,7 @@ from humanmcp.host.wirelog import WireLog
 from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, StopError
+from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.paths import home_folder
 from humanmcp.settings import add_flags
 from humanmcp.terminal import complain
@@ -56,6 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag("key-variable", metavar="NAME", default="")
     flag("max-tokens", metavar="N", type=whole_number, default=0)
     flag("system", metavar="TEXT", default="")
+    parser.add_argument(
+        "-p", "--prompt", metavar="TEXT", default="", help=say(ROOM, "help prompt", language)
+    )
+    flag("json", action="store_true")
+    flag("tools", metavar="PATTERN", action="append", default=[])
+    flag("no-tools", metavar="PATTERN", action="append", default=[])
     flag("record", metavar="FILE", default="")
     flag("turns", metavar="N", type=whole_number, default=Limits().turns)
     flag("calls", metavar="N", type=whole_number, default=Limits().calls)
@@ -69,6 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Talk until the end of input. Returns the exit status; no child is left behind."""
     language = language_of(settings.lang)
+    if arguments.json and not arguments.prompt:
+        complain("humanmcp: ", say(ROOM, "json of what", language))
+        return USAGE_ERROR
     try:
         with in_order(), contextlib.ExitStack() as stack:
             _talk(arguments, settings, stack)
@@ -79,6 +90,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
 
 
 def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.ExitStack) -> None:
+    """Seat everybody, and talk.
+
+    Raises:
+        StopError: somebody cannot be seated, or the one prompt of `-p` came to nothing.
+    """
     language = language_of(settings.lang)
     path = Path(arguments.config or Path.home() / DEFAULT_NAME).expanduser()
     entries = read_config(path)
@@ -114,17 +130,27 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         opening=Opening(arguments.opening),
         patience=arguments.patience,
         wait=typist.wait,
+        tools=ToolFilter(_patterns(arguments.tools), _patterns(arguments.no_tools)),
     )
     stack.callback(undisturbed(servers.close))
+    kind = AtHostOnce if arguments.prompt else AtHost
+    person = kind(typist, language, call_all=arguments.yes, definition=servers.definition)
     runner = Runner(
         model,
         servers,
-        AtHost(typist, language, call_all=arguments.yes),
+        person,
         system=arguments.system,
         limits=Limits(arguments.turns, arguments.calls),
         sleep=_interruptible_sleep,
     )
-    Chat(runner, typist, language).run()
+    if arguments.prompt:
+        ask_once(runner, arguments.prompt, language, json=arguments.json)
+    else:
+        Chat(runner, person, typist, language).run()
+
+
+def _patterns(typed: list[str]) -> tuple[str, ...]:
+    return tuple(word.strip() for one in typed for word in one.split(",") if word.strip())
 
 
 def _respondents(

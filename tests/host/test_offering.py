@@ -1,0 +1,48 @@
+"""How tools look to a model, and which of them it gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from humanmcp.host.offering import NoToolError, Place, ToolFilter
+from tests.host.hosting import DICE, WEATHER, says, table, use
+
+
+@pytest.mark.parametrize(
+    ("allowed", "denied", "lets"),
+    [
+        ((), (), True),
+        (("weather__*",), (), True),
+        (("dice__*",), (), False),
+        (("dice__*", "*__get-forecast"), (), True),
+        ((), ("*__get*",), False),
+        (("weather__*",), ("weather__get-forecast",), False),
+        (("WEATHER__*",), (), False),
+    ],
+)
+def test_s8_patterns_say_which_tools_a_model_gets(
+    allowed: tuple[str, ...], denied: tuple[str, ...], *, lets: bool
+) -> None:
+    """S8: what is denied is denied, whatever else is allowed."""
+    assert ToolFilter(allowed, denied).lets(Place("weather", "get-forecast")) is lets
+
+
+def test_s8_a_pattern_holds_for_the_name_that_the_model_reads() -> None:
+    """S8: services allow few characters; the same tool has two spellings then."""
+    place = Place("weather", "get.forecast")
+    assert not ToolFilter(denied=("weather__get_forecast",)).lets(place)
+    assert not ToolFilter(denied=("weather__get.forecast",)).lets(place)
+
+
+def test_s8_a_tool_that_is_kept_back_is_neither_offered_nor_called() -> None:
+    """S8: not even when the model knows its name."""
+    turns = (says(use("dice__dice", sides=6)), says("well"))
+    with table(*turns, entries=(DICE, WEATHER)) as laid:
+        laid.servers.filter = ToolFilter(allowed=("human__*",))
+        assert laid.runner.run("roll") == "well"
+        assert [tool.name for tool in laid.model.asked[0][1]] == ["human__get-japan-forecast"]
+        (result,) = laid.watching.results
+        assert result.text == "Error calling tool dice__dice: the user does not offer this tool"
+        assert laid.wire("dice") == []
+        with pytest.raises(NoToolError):
+            laid.servers.place("dice__dice")
