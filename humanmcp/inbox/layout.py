@@ -30,6 +30,8 @@ LOCK: Final = "session.lock"
 BELL: Final = "bell"
 """A FIFO: whoever sends something rings there."""
 TRANSCRIPT: Final = "transcript.jsonl"
+FORWARDED: Final = "{}.forwarded.jsonl"
+"""What grows beside a recording that is played with its server behind it: the transcript."""
 IN_TEXT: Final = "in.txt"
 OUT_TEXT: Final = "out.txt"
 PROBLEMS_TEXT: Final = "problems.txt"
@@ -69,6 +71,7 @@ NAMES: Final = (
         STATUS_TEXT,
     ),
     *(OUTBOX, HOLDS, TEMPORARY, LEARNED, HELD_OPENING, LETTERS, LETTER, *STATES),
+    FORWARDED.format(TRANSCRIPT),
     *(REQUEST, WAIT, DRAFT, OLD_DRAFT),
     *(PROBLEMS, REPLY, ANSWER),
     *(KEPT.format("1"), TORN.format("1"), SAYING.format("0001"), RESULT.format("0001")),

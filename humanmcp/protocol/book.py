@@ -158,7 +158,7 @@ class Decision(NamedTuple):
     answered. `rule` is the index of the rule, None for the book's own answers. `stoppable`: a
     person at the exchange stops it. A safety net gives way, a rule is what somebody decided.
     `replayed` is the number of the frame whose recorded answer this is, right or wrong; None for
-    what is not recorded.
+    what is not recorded. `forward`: the real server is asked.
     """
 
     after: float | None = None
@@ -168,6 +168,7 @@ class Decision(NamedTuple):
     rule: int | None = None
     stoppable: bool = False
     replayed: int | None = None
+    forward: bool = False
 
     def due(self, waited: float, *, touched: bool = False) -> bool:
         """Say whether the book answers now, `waited` seconds after the request arrived."""

@@ -1,7 +1,8 @@
 """Answers as they were recorded: which recorded answer fits a request that arrives now.
 
 By method and parameters, each recorded answer in its turn; in the order of the recording; or by
-likeness, with a hint that says so. What fits nothing is left to a person.
+likeness, with a hint that says so. What fits nothing is left to a person, refused, or asked of the
+real server.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class Otherwise(enum.Enum):
     """It is a person's, or the answer book's."""
     ERROR = "error"
     """It is refused, unless the book answers it at once."""
+    FORWARD = "forward"
+    """It is asked of the real server, unless a rule of the book is meant for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,9 @@ class Replay:
         """Begin with none given."""
         self.otherwise = otherwise
         self.misses: list[Miss] = []
+        self.forwarded = 0
+        """Requests that the real server has answered."""
+        self._left: set[int] = set()
         self._all = tuple(answers)
         self._answers = tuple(one for one in self._all if one.answered)
         self._match = match
@@ -167,11 +173,23 @@ class Replay:
 
     def instead(self, exchange: Exchange, decision: Decision) -> Decision:
         """Say what becomes of a request that was not recorded; `decision` is the answer book's."""
+        if self.otherwise is Otherwise.FORWARD:
+            return decision if self._is_ours(exchange, decision) else Decision(forward=True)
         if self.otherwise is not Otherwise.ERROR or decision.due(0):
             return decision
         asked = f"{exchange.method} {name_of(exchange.request)}".strip()
         error = {"code": NOT_RECORDED, "message": f"no answer was recorded for {asked}"}
         return Decision(0.0, json.dumps(error), Form.ERROR, "replay: not recorded")
+
+    def _is_ours(self, exchange: Exchange, decision: Decision) -> bool:
+        """Say whether a request is not the real server's: it has left it, or a rule is for it."""
+        left = exchange.number in self._left
+        return left or decision.rule is not None or exchange.method == "ping"
+
+    def leave(self, exchange: Exchange) -> None:
+        """Leave a request to the person: the real server does not answer it."""
+        self._left.add(exchange.number)
+        self.miss(exchange)
 
     def miss(self, exchange: Exchange) -> None:
         """Remember a request that fitted nothing; a `ping` asks for nothing that is recorded."""

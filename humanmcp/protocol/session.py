@@ -283,12 +283,12 @@ class Session:
             return Refused(exchange, verdict)
         return self._send(exchange, own, verdict)
 
-    def reply_with_line(self, number: int, line: str) -> Outcome:
-        """Answer with a whole line as it is, right or wrong: somebody sent it so once."""
+    def reply_with_line(self, number: int, line: str, *, deliberate: bool = True) -> Outcome:
+        """Answer with a whole line as it is, right or wrong: a server sent it so, once or now."""
         exchange = self.exchanges.get(number)
         if exchange is None or exchange.state is not State.PENDING:
             return Late(exchange)
-        return self._send(exchange, line, Verdict(line, None, line))
+        return self._send(exchange, line, Verdict(line, None if deliberate else line, line))
 
     def _send(self, exchange: Exchange, own: str, verdict: Verdict) -> Sent:
         done = self._finish(exchange, Happened.REPLY_SENT)

@@ -25,6 +25,7 @@ from humanmcp.protocol.events import (
     Sent,
     UnreadableArrived,
 )
+from humanmcp.protocol.exchange import State
 from humanmcp.protocol.patience import gave_up_after
 from humanmcp.protocol.too_long import stand_in
 from humanmcp.protocol.transcript import Way
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.messages import Message
     from humanmcp.protocol.session import Session
     from humanmcp.stub.files import TextFiles
+    from humanmcp.stub.forwarding import Forwarding
     from humanmcp.stub.ledger import Ledger
     from humanmcp.stub.manner import Manner
     from humanmcp.stub.wire import Wire
@@ -103,6 +105,7 @@ class Stub:
         self.handed_in = HandedIn(session, ledger, self.answers, self.voice, self._leave)
         self.out_txt: OutTxt | None = None
         self.status = Status(session, self.answers, self.clock, manner, aside)
+        self.forwarding = self._way_to_the_server(aside)
         self._told_at = self.clock.now()
         self._told_of = 0
         self._decided: dict[int, Decision] = {}
@@ -112,6 +115,23 @@ class Stub:
         self._when_quiet: Callable[[], None] | None = None
         files = self._claim_files()
         self._agenda = Agenda(self.clock.now(), bell=self._bell is not None, files=files.shared)
+
+    def _way_to_the_server(self, aside: Callable[[str], object]) -> Forwarding | None:
+        if self.manner.forward is None or self.manner.replay is None:
+            return None
+        from humanmcp.stub.forwarding import Forwarding  # noqa: PLC0415 - seldom wanted
+
+        return Forwarding(
+            self.manner.forward,
+            self.manner.replay,
+            self.session,
+            self.ledger,
+            self.answers,
+            language=self.manner.language,
+            wake=self.wire.nudge,
+            aside=aside,
+            fall_back=self._fall_back,
+        )
 
     def _claim_files(self) -> TextFiles:
         self.files = self.claim_files()
@@ -160,6 +180,8 @@ class Stub:
             self._when_quiet = None
         try:
             self._take_in(got)
+            if self.forwarding is not None:
+                self.forwarding.look()
             # Not after each line: of a client that says much at once thousands may wait.
             if not self._until_the_next_look():
                 self._look(self.clock.now())
@@ -198,6 +220,8 @@ class Stub:
         if self.files is not None:
             self.files.release()
         self.ledger.end()
+        if self.forwarding is not None:
+            self.forwarding.close()
 
     def _keep_the_rest(self) -> None:
         """Write down what came and was not looked at any more, as far as the time allows."""
@@ -310,8 +334,7 @@ class Stub:
             case LineReady(line):
                 self.ledger.write(line)
             case NoticeArrived(message):
-                if self.answers.player is not None:
-                    self.answers.player.noticed(message.method)
+                self._noticed(message)
             case ResponseArrived(message):
                 self._play_on(message)
             case UnreadableArrived():
@@ -326,8 +349,13 @@ class Stub:
             self.ledger.close(exchange, reason=reason)
 
     def _request_arrived(self, exchange: Exchange, now: float) -> None:
-        decided = self._decided.pop(exchange.number, None) or self.answers.decision(exchange)
-        decision = self._played(exchange, decided)
+        decision = self._decided.pop(exchange.number, None) or self.answers.decision(exchange)
+        if self.forwarding is not None:
+            self.forwarding.arrived(exchange)
+            if decision.forward:
+                self.forwarding.ask(exchange)
+                return
+        decision = self._played(exchange, decision)
         if exchange.method == "subscriptions/listen" and self.voice.may_acknowledge:
             acknowledged = self.session.acknowledge(exchange.number)
             if acknowledged is not None:
@@ -336,6 +364,20 @@ class Stub:
             return  # nobody needs to see it wait: it stands in the transcript
         if self.wire.ended:
             return  # nobody can answer it: the session is over when all that came is looked at
+        self._let_wait(exchange, decision, now)
+
+    def _fall_back(self, exchange: Exchange) -> None:
+        """Treat a request that the real server does not answer like any that was not recorded."""
+        current = self.session.exchanges.get(exchange.number)
+        if self.manner.replay is None or current is None or current.state is not State.PENDING:
+            return
+        self.manner.replay.leave(exchange)
+        decision = self.answers.decision(exchange)
+        if not (decision.due(0) and self.answers.by_book(exchange, decision)):
+            self._let_wait(exchange, decision, self.clock.now())
+
+    def _let_wait(self, exchange: Exchange, decision: Decision, now: float) -> None:
+        """Put a request into the inbox, for a person."""
         if len(self.answers.vigils) >= MOST_WAITING:
             self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
             return
@@ -362,8 +404,17 @@ class Stub:
             player.replay.miss(exchange)
         return decision
 
+    def _noticed(self, message: Message) -> None:
+        """Let the server that is played, and the real one, react to a notification."""
+        if self.answers.player is not None:
+            self.answers.player.noticed(message.method)
+        if self.forwarding is not None:
+            self.forwarding.noticed(message)
+
     def _play_on(self, message: Message) -> None:
         """Go on with a recorded answer once the client has answered what it was asked."""
+        if self.forwarding is not None:
+            self.forwarding.response(message)
         player = self.answers.player
         number = player.response(message) if player is not None else 0
         if number:

@@ -8,13 +8,21 @@ from humanmcp.protocol.book import Mode, Opening
 
 if TYPE_CHECKING:
     from humanmcp.protocol.replay import Replay
+    from humanmcp.stub.adding import Addition
+
+
+class Forward(NamedTuple):
+    """What was not recorded is asked of this command, and its answers are added to a recording."""
+
+    command: tuple[str, ...]
+    recording: Addition
 
 
 class Manner(NamedTuple):
     """How this stub was asked to behave. `client_limit` is in seconds, 0 for what is known.
 
-    `progress` says whether the client is told that somebody is at its
-    request. `replay` has the recorded answers that come before the answer book's.
+    `progress` says whether the client is told that somebody is at its request. `replay` has the
+    recorded answers that come before the answer book's; `forward` says where the rest is asked.
     """
 
     mode: Mode = Mode.NORMAL
@@ -23,3 +31,4 @@ class Manner(NamedTuple):
     replay: Replay | None = None
     opening: Opening = Opening.BY_CLIENT
     progress: bool = True
+    forward: Forward | None = None

@@ -20,6 +20,8 @@ from humanmcp.protocol.progress import METHOD as PROGRESS
 from humanmcp.protocol.recorded import Said, recorded, renewed
 from humanmcp.protocol.replay import Match, Otherwise, Replay
 from humanmcp.protocol.transcript import from_json
+from humanmcp.stub.adding import Addition, beside, growing
+from humanmcp.stub.manner import Forward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -41,17 +43,42 @@ class NoReplayError(StopError):
 def read_replay(wanted: str, home: Path, match: str, otherwise: str = "hand") -> Replay:
     """Read the recorded answers of a transcript or text log, or of a session by folder or name.
 
+    Where the real server stands behind it, a recording may be empty, or a file that is to be made.
+
     Raises:
         NoReplayError: there is no such file, or no answer in it.
     """
-    path = recording_path(wanted, home)
+    path, begins = recording_path(wanted, home), otherwise == Otherwise.FORWARD.value
     try:
-        replay = Replay(recorded(read_frames(path)), Match(match), Otherwise(otherwise))
+        frames = () if begins and _is_new(path, wanted) else _all_frames(path)
+        replay = Replay(recorded(frames), Match(match), Otherwise(otherwise))
     except OSError as error:
         raise NoReplayError("no replay", path=path, why=error) from error
-    if not len(replay):
+    if not len(replay) and not begins:
         raise NoReplayError("nothing to replay", path=path)
     return replay
+
+
+def read_forward(wanted: str, home: Path, command: Iterable[str]) -> Forward:
+    """Say where what was not recorded is asked, and which file the answers are added to."""
+    path = recording_path(wanted, home)
+    last = max((frame.seq for frame in _all_frames(path)), default=0) if path.exists() else 0
+    return Forward(tuple(command), Addition(growing(path), last))
+
+
+def _is_new(path: Path, wanted: str) -> bool:
+    """Say whether a recording is to be made: no file of this name, and no name of a session."""
+    return not path.exists() and path.parent.is_dir() and not layout.is_session_name(wanted)
+
+
+def _all_frames(path: Path) -> Iterator[Frame]:
+    """Read a recording with what was added beside it, each frame under a number of its own."""
+    last = 0
+    for file in (path, beside(path)):
+        if file == path or file.exists():
+            for frame in read_frames(file):
+                last = max(last + 1, frame.seq)
+                yield frame._replace(seq=last)
 
 
 def recording_path(wanted: str, home: Path) -> Path:

@@ -33,9 +33,11 @@ from humanmcp.stub.wire import Stderr, Stop, Wire
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from humanmcp.protocol.replay import Replay
     from humanmcp.settings import Settings
+    from humanmcp.stub.manner import Forward
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +47,8 @@ BOOK_NAME: Final = "book.toml"
 MATCHES: Final = ("exact", "order", "similar")
 """How a recorded answer is found: `protocol.replay.Match`, which is not imported for its names."""
 
-OTHERWISE: Final = ("hand", "error")
+FORWARD: Final = "forward"
+OTHERWISE: Final = ("hand", "error", FORWARD)
 """What becomes of what was not recorded: `protocol.replay.Otherwise`, likewise."""
 
 OPENINGS: Final = (Opening.BOOK.value, Opening.HAND.value)
@@ -70,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--otherwise", choices=OTHERWISE, default=OTHERWISE[0], help=say("serve", "otherwise")
     )
+    parser.add_argument("server", nargs="...", metavar="COMMAND", help=say("serve", "server"))
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -86,10 +90,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             log_to(home)
             book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
             shelf = BookFile(book, must_exist=bool(settings.book))
-            replay = _replay(arguments, home)
+            command = _command(arguments)
+            replay, forward = _replay(arguments, home, command)
             opening = _opening(arguments.opening, settings)
+            progress = not arguments.no_progress
             manner = Manner(
-                mode, settings.client_limit, language, replay, opening, not arguments.no_progress
+                mode, settings.client_limit, language, replay, opening, progress, forward
             )
             stub = _stub(wire, stderr, home=home, settings=settings, shelf=shelf, manner=manner)
         except StopError as error:
@@ -102,6 +108,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             _open_desk(home, language)
         # The client's first message comes first: several give up within a second or two.
         status = stub.run(when_quiet=lambda: _announce(stderr, stub, language, typed=typed))
+        if forward is not None and replay is not None and replay.forwarded:
+            path, count = forward.recording.path, replay.forwarded
+            stderr.say(say("serve", "forwarded", language, count=count, path=path))
         return status if replay is None else _misses(replay, status, stderr, language)
 
 
@@ -123,13 +132,39 @@ def _opening(wanted: str | None, settings: Settings) -> Opening:
     return Opening.HAND if settings.files else Opening.BY_CLIENT
 
 
-def _replay(arguments: argparse.Namespace, home: Path) -> Replay | None:
-    """Read the recorded answers, if any are wanted."""
-    if not arguments.replay:
-        return None
-    from humanmcp.stub.replaying import read_replay  # noqa: PLC0415 - seldom wanted
+class CommandError(StopError):
+    """The words after the options do not go with them."""
 
-    return read_replay(arguments.replay, home, arguments.match, arguments.otherwise)
+    room = "serve"
+
+
+def _command(arguments: argparse.Namespace) -> Sequence[str]:
+    """Return the command of the real server, if it is to be asked.
+
+    Raises:
+        CommandError: it is missing, or there is something that is not asked for.
+    """
+    words: Sequence[str] = arguments.server
+    forward = arguments.otherwise == FORWARD
+    command = words[1:] if words[:1] == ["--"] else words
+    if forward and not (command and arguments.replay):
+        raise CommandError("no server")
+    if command and not forward:
+        raise CommandError("stray words", words=" ".join(command))
+    return command
+
+
+def _replay(
+    arguments: argparse.Namespace, home: Path, command: Sequence[str]
+) -> tuple[Replay | None, Forward | None]:
+    """Read the recorded answers, if any are wanted, and where else to ask."""
+    if not arguments.replay:
+        return None, None
+    from humanmcp.stub.replaying import read_forward, read_replay  # noqa: PLC0415 - seldom wanted
+
+    wanted: str = arguments.replay
+    replay = read_replay(wanted, home, arguments.match, arguments.otherwise)
+    return replay, read_forward(wanted, home, command) if command else None
 
 
 def _stub(  # noqa: PLR0913 - the parts of a stub

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from humanmcp.protocol.book import Decision
 from humanmcp.protocol.exchange import Exchange
 from humanmcp.protocol.messages import Message, read
 from humanmcp.protocol.recorded import recorded
-from humanmcp.protocol.replay import Match, Replay
+from humanmcp.protocol.replay import Match, Otherwise, Replay
 from humanmcp.protocol.transcript import CHANGED, DROPPED, HELD, INSTEAD, LET_GO, Frame, Way
 from humanmcp.protocol.verdict import Form
 
@@ -158,3 +159,16 @@ def test_a_handshake_recording_makes_a_modern_client_shake_hands() -> None:
 def test_an_answer_of_the_other_era_does_not_fit() -> None:
     """2026-07-28 results have other members."""
     assert Replay(recorded(WEATHER)).find(exchange(call(1, city="Tokyo"), "2026-07-28")) is None
+
+
+def test_p3_what_is_not_recorded_is_asked_of_the_real_server_but_what_is_ours() -> None:
+    """A rule of the book comes first, a ping is answered here, and what it left is a person's."""
+    replay = Replay(recorded(WEATHER), otherwise=Otherwise.FORWARD)
+    asked = exchange(call(9, city="Kyoto"))
+    by_book, by_rule = Decision(0.0, by="book"), Decision(0.0, by="book: rule 1", rule=0)
+    assert replay.instead(asked, by_book).forward
+    assert replay.instead(asked, by_rule) == by_rule
+    assert replay.instead(exchange('{"jsonrpc":"2.0","id":1,"method":"ping"}'), by_book) == by_book
+    replay.leave(asked)
+    assert replay.instead(asked, by_book) == by_book
+    assert [miss.words for miss in replay.misses] == ["1 tools/call weather"]
