@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.child import EndedError
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
+from humanmcp.inbox.ordering import handed_in
 from humanmcp.locales.stop import told
 from humanmcp.protocol import drafts
 from humanmcp.protocol.events import Late, Parked, Refused, Sent
@@ -178,12 +179,12 @@ class AtInbox:
             self._over.wait(NAP)
 
     def _look_once(self) -> None:
-        for key, reply in self.inbox.take(self.name):
-            question = self._questions.get(key.number)
-            if question is not None:
-                self._judge(key.number, question, reply)
-        for ticket, reply in self.inbox.sayings(self.name):
-            self.inbox.settle(self.name, ticket, self._said(reply))
+        inbox, name = self.inbox, self.name
+        for mark, reply in handed_in(lambda: inbox.take(name), lambda: inbox.sayings(name)):
+            if isinstance(mark, str):
+                inbox.settle(name, mark, self._said(reply))
+            elif (question := self._questions.get(mark.number)) is not None:
+                self._judge(mark.number, question, reply)
 
     def _said(self, reply: Reply) -> tuple[Problem, ...]:
         """Send what a person says first. Returns why it was not sent."""

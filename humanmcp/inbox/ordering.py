@@ -1,6 +1,7 @@
 """Hand in an order: what a person asks of the process that speaks to the client, for testing it.
 
-Whether it can be followed is looked at here, before it is handed in: the process only follows.
+Whether it can be followed is looked at here, before it is handed in: the process only follows. And
+what was handed in first is done first, in every seat.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from humanmcp.inbox.contract import Life, Order, Seat
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
-    from humanmcp.inbox.contract import Inbox, Reply
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.inbox.contract import Inbox, Key, Reply
 
 _SWITCHES: Final = frozenset({Order.PROGRESS, Order.SILENCE})
 _HIGHEST: Final = 255
@@ -41,6 +44,18 @@ def hand_in(inbox: Inbox, session: str, reply: Reply) -> str:
         if code:
             raise OrderError(code, text=reply.text[:60])
     return inbox.say(session, reply)
+
+
+def handed_in(
+    replies: Callable[[], Sequence[tuple[Key, Reply]]],
+    sayings: Callable[[], Sequence[tuple[str, Reply]]],
+) -> Sequence[tuple[Key | str, Reply]]:
+    """Return what was handed in, oldest first. Of one moment, what was said before what ends it.
+
+    `sayings` is called after `replies`: whatever was said before one of those is there by then.
+    """
+    answers = replies()
+    return sorted([*sayings(), *answers], key=lambda one: one[1].at)
 
 
 def not_understood(order: Order, text: str) -> str:

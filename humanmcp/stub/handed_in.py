@@ -13,12 +13,12 @@ import signal
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Key, Order, Reply
-from humanmcp.inbox.ordering import not_understood
+from humanmcp.inbox.ordering import handed_in, not_understood
 from humanmcp.protocol.transcript import Way
 from humanmcp.stub.explain import note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from humanmcp.protocol.session import Session
     from humanmcp.stub.answers import Answers
@@ -32,13 +32,6 @@ KNOWN: Final = "silence on, silence off, progress on, progress off, exit STATUS,
 
 CRASHED: Final = 1
 """The status of a crash where the system has no signal for it."""
-
-
-def in_order(
-    replies: Sequence[tuple[Key, Reply]], sayings: Sequence[tuple[str, Reply]]
-) -> Sequence[tuple[Key | str, Reply]]:
-    """Return what was handed in, oldest first. Of one moment, what was said before what ends it."""
-    return sorted([*sayings, *replies], key=lambda one: one[1].at)
 
 
 class HandedIn:
@@ -61,10 +54,8 @@ class HandedIn:
 
     def look(self) -> None:
         """Do what was handed in since the last look."""
-        replies = self._ledger.inbox.take(self._ledger.name)
-        # Read after the replies: whatever was said before one of these is there by now.
-        sayings = self._ledger.sayings()
-        for mark, reply in in_order(replies, sayings):
+        inbox, name = self._ledger.inbox, self._ledger.name
+        for mark, reply in handed_in(lambda: inbox.take(name), self._ledger.sayings):
             if isinstance(mark, Key):
                 self._answers.reply(mark.number, reply)
             else:

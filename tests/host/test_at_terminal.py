@@ -22,12 +22,13 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.events import Refused, RequestArrived, Sent
 from humanmcp.protocol.exchange import State
 from humanmcp.protocol.session import Role, Session
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.verdict import Form, Verdict
 from tests.host.at_keys import Terminal
 from tests.host.seats import SCRIPTED, Way, as_process, in_memory
 from tests.waiting import until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from humanmcp.host.company import Respondent
@@ -469,3 +470,47 @@ def test_a_question_finds_the_person_at_the_prompt(tmp_path: Path) -> None:
     terminal.see("Enter method :  ")
     terminal.type("quit")
     assert terminal.end() == 0
+
+
+def test_h7_at_the_desk_what_was_handed_in_first_goes_out_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H7: an answer overtook what was said before it, in the seats of client and host too."""
+    looks = threading.Event()
+    inbox = FolderInbox(tmp_path)
+    take = inbox.take
+    monkeypatch.setattr(inbox, "take", lambda name: take(name) if looks.is_set() else ())
+    monkeypatch.setattr(inbox, "sayings", _after(looks, inbox.sayings))
+    out: list[str] = []
+
+    def say(text: str, anyway: bool) -> Verdict:  # noqa: FBT001 - as the seat calls it
+        out.append(text)
+        return Verdict(text, text, text, ())
+
+    desk = AtInbox(inbox, Seat.CLIENT, say=say)
+    question = Question("elicitation/create", ELICIT)
+
+    def judge(text: str, form: Form = Form.MESSAGE, *, anyway: bool = False) -> Outcome:
+        out.append(text)
+        return question.judge(text, form, anyway=anyway)
+
+    known = question.session.known
+    asking = threading.Thread(target=desk.answer, args=(question.exchange, known, judge))
+    asking.start()
+    person = FolderInbox(tmp_path)
+    (item,) = until(lambda: list(person.items(desk.name)), "the question")
+    until(lambda: desk._questions, "the wait")
+    for count in range(3):
+        person.say(desk.name, Reply(f"said {count}", by="desk", at=f"t{count}"))
+    person.send(item.key, Reply('{"action": "decline"}', Form.RESULT, by="desk", at="t3"))
+    person.say(desk.name, Reply("said last", by="desk", at="t4"))
+    looks.set()
+    asking.join(20)
+    until(lambda: len(out) == 5, "all of it")
+    assert out == ["said 0", "said 1", "said 2", '{"action": "decline"}', "said last"]
+    desk.end()
+
+
+def _after(event: threading.Event, look: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Let somebody look from a moment on, and find nothing before it."""
+    return lambda name: look(name) if event.is_set() else ()

@@ -11,9 +11,8 @@ import pytest
 
 from humanmcp.inbox.contract import Key, Life, Order, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.inbox.ordering import OrderError, hand_in
+from humanmcp.inbox.ordering import OrderError, hand_in, handed_in
 from humanmcp.protocol.verdict import Form
-from humanmcp.stub.handed_in import in_order
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until
 
@@ -84,7 +83,12 @@ def test_h7_of_one_moment_what_is_said_comes_before_what_ends_it() -> None:
         ("2", Reply("b too", at="b")),
         ("3", Reply("", at="c")),
     ]
-    assert [mark for mark, _ in in_order([reply], sayings)] == ["1", "2", reply[0], "3"]
+    assert [mark for mark, _ in handed_in(lambda: [reply], lambda: sayings)] == [
+        "1",
+        "2",
+        reply[0],
+        "3",
+    ]
 
 
 # -- F2: progress can be switched off -------------------------------------------------------------
