@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.transcript import COMMAND as COMMAND_NOTE
+from humanmcp.protocol.transcript import DROPPED, Way
 from tests.clients.hosts import NODE
 from tests.serving import bare_environment
 from tests.tap.tapped import COMMAND, Tapped, server
@@ -81,7 +82,8 @@ def test_a_held_notification_can_be_dropped_in_the_page(
         expect(page.locator("#held")).to_have_count(0)
         status, rest, _errors = tapped.close()
         assert (status, rest) == (0, b"")
-        assert [frame.note for frame in tapped.frames() if frame.way is Way.NOTE] == ["dropped"]
+        notes = [frame.note for frame in tapped.frames() if frame.way is Way.NOTE]
+        assert notes == [DROPPED, COMMAND_NOTE]
 
 
 def test_a_refused_edit_is_put_back_with_one_button(
