@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Action, Draft, Item, Key, Purpose, Reply, Seat, TakenError
 from humanmcp.inbox.decoded import read_line
-from humanmcp.protocol import drafts, faults, passing, revisions
+from humanmcp.protocol import drafts, faults, passing
 from humanmcp.protocol.exchange import Exchange, State
 from humanmcp.protocol.messages import Message
 from humanmcp.protocol.passing import Passing
 from humanmcp.protocol.pretty import pretty
+from humanmcp.protocol.results import tool_text
 from humanmcp.protocol.verdict import Form, Verdict
 
 if TYPE_CHECKING:
@@ -120,11 +121,7 @@ def _envelope(token: str, member: str, text: str) -> str:
 
 
 def _tool_result(item: Item, draft: Draft) -> str:
-    result: dict[str, object] = {"content": [{"type": "text", "text": draft.text}]}
-    if draft.form is Form.TOOL_ERROR:
-        result["isError"] = True
-    if item.revision in revisions.MODERN:
-        result = {"resultType": "complete", **result}
+    result = tool_text(item.revision, draft.text, is_error=draft.form is Form.TOOL_ERROR)
     return json.dumps(result, ensure_ascii=False)
 
 

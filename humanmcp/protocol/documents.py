@@ -99,7 +99,8 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Problem:
         code = "R13" if pending[0].revision == revisions.R2025_03 else "R12"
         return problem(code, text, start, end)
     if typed is None:
-        found = problem("R02", text, start, end, ("id", ids))
+        code = "R02" if len(pending) == 1 else "R54"
+        found = problem(code, text, start, end, ("id", ids))
     else:
         same = [each for each in pending if str(each.id.value) == str(typed.value)]
         if same:

@@ -255,7 +255,7 @@ def _wrapped(exchange: Exchange, text: str, form: Form, found: Problem, words: s
     """Offer to make an answer of plain words or a plain number, where they can be one."""
     if found.code not in PLAIN or exchange.method != "tools/call" or form is Form.ERROR:
         return found
-    result = tool_text(exchange, words)
+    result = tool_text(exchange.revision, words)
     new = message(exchange, "result", result) if form is Form.MESSAGE else json_text(result)
     return found._replace(fix=Fix((Edit(0, len(text), new),), "wrap"))
 

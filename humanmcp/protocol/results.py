@@ -26,6 +26,7 @@ from humanmcp.protocol.messages import json_type
 from humanmcp.protocol.problems import Level
 from humanmcp.protocol.shapes import CONTENT, RESULTS, RESULTS_2026
 from humanmcp.protocol.spelling import alike
+from humanmcp.protocol.templates import NAMED
 from humanmcp.protocol.walker import judge
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _no_object(exchange: Exchange, value: Json, path: Path) -> Found:
         mend = replace_with(path, {})
     elif kind == "CallToolResult" and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
-        mend = replace_with(path, tool_text(exchange, text), "wrap")
+        mend = replace_with(path, tool_text(exchange.revision, text), "wrap")
     elif kind == "CreateMessageResult" and isinstance(value, str):
         mend = replace_with(path, plain_result(exchange, value), "wrap")
     elif isinstance(value, list) and kind in _LISTED:
@@ -140,16 +141,16 @@ def _bare_text(exchange: Exchange, value: JsonObject, path: Path) -> Found | Non
     text = value.get("text")
     if not isinstance(text, str):
         return None
-    return Found("M64", path, (), replace_with(path, tool_text(exchange, text), "wrap"))
+    return Found("M64", path, (), replace_with(path, tool_text(exchange.revision, text), "wrap"))
 
 
-def tool_text(exchange: Exchange, text: str, *, is_error: bool = False) -> JsonObject:
+def tool_text(revision: str, text: str, *, is_error: bool = False) -> JsonObject:
     """Make the result of a tool call of plain text."""
     result: JsonObject = {"content": [{"type": "text", "text": text}]}
     if is_error:
         result["isError"] = True
-    if exchange.revision in revisions.MODERN:
-        result = {"resultType": "complete", **result}
+    if revision in revisions.MODERN:
+        result = {"resultType": "complete", **result, "_meta": dict(NAMED)}
     return result
 
 
@@ -163,7 +164,7 @@ PLAIN_TEXT: Final = frozenset({"tools/call", "sampling/createMessage"})
 def plain_result(exchange: Exchange, text: str, *, is_error: bool = False) -> JsonObject:
     """Make the result that plain text stands for."""
     if exchange.method != "sampling/createMessage":
-        return tool_text(exchange, text, is_error=is_error)
+        return tool_text(exchange.revision, text, is_error=is_error)
     content = {"type": "text", "text": text}
     return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "endTurn"}
 

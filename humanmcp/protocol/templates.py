@@ -85,7 +85,8 @@ _SERVER: Final = {
     "version": "0.1.0",
     "description": "Every answer is typed by a person; expect replies in minutes.",
 }
-_NAMED: Final = {revisions.META_SERVER: {"name": "humanmcp", "version": "0.1.0"}}
+NAMED: Final = {revisions.META_SERVER: {"name": "humanmcp", "version": "0.1.0"}}
+"""The `_meta` of a result of 2026-07-28: "Servers SHOULD include" who they are in each."""
 _PATIENCE: Final = (
     "A person answers every call. Send a progressToken and allow several minutes per call."
 )
@@ -533,7 +534,7 @@ def results(method: str, revision: str) -> dict[str, JsonObject]:
             found[variant] = _trimmed(_dated(whole, kind, revision), kind, revision)
     if revision in MODERN and method in revisions.INPUT_REQUIRED_METHODS:
         for variant, asking in _ASKING.items():
-            found[variant] = {"resultType": "input_required", **asking, "_meta": dict(_NAMED)}
+            found[variant] = {"resultType": "input_required", **asking, "_meta": dict(NAMED)}
     return found
 
 
@@ -541,7 +542,7 @@ def _task(whole: JsonObject, revision: str) -> JsonObject:
     if revision not in MODERN:
         return {"task": _trimmed(whole["task"], "Task", revision)}
     task = _trimmed(whole["task"], "Task", revision)
-    return {"resultType": "task", **task, "_meta": dict(_NAMED)}
+    return {"resultType": "task", **task, "_meta": dict(NAMED)}
 
 
 def errors(method: str, revision: str) -> dict[str, JsonObject]:
@@ -565,7 +566,7 @@ def _dated(whole: JsonObject, kind: str, revision: str) -> JsonObject:
     if revision not in MODERN or "resultType" not in SHAPES[kind].members:
         return whole
     # "Servers SHOULD include […] in every result's `_meta`": who answers, in each answer by itself.
-    dated = {"resultType": "complete", **whole, "_meta": {**_NAMED, **whole.get("_meta", {})}}
+    dated = {"resultType": "complete", **whole, "_meta": {**NAMED, **whole.get("_meta", {})}}
     if "ttlMs" in SHAPES[kind].members and "ttlMs" not in dated:
         dated |= {"ttlMs": 0, "cacheScope": "private"}
     return dated

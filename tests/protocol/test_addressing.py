@@ -93,7 +93,7 @@ def test_every_reason_why_nobody_waits_has_its_own_sentence() -> None:
     assert said(session, '{"jsonrpc":"2.0","id":1,"result":{}}') == ["R51"]
     first, _second = pinged(session, 0, 2)
     assert said(session, '{"jsonrpc":"2.0","id":1,"result":{}}') == ["R50"]
-    assert said(session, '{"jsonrpc":"2.0","result":{}}') == ["R02"]
+    assert said(session, '{"jsonrpc":"2.0","result":{}}') == ["R54"]
     session.reply(first.number, "{}", Form.RESULT)
     assert said(session, '{"jsonrpc":"2.0","id":0,"result":7}') == ["R22"]
     cancel = {"method": "notifications/cancelled", "params": {"requestId": 2}}

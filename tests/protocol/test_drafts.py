@@ -123,12 +123,13 @@ def test_every_form_gets_its_envelope(form: Form, text: str, body: str) -> None:
     assert verdict.line == f'{{"jsonrpc":"2.0","id":3,{body}}}'
 
 
-def test_plain_text_says_complete_in_2026() -> None:
-    """1.7: resultType is required there."""
+def test_k14_plain_text_says_complete_and_who_answers_in_2026() -> None:
+    """1.7: resultType is required there. K14: each result SHOULD name its server in `_meta`."""
     verdict = check(asked(CALL, revision=R2026), "sunny", Form.TEXT)
     assert verdict.line == (
         '{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete",'
-        '"content":[{"type":"text","text":"sunny"}]}}'
+        '"content":[{"type":"text","text":"sunny"}],"_meta":'
+        '{"io.modelcontextprotocol/serverInfo":{"name":"humanmcp","version":"0.1.0"}}}}'
     )
 
 
@@ -434,4 +435,14 @@ def test_k13_a_batch_with_two_waiting_is_called_a_batch() -> None:
 def test_an_answer_without_an_id_is_told_which_to_choose() -> None:
     """H12: with two pending there is no guess."""
     found = drafts.unmatched('{"result":{}}', [asked("ping", token="1"), asked("ping", token="2")])
-    assert (found.code, dict(found.detail)["id"]) == ("R02", "1, 2")
+    assert (found.code, dict(found.detail)["id"]) == ("R54", "1, 2")
+
+
+def test_k13_without_an_id_one_of_those_that_wait_is_asked_for() -> None:
+    """K13: "It must be 7, 8" was said where one of them is meant; of a single one it stays."""
+    pending = [asked("ping", token="7"), asked("ping", token="8")]
+    sentence = locales.problem
+    several = drafts.unmatched('{"result":{}}', pending)
+    assert sentence(several, "en") == '"id" is missing. Several requests wait: write one of 7, 8.'
+    assert "7, 8 のどれか" in sentence(several, "ja")
+    assert sentence(drafts.unmatched('{"result":{}}', pending[:1]), "en").endswith("must be 7.")
