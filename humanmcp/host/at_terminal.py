@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.explaining import told
 from humanmcp.host.form_at_terminal import FormAtTerminal, LeftError
-from humanmcp.host.respondents import REFUSED, Nobody
+from humanmcp.host.respondents import REFUSAL, Nobody
 from humanmcp.host.shortening import shortened
 from humanmcp.locales import say, stop
 from humanmcp.locales.explain import explain
@@ -19,6 +19,8 @@ from humanmcp.terminal import Painted
 from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from humanmcp.host.company import Judge
     from humanmcp.host.typing_in import Typist
     from humanmcp.locales.stop import Reason
@@ -34,7 +36,6 @@ _EXPECTED: Final = {
     "elicitation/create": r"[adcADC]|accept|decline|cancel",
 }
 """What a line of the script looks like that answers; where nothing stands, any line does."""
-_REFUSAL: Final = {"code": REFUSED, "message": "User rejected sampling request"}
 
 
 class AtTerminal:
@@ -116,16 +117,10 @@ class AtTerminal:
 
     def _sampled(self, params: dict[str, Any]) -> tuple[dict[str, Any], Form]:
         """Let the person be the model that the server asks."""
-        if params.get("systemPrompt"):
-            show(Painted("  system: ", "dim"), str(params["systemPrompt"]))
-        messages = params.get("messages")
-        for message in messages if isinstance(messages, list) else []:
-            if isinstance(message, dict):
-                said = json.dumps(message.get("content"), ensure_ascii=False)
-                show(Painted(f"  {message.get('role')}: ", "dim"), shortened(said, self.language))
+        show_sampling(params, self.language)
         typed = self.typist.ask(self._say("ask sampling"))
         if not typed:
-            return dict(_REFUSAL), Form.ERROR
+            return dict(REFUSAL), Form.ERROR
         return {
             "role": "assistant",
             "content": {"type": "text", "text": typed},
@@ -157,3 +152,14 @@ class AtTerminal:
 
     def _form(self, schema: object) -> FormAtTerminal:
         return FormAtTerminal(schema, self.typist, self.language)
+
+
+def show_sampling(params: Mapping[str, Any], language: str) -> None:
+    """Show the person the conversation that a server wants a model to continue."""
+    if params.get("systemPrompt"):
+        show(Painted("  system: ", "dim"), str(params["systemPrompt"]))
+    messages = params.get("messages")
+    for message in messages if isinstance(messages, list) else []:
+        if isinstance(message, dict):
+            said = json.dumps(message.get("content"), ensure_ascii=False)
+            show(Painted(f"  {message.get('role')}: ", "dim"), shortened(said, language))

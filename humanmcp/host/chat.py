@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.host.conversation import Role, Stop, Text, ToolResult, ToolUse
+from humanmcp.host.conversation import Image, Role, Stop, Text, ToolResult, ToolUse
 from humanmcp.host.models import ModelError
 from humanmcp.host.runner import Call, Instead, Refuse, TurnLimitError
 from humanmcp.host.servers import NoServerError
@@ -262,6 +262,8 @@ class Chat:
                 match block:
                     case Text(text):
                         who, said = turn.role.value, text
+                    case Image(mime, _):
+                        who, said = turn.role.value, f"[image: {mime}]"
                     case ToolUse(_, name, given):
                         who, said = turn.role.value, f"{name} {_text(given)}"
                     case ToolResult(_, text, is_error):

@@ -33,6 +33,14 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture, in base64."""
+
+    mime: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolUse:
     """The model asks for a tool, by the name that it was offered under.
 
@@ -47,14 +55,15 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What became of one tool call, as the model reads it."""
+    """What became of one tool call, as the model reads it; `text` names its pictures too."""
 
     id: str
     text: str
     is_error: bool = False
+    images: tuple[Image, ...] = ()
 
 
-Block: TypeAlias = Text | ToolUse | ToolResult
+Block: TypeAlias = Text | Image | ToolUse | ToolResult
 
 
 class Stop(enum.Enum):
@@ -110,11 +119,16 @@ def _written(block: Block) -> dict[str, Any]:
     match block:
         case Text(text):
             return {"type": "text", "text": text}
+        case Image(mime, data):
+            source = {"type": "base64", "media_type": mime, "data": data}
+            return {"type": "image", "source": source}
         case ToolUse(call, name, given):
             return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
-        case ToolResult(call, text, is_error):
+        case ToolResult(call, text, is_error, images):
             wrong = {"is_error": True} if is_error else {}
-            return {"type": "tool_result", "tool_use_id": call, "content": text, **wrong}
+            parts = [_written(Text(text)), *map(_written, images)]
+            content = parts if images else text
+            return {"type": "tool_result", "tool_use_id": call, "content": content, **wrong}
         case impossible:
             assert_never(impossible)
 

@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.host.conversation import Image, Text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from humanmcp.host.conversation import Block
 
 BETWEEN: Final = "__"
 LONGEST_NAME: Final = 64
@@ -75,6 +79,31 @@ def text_of(result: Mapping[str, Any]) -> str:
     if not any(parts) and "structuredContent" in result:
         return json.dumps(result["structuredContent"], ensure_ascii=False)
     return " ".join(part for part in parts if part).strip()
+
+
+PICTURES: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
+"""What LLM services take."""
+
+
+def images_of(result: Mapping[str, Any]) -> tuple[Image, ...]:
+    """Return the pictures of a tool's result, as far as LLM services take them."""
+    content = result.get("content")
+    listed = content if isinstance(content, list) else []
+    return tuple(one for one in map(_image, listed) if one is not None)
+
+
+def blocks_heard(content: Any) -> tuple[Block, ...]:  # noqa: ANN401 - any JSON value
+    """Return what a server says in a message: text, pictures, and of all else what it is."""
+    parts = content if isinstance(content, list) else [content]
+    return tuple(_image(part) or Text(_item(part)) for part in parts)
+
+
+def _image(item: Any) -> Image | None:  # noqa: ANN401 - any JSON value
+    match item:
+        case {"type": "image", "mimeType": str(mime), "data": str(data)} if mime in PICTURES:
+            return Image(mime, data)
+        case _:
+            return None
 
 
 def _item(item: Any) -> str:  # noqa: ANN401 - any JSON value

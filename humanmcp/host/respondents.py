@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.verdict import Form
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 REFUSED: Final = -1
 """The code that the sampling page of MCP shows for "User rejected sampling request"."""
+
+REFUSAL: Final[Mapping[str, Any]] = MappingProxyType(
+    {"code": REFUSED, "message": "User rejected sampling request"}
+)
 
 
 class Nobody:
@@ -40,7 +45,7 @@ class Nobody:
             case "elicitation/create":
                 return {"action": "cancel"}, Form.RESULT
             case "sampling/createMessage":
-                return {"code": REFUSED, "message": "User rejected sampling request"}, Form.ERROR
+                return dict(REFUSAL), Form.ERROR
             case _:
                 return {"code": -32601, "message": "Method not found"}, Form.ERROR
 

@@ -187,7 +187,7 @@ class Runner:
             case Call():
                 self.watcher.calling(use, place)
                 called: Called = self.servers.call(place, use.input)
-                return ToolResult(use.id, called.text, called.is_error)
+                return ToolResult(use.id, called.text, called.is_error, called.images)
             case Instead(text):
                 return ToolResult(use.id, text)
             case Refuse():

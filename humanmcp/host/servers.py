@@ -15,7 +15,15 @@ from humanmcp.child import ChildTransport, EndedError, StartError
 from humanmcp.host.client import Client, first_done
 from humanmcp.host.company import Onlooker
 from humanmcp.host.conversation import OfferedTool
-from humanmcp.host.offering import BETWEEN, NoToolError, Place, ToolFilter, offered_name, text_of
+from humanmcp.host.offering import (
+    BETWEEN,
+    NoToolError,
+    Place,
+    ToolFilter,
+    images_of,
+    offered_name,
+    text_of,
+)
 from humanmcp.host.opening import NoAnswerError, Opening, OpeningError, entries_of
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.events import NoticeArrived
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
     from humanmcp.host.client import Wait
     from humanmcp.host.company import Respondent, Stray
     from humanmcp.host.config import Entry
+    from humanmcp.host.conversation import Image
     from humanmcp.host.opening import Identity
     from humanmcp.protocol.events import Event
 
@@ -44,6 +53,7 @@ class Called:
 
     text: str
     is_error: bool = False
+    images: tuple[Image, ...] = ()
 
 
 class _Ear(Onlooker):
@@ -314,4 +324,5 @@ class Servers:
             code, why = response.error
             return Called(f"Error calling tool {place.tool}: {code}: {why}", is_error=True)
         result = response.result or {}
-        return Called(text_of(result), is_error=result.get("isError") is True)
+        is_error = result.get("isError") is True
+        return Called(text_of(result), is_error=is_error, images=images_of(result))

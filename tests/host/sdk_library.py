@@ -6,12 +6,15 @@ import os
 import sys
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context, Image
 from mcp.types import (
     Completion,
     CompletionArgument,
     CompletionContext,
     PromptReference,
     ResourceTemplateReference,
+    SamplingMessage,
+    TextContent,
 )
 
 server = MCPServer("library", version="1.0.0", log_level="ERROR")
@@ -49,6 +52,22 @@ async def sleep() -> str:
 
     await anyio.sleep_forever()
     return ""
+
+
+@server.tool(structured_output=False)
+async def ask(question: str, ctx: Context) -> str:
+    """Ask the client's model."""
+    asked = SamplingMessage(role="user", content=TextContent(type="text", text=question))
+    answer = await ctx.session.create_message(  # type: ignore[deprecated,unused-ignore] # of the handshake
+        messages=[asked], max_tokens=7, system_prompt="Be short."
+    )
+    return str(getattr(answer.content, "text", answer.content))
+
+
+@server.tool(structured_output=False)
+def draw() -> list[str | Image]:
+    """Draw a picture."""
+    return ["Here it is.", Image(data=b"PNG", format="png")]
 
 
 @server.prompt()

@@ -283,7 +283,7 @@ def test_models_are_named_by_one_word(tmp_path: Path, monkeypatch: pytest.Monkey
         ("anthropic:claude", AnthropicModel),
         ("ollama:mistral-small", OpenAIModel),
     ):
-        model = seat(word)
+        model = seat(word, images="yes")
         assert isinstance(model, kind)
         model.close()
     for word in ("gpt", "openai:", "script:", ""):

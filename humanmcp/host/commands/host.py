@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,12 +16,13 @@ from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.commands.numbers import seconds, whole_number
 from humanmcp.host.company import Onlooker
 from humanmcp.host.config import DEFAULT_NAME, read_config
-from humanmcp.host.models.choose import Choice, key_kept_back, seat_model
+from humanmcp.host.models.choose import AUTO, IMAGES, Choice, key_kept_back, seat_model
 from humanmcp.host.offering import ToolFilter
 from humanmcp.host.one_prompt import AtHostOnce, ask_once
 from humanmcp.host.opening import Identity, Opening
 from humanmcp.host.respondents import WhenAsked
 from humanmcp.host.runner import Limits, Runner
+from humanmcp.host.sampling import SampledByModel, Sampler
 from humanmcp.host.servers import Servers
 from humanmcp.host.typing_in import Typist
 from humanmcp.host.wirelog import WireLog
@@ -34,12 +36,16 @@ from humanmcp.terminal import complain
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from humanmcp.host.company import Respondent
+    from humanmcp.host.conversation import Turn
+    from humanmcp.host.models import Model
     from humanmcp.settings import Settings
 
 ROOM: Final = "host"
+SAMPLING: Final = ("human", "model", "no")
+"""Who answers a server that asks for a turn of a model."""
 NAME: Final = Identity("humanmcp-host", "1.0.0")
 
 
@@ -57,6 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag("key-file", metavar="FILE", default="")
     flag("key-variable", metavar="NAME", default="")
     flag("max-tokens", metavar="N", type=whole_number, default=0)
+    flag("images", choices=IMAGES, default=AUTO)
+    flag("sampling", choices=SAMPLING, default=SAMPLING[0])
     flag("system", metavar="TEXT", default="")
     parser.add_argument(
         "-p", "--prompt", metavar="TEXT", default="", help=say(ROOM, "help prompt", language)
@@ -116,16 +124,20 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         arguments.record,
         arguments.key_variable,
         arguments.max_tokens,
+        arguments.images,
     )
     kept_back = key_kept_back(wanted)
     if kept_back is not None:
         complain(kept_back.sentence(language))
     model = seat_model(wanted)
     stack.callback(model.close)
+    respondents = _respondents(typist, language, stack, desk if arguments.desk else None)
+    if arguments.sampling == "model":
+        respondents = _sampled(respondents, _sampler(arguments, wanted, model), typist, language)
     servers = Servers(
         entries,
-        _respondents(typist, language, stack, desk if arguments.desk else None),
-        identity=NAME,
+        respondents,
+        identity=NAME if arguments.sampling != "no" else _without_sampling(NAME),
         onlooker=_onlookers(typist, language, wanted=arguments.wire),
         opening=Opening(arguments.opening),
         patience=arguments.patience,
@@ -169,6 +181,34 @@ def _respondents(
         return questions
 
     return at_desk
+
+
+def _sampled(
+    otherwise: Callable[[str], Respondent], sampler: Sampler, typist: Typist, language: str
+) -> Callable[[str], Respondent]:
+    """Let the host's model answer what a server asks of a model, and others everything else."""
+    return lambda name: SampledByModel(sampler, otherwise(name), typist, language, name)
+
+
+def _sampler(arguments: argparse.Namespace, wanted: Choice, model: Model) -> Sampler:
+    """Return the host's model as servers may ask it: with the tokens that they allow."""
+
+    def take_turn(turns: Sequence[Turn], tokens: int) -> Turn:
+        if wanted.service is None or not tokens:
+            return model.turn(turns, (), lambda _piece: None)
+        most = min(tokens, wanted.max_tokens or tokens)
+        own = seat_model(replace(wanted, max_tokens=most, record=""))
+        try:
+            return own.turn(turns, (), lambda _piece: None)
+        finally:
+            own.close()
+
+    return Sampler(arguments.model, take_turn, without_asking=arguments.yes)
+
+
+def _without_sampling(identity: Identity) -> Identity:
+    kept = {name: one for name, one in identity.capabilities.items() if name != "sampling"}
+    return replace(identity, capabilities=kept)
 
 
 def _onlookers(typist: Typist, language: str, *, wanted: bool) -> Callable[[str], Onlooker]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from humanmcp.host.keys import Key, find_key
+from humanmcp.host.models.blind import BlindModel
 from humanmcp.host.models.script import Recorder, ScriptModel
 from humanmcp.locales.stop import Phrase, StopError
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from humanmcp.host.models import Model
 
 ROOM: Final = "host"
+AUTO: Final = "auto"
+IMAGES: Final = (AUTO, "yes", "no")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +81,24 @@ class Choice:
     record: str = ""
     key_variable: str = ""
     max_tokens: int = 0
+    images: str = AUTO
 
     @property
     def service(self) -> Service | None:
         """The service that is meant; None for a person, a script, and what nobody knows."""
         return SERVICES.get(self.word.partition(":")[0])
+
+    @property
+    def takes_images(self) -> bool:
+        """Say whether the model is shown pictures.
+
+        Where nobody says so, those of OpenAI and Anthropic are, and a person; what runs at another
+        address often refuses the whole conversation.
+        """
+        if self.images != AUTO or self.service is None:
+            return self.images != "no"
+        has_eyes = self.word.partition(":")[0] == self.service.library
+        return has_eyes and _is_home(self.service, _address(self.service, self))
 
 
 def key_kept_back(choice: Choice) -> Phrase | None:
@@ -104,6 +120,8 @@ def seat_model(choice: Choice) -> Model:
         StopError: the word names nobody, or what they need is missing.
     """
     model = _seated(choice)
+    if not choice.takes_images:
+        model = BlindModel(model)
     return Recorder(model, Path(choice.record).expanduser()) if choice.record else model
 
 

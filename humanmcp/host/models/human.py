@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from humanmcp.host.asked import Asked
 from humanmcp.host.conversation import (
+    Image,
     Role,
     Text,
     ToolResult,
@@ -95,11 +96,13 @@ def _block(block: Block) -> dict[str, Any]:
     match block:
         case Text(text):
             return {"type": "text", "text": text}
+        case Image(mime, data):
+            return {"type": "image", "mimeType": mime, "data": data}
         case ToolUse(call, name, given):
             return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
-        case ToolResult(call, text, is_error):
+        case ToolResult(call, text, is_error, images):
             wrong = {"isError": True} if is_error else {}
-            content = [{"type": "text", "text": text}]
+            content = [_block(Text(text)), *map(_block, images)]
             return {"type": "tool_result", "toolUseId": call, "content": content, **wrong}
         case impossible:
             assert_never(impossible)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, assert_never
 
-from humanmcp.host.conversation import Role, Stop, Text, ToolResult, ToolUse, Turn
+from humanmcp.host.conversation import Image, Role, Stop, Text, ToolResult, ToolUse, Turn
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.service import NO_KEY, ServiceModel, hidden_from_library
 
@@ -80,6 +80,7 @@ def messages_of(history: Sequence[Turn]) -> Any:  # noqa: ANN401 - the library's
     found: list[dict[str, Any]] = []
     for turn in history:
         calls: list[dict[str, Any]] = []
+        pictures: list[dict[str, Any]] = []
         for block in turn.blocks:
             match block:
                 case Text():
@@ -88,14 +89,26 @@ def messages_of(history: Sequence[Turn]) -> Any:  # noqa: ANN401 - the library's
                     typed = broken or json.dumps(given, ensure_ascii=False)
                     function = {"name": name, "arguments": typed}
                     calls.append({"id": call, "type": "function", "function": function})
-                case ToolResult(call, text):
+                case Image():
+                    pictures.append(_picture(block))
+                case ToolResult(call, text, _, images):
                     found.append({"role": "tool", "tool_call_id": call, "content": text})
+                    if images:
+                        pictures.append({"type": "text", "text": f"The images of {call}:"})
+                    pictures += map(_picture, images)
                 case impossible:
                     assert_never(impossible)
         if turn.text or calls:
             said: dict[str, Any] = {"role": turn.role.value, "content": turn.text or None}
             found.append(said | ({"tool_calls": calls} if calls else {}))
+        if pictures:  # a tool's message holds text only; the user's comes after all of them
+            found.append({"role": "user", "content": pictures})
     return found
+
+
+def _picture(image: Image) -> dict[str, Any]:
+    url = f"data:{image.mime};base64,{image.data}"
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def _gathered(stream: Iterable[Any], heard: Callable[[str], None]) -> Turn:

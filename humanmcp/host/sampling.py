@@ -1,0 +1,150 @@
+"""A server asks for a turn of a model (`sampling/createMessage`): the host's own model takes it.
+
+Only after the person said yes: MCP, sampling: "there SHOULD always be a human in the loop with the
+ability to deny sampling requests".
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from humanmcp.host.at_terminal import show_sampling
+from humanmcp.host.conversation import Role, Stop, Text, Turn
+from humanmcp.host.offering import blocks_heard
+from humanmcp.host.respondents import REFUSAL
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.verdict import Form
+from humanmcp.terminal import Painted, complain
+from humanmcp.terminal import say as show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.host.company import Judge, Respondent
+    from humanmcp.host.typing_in import Typist
+    from humanmcp.locales.stop import Reason
+    from humanmcp.protocol.exchange import Exchange, Known
+
+ROOM: Final = "host"
+METHOD: Final = "sampling/createMessage"
+INTERNAL_ERROR: Final = -32603
+_STOPS: Final = {Stop.LENGTH: "maxTokens"}
+
+
+class TakeTurn(Protocol):
+    """Lets a model take one turn of at most so many tokens."""
+
+    def __call__(self, turns: Sequence[Turn], tokens: int, /) -> Turn:
+        """Take it.
+
+        Raises:
+            StopError: there is none.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """The host's model, as a server may ask it; one at a time."""
+
+    name: str
+    take_turn: TakeTurn
+    without_asking: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class SampledByModel:
+    """Answers a server: sampling by the host's model, everything else as another respondent."""
+
+    def __init__(
+        self, sampler: Sampler, otherwise: Respondent, typist: Typist, language: str, server: str
+    ) -> None:
+        """Ask the person through this typist. `server` names who asks."""
+        self.sampler = sampler
+        self.otherwise = otherwise
+        self.typist = typist
+        self.language = language
+        self.server = server
+
+    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+        """Answer, after the person's yes."""
+        if exchange.method != METHOD:
+            self.otherwise.answer(exchange, known, judge)
+            return
+        params = exchange.request.params
+        answer, form = self._sampled(params) if self._may(params) else (dict(REFUSAL), Form.ERROR)
+        judge(json.dumps(answer, ensure_ascii=False), form)
+
+    def withdraw(self, exchange: Exchange, reason: Reason) -> None:
+        """Learn that the server no longer wants an answer; a turn of the model is dropped then."""
+        if exchange.method != METHOD:
+            self.otherwise.withdraw(exchange, reason)
+
+    def _may(self, params: dict[str, Any]) -> bool:
+        if self.sampler.without_asking:
+            return True
+        if not self.typist.can_answer:
+            complain(Painted(self._say("no sampling", server=self.server), "yellow"))
+            return False
+        found: list[bool] = []
+        notice = say("client", "press enter", self.language, method=METHOD, server=self.server)
+        self.typist.put(lambda: found.append(self._asked(params)), notice)
+        return found == [True]
+
+    def _asked(self, params: dict[str, Any]) -> bool:
+        asks = say("client", "server asks", self.language, method=METHOD, server=self.server)
+        show(Painted(asks, "bold"))
+        show_sampling(params, self.language)
+        question = self._say("ask sampling", model=self.sampler.name)
+        try:
+            return self.typist.choose(question, "yr") == "y"
+        except KeyboardInterrupt:
+            return False
+
+    def _sampled(self, params: dict[str, Any]) -> tuple[dict[str, Any], Form]:
+        try:
+            with self.sampler.lock:
+                turn = self.sampler.take_turn(turns_of(params), _tokens(params))
+        except StopError as error:
+            complain(Painted(error.sentence(self.language), "red"))
+            return {"code": INTERNAL_ERROR, "message": str(error)}, Form.ERROR
+        told = self._say("sampled", model=self.sampler.name, server=self.server, text=turn.text)
+        with self.typist.above():
+            complain(Painted(told, "dim"))
+        return {
+            "role": "assistant",
+            "content": {"type": "text", "text": turn.text},
+            "model": self.sampler.name,
+            "stopReason": _STOPS.get(turn.stop, "endTurn"),
+        }, Form.RESULT
+
+    def _say(self, code: str, **fillings: object) -> str:
+        return say(ROOM, code, self.language, **fillings)
+
+
+def turns_of(params: dict[str, Any]) -> tuple[Turn, ...]:
+    """Return the conversation that a server wants continued."""
+    system = params.get("systemPrompt")
+    turns = [Turn(Role.SYSTEM, (Text(system),))] if isinstance(system, str) and system else []
+    return (*turns, *turns_heard(params.get("messages")))
+
+
+def turns_heard(messages: Any) -> tuple[Turn, ...]:  # noqa: ANN401 - any JSON value
+    """Return the messages of a server, of a sampling request or a prompt, as turns."""
+    listed = messages if isinstance(messages, list) else []
+    return tuple(
+        Turn(
+            Role.ASSISTANT if one.get("role") == "assistant" else Role.USER,
+            blocks_heard(one.get("content")),
+        )
+        for one in listed
+        if isinstance(one, dict)
+    )
+
+
+def _tokens(params: dict[str, Any]) -> int:
+    most = params.get("maxTokens")
+    return most if isinstance(most, int) and not isinstance(most, bool) and most > 0 else 0

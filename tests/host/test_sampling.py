@@ -1,0 +1,161 @@
+"""A server asks for a turn of a model, and the host's own takes it after the person's yes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from humanmcp.host.conversation import Image, Role, Stop, Text, Turn
+from humanmcp.host.models import ModelError
+from humanmcp.host.respondents import Nobody
+from humanmcp.host.sampling import SampledByModel, Sampler, turns_of
+from humanmcp.host.typing_in import Typist
+from humanmcp.protocol.events import RequestArrived, Sent
+from humanmcp.protocol.exchange import Known
+from humanmcp.protocol.session import Role as Seat
+from humanmcp.protocol.session import Session
+from humanmcp.protocol.verdict import Form
+from tests.host.hosting import configuration, says, use
+from tests.host.test_host import chat, recorded, words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.protocol.events import Outcome
+
+ASKED: Final = {
+    "messages": [{"role": "user", "content": {"type": "text", "text": "Name a city"}}],
+    "systemPrompt": "Be short.",
+    "maxTokens": 7,
+}
+
+
+class Asking:
+    """A server that asks once. `shown` is what the model was shown, `told` what it is told."""
+
+    def __init__(self, *typed: str, turn: Turn | None = None, without_asking: bool = False) -> None:
+        """Let the person type this, and the model say that."""
+        self.shown: list[tuple[tuple[Turn, ...], int]] = []
+        self.turn = turn or Turn(Role.ASSISTANT, (Text("Oslo"),))
+        sampler = Sampler("script:x", self.take_turn, without_asking=without_asking)
+        self.respondent = SampledByModel(sampler, Nobody(), Typist(typed), "en", "library")
+        self.told: dict[str, Any] = {}
+
+    def take_turn(self, turns: Sequence[Turn], tokens: int) -> Turn:
+        """Note what is asked."""
+        self.shown.append((tuple(turns), tokens))
+        if not self.turn.blocks:
+            raise ModelError("no more turns")
+        return self.turn
+
+    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Ask, and return the answer."""
+        session = Session(Seat.CLIENT)
+        can: dict[str, Any] = {"sampling": {}, "elicitation": {}}
+        session.known = Known("library", client_capabilities=can, initialized=True)
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        (event,) = session.receive(line.encode())
+        assert isinstance(event, RequestArrived)
+
+        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+            outcome = session.reply(event.exchange.number, text, form, anyway=anyway)
+            assert isinstance(outcome, Sent)
+            self.told = json.loads(outcome.own)
+            return outcome
+
+        self.respondent.answer(event.exchange, session.known, judge)
+        return self.told
+
+
+def test_s8_the_model_answers_after_a_yes(capsys: pytest.CaptureFixture[str]) -> None:
+    """S8: the person sees what it is asked, and what it says; the tokens of the server hold."""
+    asking = Asking("y")
+    told = asking.ask("sampling/createMessage", ASKED)
+    assert told["result"] == {
+        "role": "assistant",
+        "content": {"type": "text", "text": "Oslo"},
+        "model": "script:x",
+        "stopReason": "endTurn",
+    }
+    ((turns, tokens),) = asking.shown
+    assert [(one.role, one.text) for one in turns] == [
+        (Role.SYSTEM, "Be short."),
+        (Role.USER, "Name a city"),
+    ]
+    assert tokens == 7
+    shown = capsys.readouterr()
+    assert "library asks you: sampling/createMessage" in shown.out
+    assert "Name a city" in shown.out
+    assert "script:x answers library: Oslo" in shown.err
+
+
+@pytest.mark.parametrize("typed", [("r",), ()])
+def test_s8_without_a_yes_the_model_is_not_asked(typed: tuple[str, ...]) -> None:
+    """S8: also where nobody is there to say it."""
+    asking = Asking(*typed)
+    told = asking.ask("sampling/createMessage", ASKED)
+    assert told["error"] == {"code": -1, "message": "User rejected sampling request"}
+    assert asking.shown == []
+
+
+def test_s8_a_yes_may_be_given_beforehand() -> None:
+    """S8: `--yes`, for scripts."""
+    assert "result" in Asking(without_asking=True).ask("sampling/createMessage", ASKED)
+
+
+def test_s8_a_turn_that_is_cut_off_or_fails_is_told_as_such() -> None:
+    """S8: `maxTokens`, or an error with the reason."""
+    cut = Turn(Role.ASSISTANT, (Text("Os"),), Stop.LENGTH)
+    told = Asking("y", turn=cut).ask("sampling/createMessage", ASKED)
+    assert told["result"]["stopReason"] == "maxTokens"
+    none = Asking("y", turn=Turn(Role.ASSISTANT, ()))
+    assert none.ask("sampling/createMessage", ASKED)["error"]["code"] == -32603
+
+
+def test_s8_other_questions_go_to_whoever_answers_them() -> None:
+    """S8: the model answers sampling only."""
+    params = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}
+    told = Asking("y").ask("elicitation/create", params)
+    assert told["result"] == {"action": "cancel"}
+
+
+def test_s8_pictures_in_the_conversation_reach_the_model() -> None:
+    """S8: and what no service takes is named."""
+    picture = {"type": "image", "mimeType": "image/png", "data": "UE5H"}
+    sound = {"type": "audio", "mimeType": "audio/wav", "data": "AAAA"}
+    (turn,) = turns_of({"messages": [{"role": "assistant", "content": [picture, sound]}]})
+    assert turn == Turn(Role.ASSISTANT, (Image("image/png", "UE5H"), Text("[audio: audio/wav]")))
+
+
+LIBRARY: Final = {
+    "command": sys.executable,
+    "args": [str(Path(__file__).parent / "sdk_library.py")],
+}
+
+
+@pytest.mark.parametrize(
+    ("flags", "heard"),
+    [
+        (("--sampling", "model", "--yes"), "Oslo"),
+        (("--sampling", "no", "--yes"), "there you are"),
+    ],
+)
+def test_s8_a_server_of_the_sdk_asks_the_model_of_the_host(
+    tmp_path: Path, flags: tuple[str, ...], heard: str
+) -> None:
+    """S8: inside a call of its tool; the script's second turn is the sampled one."""
+    config = configuration(tmp_path, library=LIBRARY)
+    call = use("library__ask", question="Name a city")
+    model = recorded(tmp_path, says(call), says(heard), says("done"))
+    more = ("--opening", "handshake", "--wire", "-p", "go", *flags)
+    run = chat(tmp_path, words(config, model, *more))
+    if "model" in flags:
+        assert "  -> Oslo" in run.stderr
+        assert run.stdout == "done\n"
+    else:
+        assert '"sampling"' not in run.stderr.split('"method":"initialize"')[1].splitlines()[0]
+        assert run.stdout == "there you are\n"
