@@ -45,6 +45,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "unwrap": "humanmcp.setup.unwrap",
     "export": "humanmcp.export.command",
     "diff": "humanmcp.export.comparing",
+    "forget": "humanmcp.terminal_desk.forget",
 }
 """Every command and the module that is it. Their one-line help: `locales/`, room `command`."""
 

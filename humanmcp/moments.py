@@ -14,6 +14,15 @@ def stamp(seconds: float) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def read_stamp(at: str) -> datetime | None:
+    """Read what `stamp` wrote; None when it is no moment."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 class Stamps:
     """Writes the stamps of moments that follow each other: the second is worked out once."""
 

@@ -23,6 +23,7 @@ from humanmcp.inbox.contract import (
     Reply,
     UnknownItemError,
 )
+from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.inbox.ordering import hand_in as hand_in_order
 from humanmcp.protocol.faults import Fault
 from humanmcp.protocol.pretty import pretty
@@ -35,7 +36,20 @@ router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Dep
 async def act(request: Request, name: str, number: int) -> Response:
     """Save, check, send, choose, break, hold, let go, drop, or go back to where it began."""
     values = await form_values(request)
+    if values.get("act") == "forget":
+        return await run_in_threadpool(_forget, request, Key(name, number))
     return await run_in_threadpool(_act, request, Key(name, number), values)
+
+
+def _forget(request: Request, key: Key) -> Response:
+    """Forget an exchange for good; there is no page of it afterwards."""
+    desk = desk_of(request)
+    try:
+        desk.inbox.forget(key)
+    except NotForgottenError:  # its client waits: the page of it has no such button
+        return RedirectResponse(f"/m/{key.session}/{key.number}", 303)
+    desk.board.refresh(key.session)
+    return RedirectResponse("/history", 303)
 
 
 def _act(request: Request, key: Key, values: dict[str, str]) -> Response:

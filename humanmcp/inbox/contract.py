@@ -398,6 +398,22 @@ class Inbox(Protocol):
     def refused(self, session: str, ticket: str) -> tuple[Problem, ...] | None:
         """Return what became of a saying: None while it waits, () when sent, else its problems."""
 
+    def forget(self, key: Key) -> None:
+        """Forget an exchange that is over: what was asked, answered and typed in it.
+
+        Its frames stay as notes that they were forgotten.
+
+        Raises:
+            InboxError: its client still waits for an answer.
+        """
+
+    def forget_session(self, session: str) -> None:
+        """Forget a session that is over.
+
+        Raises:
+            InboxError: it still runs.
+        """
+
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
         """Read the transcript: the frames whose `seq` is greater than `after`."""
 

@@ -369,6 +369,23 @@ class FolderInbox:
         """Return what became of a saying: None while it waits, () when sent, else its problems."""
         return self._outbox(session).refused(ticket)
 
+    def forget(self, key: Key) -> None:
+        """Forget an exchange that is over, with every copy of what was said in it."""
+        from humanmcp.inbox.forgetting import forget_exchange  # noqa: PLC0415 - no stub does it
+
+        folder, facts = self._folder(key.session), self.facts(key.session)
+        with keeping("forgetting", name=f"{key.session}/{key.number}"):
+            forget_exchange(folder, facts, key.number)
+
+    def forget_session(self, session: str) -> None:
+        """Forget a session that is over, with everything in its folder."""
+        from humanmcp.inbox.forgetting import forget_session  # noqa: PLC0415 - no stub does it
+
+        folder, facts = self._folder(session), self.facts(session)
+        with keeping("forgetting", name=session):
+            forget_session(folder, facts)
+            self._letters.sweep(self._path)
+
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
         """Read the transcript: the frames whose `seq` is greater than `after`."""
         folder = self._folder(session)

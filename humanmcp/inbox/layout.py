@@ -36,6 +36,8 @@ IN_TEXT: Final = "in.txt"
 OUT_TEXT: Final = "out.txt"
 PROBLEMS_TEXT: Final = "problems.txt"
 STATUS_TEXT: Final = "status.txt"
+SENT: Final = "sent"
+"""The texts of `out.txt` that were sent."""
 OUTBOX: Final = "outbox"
 HOLDS: Final = "holds.json"
 PENDING: Final = State.PENDING.value

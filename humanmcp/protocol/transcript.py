@@ -32,6 +32,9 @@ INSTEAD: Final = "answered instead"
 """Note of an answer to a held request: the request of this number never went on."""
 
 
+FORGOTTEN: Final = "forgotten"
+"""Note of a NOTE frame in the place of a line that somebody made humanmcp forget."""
+
 COMMAND: Final = "the command of the real server"
 """Note of a NOTE frame whose line is that command as a JSON array: what a tap stands before."""
 

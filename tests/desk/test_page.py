@@ -14,10 +14,10 @@ from urllib.parse import quote
 from starlette.requests import Request
 
 from humanmcp.desk import command, page, pages
-from humanmcp.inbox.contract import Item, Key, SessionFacts
+from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol import messages
-from humanmcp.protocol.exchange import Known
+from humanmcp.protocol.exchange import Known, State
 from humanmcp.settings import Settings
 from tests.desk.desking import Desking
 from tests.waiting import until
@@ -129,3 +129,16 @@ def test_l3_after_the_last_session_the_page_says_that_it_is_over(home: Path) -> 
     assert "No host is connected any more." in page
     assert 'href="/history"' in page
     assert "No host is connected yet" not in page
+
+
+def test_l8_a_page_forgets_an_answered_exchange(desking: Desking) -> None:
+    """L8: a form below the answer, and afterwards there is no such page; what waits stays."""
+    inbox = FolderInbox(desking.home)
+    with waiting(inbox, "ping") as name:
+        until(lambda: desking.session(name).get("waiting") == 1, "the desk knows")
+        desking.submit(f"/m/{name}/1", act="forget")
+        assert inbox.item(Key(name, 1)).state is State.PENDING
+        inbox.close(Key(name, 1), State.ANSWERED, Answer('{"secret":1}', "desk", AT))
+        assert "Forget it for good" in desking.page(f"/m/{name}/1")
+        assert desking.submit(f"/m/{name}/1", act="forget").status == 303
+        assert desking.ask("GET", f"/m/{name}/1", headers=desking.bearer).status == 404

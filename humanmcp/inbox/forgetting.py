@@ -1,0 +1,161 @@
+"""Forget what was said: one exchange, or a whole session that is over.
+
+A server that still runs has its transcript and `in.txt` open and goes on writing at their ends. So
+nothing is cut out of them: what is to be forgotten is written over where it stands, byte for byte
+as long as before, and every place that a reader remembers stays where it is.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox import layout
+from humanmcp.inbox.atomic import make_temporary_folder, move, sync_folder
+from humanmcp.inbox.contract import InboxError, Life
+from humanmcp.inbox.exchanges import discard
+from humanmcp.protocol import messages
+from humanmcp.protocol.documents import divide
+from humanmcp.protocol.encodings import decode
+from humanmcp.protocol.exchange import State
+from humanmcp.protocol.jsontext import read as read_json
+from humanmcp.protocol.transcript import FORGOTTEN, Frame, Way, from_json, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from humanmcp.inbox.contract import SessionFacts
+    from humanmcp.inbox.exchanges import SessionFolder
+
+_log = logging.getLogger(__name__)
+
+_GONE_LINE: Final = b'{"forgotten":true}'
+"""What stands in `in.txt` instead of a line that was forgotten."""
+
+
+class NotForgottenError(InboxError):
+    """It cannot be forgotten yet: somebody waits for it."""
+
+
+def forget_exchange(folder: SessionFolder, facts: SessionFacts, number: int) -> None:
+    """Forget one exchange that is over: request, answer, drafts and every copy of them.
+
+    Raises:
+        NotForgottenError: its client still waits for an answer.
+    """
+    pending = folder.at(State.PENDING, number).is_dir()
+    if pending and facts.life is Life.OPEN:
+        raise NotForgottenError("still waits", number=number)
+    lines = _lines_of(folder, number)
+    _blank(folder.path / layout.TRANSCRIPT, lambda line: _without_words(line, number))
+    _forget_texts(folder.path, facts, lines)
+    for state in State:
+        path = folder.at(state, number)
+        if path.is_dir() and not path.is_symlink():
+            _throw_away(folder, path)
+
+
+def forget_session(folder: SessionFolder, facts: SessionFacts) -> None:
+    """Forget a session that is over, with everything in its folder.
+
+    Raises:
+        NotForgottenError: it still runs.
+    """
+    if facts.life is Life.OPEN:
+        raise NotForgottenError("still runs", session=facts.letter or facts.name)
+    _forget_texts(folder.path, facts, _lines_of(folder))
+    _throw_away(folder, folder.path)
+
+
+def _throw_away(folder: SessionFolder, path: Path) -> None:
+    """Take a folder away in one step, and then what is in it."""
+    away = make_temporary_folder(folder.temporary)
+    move(path, away / path.name)
+    sync_folder(path.parent)
+    discard(away)
+
+
+def _lines_of(folder: SessionFolder, number: int = 0) -> dict[Way, set[bytes]]:
+    """Collect the recorded lines of an exchange, of all of them for 0."""
+    found: dict[Way, set[bytes]] = {Way.IN: set(), Way.OUT: set()}
+    with suppress(FileNotFoundError), (folder.path / layout.TRANSCRIPT).open("rb") as stream:
+        for line in stream:
+            frame = _frame(line)
+            if frame is not None and frame.way in found and number in (0, frame.number):
+                found[frame.way].add(frame.raw)
+    return found
+
+
+def _frame(line: bytes) -> Frame | None:
+    try:
+        return from_json(line.decode("utf-8"))
+    except (ValueError, RecursionError, OverflowError):
+        return None
+
+
+def _without_words(line: bytes, number: int) -> bytes | None:
+    """Return what stays of a frame: where it stood, and that it was forgotten."""
+    frame = _frame(line)
+    if frame is None or frame.number != number or frame.note == FORGOTTEN:
+        return None
+    left = frame._replace(way=Way.NOTE, raw=b"", by="", note=FORGOTTEN)
+    return to_json(left).encode()
+
+
+def _forget_texts(session: Path, facts: SessionFacts, lines: dict[Way, set[bytes]]) -> None:
+    """Forget the copies among the text files: the lines of `in.txt`, and what was typed."""
+    answers = [raw.decode("utf-8", "replace") for raw in lines[Way.OUT]]
+    for folder in {session, Path(facts.files or session)}:
+        for file in folder.glob("in*.txt"):
+            _blank(file, lambda line: _GONE_LINE if line in lines[Way.IN] else None)
+        for file in (folder / layout.SENT).glob("*.txt"):
+            if _is_part_of(file, answers):
+                file.unlink(missing_ok=True)
+
+
+def _is_part_of(file: Path, answers: list[str]) -> bool:
+    """Say whether a text of this file went out with one of these answers."""
+    try:
+        text, _ = decode(file.read_bytes())
+    except OSError as error:
+        _log.warning("%s is passed over: %s", file, error)
+        return False
+    return any(typed and typed in answer for typed in _typed(text) for answer in answers)
+
+
+def _typed(text: str) -> Iterator[str]:
+    """Say how the texts of a file look in the line that they went out in."""
+    for start, end in divide(text).texts:
+        typed = text[start:end].strip()
+        yield typed
+        reading = read_json(typed)
+        if reading.readable:
+            yield messages.compact(reading.json)
+
+
+def _blank(file: Path, left: Callable[[bytes], bytes | None]) -> None:
+    """Write over lines of a file. `left` says what stands there instead; None: the line itself."""
+    try:
+        descriptor = os.open(file, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError as error:
+        if not isinstance(error, FileNotFoundError):
+            _log.warning("%s is passed over: %s", file, error)
+        return
+    with os.fdopen(descriptor, "r+b") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return
+        offset = 0
+        while line := stream.readline():
+            words = line.rstrip(b"\r\n")
+            new = left(words)
+            if new is not None:
+                stream.seek(offset)
+                stream.write(new[: len(words)].ljust(len(words)))
+            offset += len(line)
+            stream.seek(offset)
+        stream.flush()
+        os.fsync(descriptor)

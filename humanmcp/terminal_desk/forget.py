@@ -1,0 +1,182 @@
+"""`humanmcp forget`: remove what was said and typed, for good.
+
+An exchange, a session, or everything that is older than some days. It says first what it will
+remove, and asks. What a client still waits for stays, and is named.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.contract import InboxError, Key
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.moments import read_stamp
+from humanmcp.paths import UnsafeFolderError
+from humanmcp.protocol.exchange import State
+from humanmcp.settings import add_flags
+from humanmcp.terminal import Painted, complain, say_json
+from humanmcp.terminal import say as show
+from humanmcp.terminal_desk.choose import Seated, choose, choose_session, open_inbox, seats
+from humanmcp.terminal_desk.inbox import client_of, request_in_short
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from humanmcp.inbox.contract import Inbox, Item
+    from humanmcp.settings import Settings
+
+ROOM: Final = "forget"
+
+
+class ForgetError(StopError):
+    """It was not said clearly what is to be forgotten."""
+
+    room = ROOM
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing to forget: an exchange, or a whole session (`key` is None)."""
+
+    name: str
+    words: str
+    session: str
+    key: Key | None = None
+    waits: bool = False
+    """Its client waits for an answer: it stays."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    language = language_of()
+
+    def words(code: str) -> str:
+        return say(ROOM, f"help {code}", language)
+
+    parser.add_argument("what", nargs="?", default="", metavar="WHAT", help=words("what"))
+    parser.add_argument("--older-than", type=float, metavar="DAYS", help=words("older than"))
+    parser.add_argument("--yes", action="store_true", help=words("yes"))
+    parser.add_argument("--json", action="store_true", help=words("json"))
+    add_flags(parser, "home", "lang")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Forget. Returns the exit status: 0 forgotten, 1 not, 2 asked in a wrong way."""
+    language = language_of(settings.lang)
+    try:
+        inbox = open_inbox(settings)
+        targets = _targets(inbox, arguments, language)
+        return _forget(inbox, targets, arguments, language)
+    except (InboxError, UnsafeFolderError) as error:
+        complain(error.sentence(language))
+        return REFUSED
+    except StopError as error:
+        complain(error.sentence(language))
+        return USAGE_ERROR
+
+
+def _targets(inbox: Inbox, arguments: argparse.Namespace, language: str) -> list[Target]:
+    wanted, days = arguments.what, arguments.older_than
+    if bool(wanted) is (days is not None):
+        raise ForgetError("one of both")
+    if days is not None:
+        if not 0 <= days < 36500:  # a hundred years; also what is no number
+            raise ForgetError("days", days=days)
+        return list(_older(inbox, datetime.now(UTC) - timedelta(days=days), language))
+    if "/" in wanted or wanted.isdigit():
+        seated, item = choose(inbox, wanted)
+        return [_exchange(seated, item)]
+    return list(_of_session(inbox, choose_session(inbox, wanted), language))
+
+
+def _exchange(seated: Seated, item: Item) -> Target:
+    name = f"{seated.letter}/{item.key.number}"
+    waits = item.state is State.PENDING and seated.live
+    return Target(name, request_in_short(item), item.key.session, item.key, waits)
+
+
+def _of_session(inbox: Inbox, seated: Seated, language: str) -> Iterator[Target]:
+    """List what is forgotten of a session: all of it, or what is over while it still runs."""
+    if not seated.live:
+        words = say(ROOM, "session", language, who=client_of(seated.facts) or seated.facts.name)
+        yield Target(seated.letter, words, seated.facts.name)
+        return
+    for state in State:
+        yield from (_exchange(seated, one) for one in inbox.items(seated.facts.name, state))
+
+
+def _older(inbox: Inbox, than: datetime, language: str) -> Iterator[Target]:
+    for seated in seats(inbox):
+        if seated.live:
+            every = _of_session(inbox, seated, language)
+            yield from (
+                one for one in every if one.key and _is_before(_ended(inbox, one.key), than)
+            )
+        elif _is_before(_last(inbox, seated), than):
+            yield from _of_session(inbox, seated, language)
+
+
+def _is_before(at: str, than: datetime) -> bool:
+    """Say whether a moment is old enough; what is no moment never is."""
+    moment = read_stamp(at)
+    return moment is not None and moment < than
+
+
+def _ended(inbox: Inbox, key: Key) -> str:
+    item = inbox.item(key)
+    return item.answer.at if item.answer else item.arrived
+
+
+def _last(inbox: Inbox, seated: Seated) -> str:
+    """Return when the last line of a session was recorded."""
+    frames = inbox.before(seated.facts.name, 0, 1)
+    return frames[-1].at if frames else seated.facts.started
+
+
+def _forget(
+    inbox: Inbox, targets: list[Target], arguments: argparse.Namespace, language: str
+) -> int:
+    gone, waiting = ([one for one in targets if one.waits is waits] for waits in (False, True))
+    if not arguments.json:
+        _announce(gone, waiting, language)
+    if gone and not arguments.yes and not _agreed(language):
+        show(say(ROOM, "kept", language))
+        return REFUSED
+    for one in gone:
+        if one.key is None:
+            inbox.forget_session(one.session)
+        else:
+            inbox.forget(one.key)
+    if arguments.json:
+        names = {"forgotten": [one.name for one in gone], "waiting": [one.name for one in waiting]}
+        say_json(names)
+    elif gone:
+        show(Painted(say(ROOM, "done", language, count=len(gone)), "green"))
+    return REFUSED if waiting and not gone else 0
+
+
+def _announce(gone: list[Target], waiting: list[Target], language: str) -> None:
+    show(say(ROOM, "will" if gone else "nothing", language))
+    for one in gone:
+        show("  ", Painted(one.name, "bold"), f"  {one.words}")
+    if gone:
+        show(Painted(say(ROOM, "means", language), "dim"))
+    for one in waiting:
+        show(Painted(say(ROOM, "waits", language, name=one.name), "yellow"))
+
+
+def _agreed(language: str) -> bool:
+    """Ask whether it is really meant.
+
+    Raises:
+        ForgetError: there is nobody to ask.
+    """
+    if not sys.stdin.isatty():
+        raise ForgetError("nobody to ask")
+    complain(say(ROOM, "sure", language))
+    return sys.stdin.readline().strip().lower() in ("y", "yes", "はい")

@@ -1,0 +1,134 @@
+"""Forgetting what was said, with a server that goes on and one that is over: L8."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.inbox.contract import Key, Reply, TakenError, UnknownItemError
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.forgetting import NotForgottenError
+from humanmcp.protocol.transcript import FORGOTTEN, Way
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET: Final = "hunter2-秘密"
+ASKED: Final = "what-is-the-password"
+
+
+class AtFiles(Serving):
+    """A stub with `--files`."""
+
+    def __init__(self, home: Path, folder: Path) -> None:
+        """Start it in a folder of its own."""
+        self.folder = folder
+        super().__init__(home, "--files", str(folder), "--by-hand")
+
+    def find_session(self) -> Path | None:
+        """The files are in the person's folder."""
+        return self.folder if (self.folder / "in.txt").exists() else None
+
+
+def call(token: int, question: str = ASKED) -> str:
+    """Write a call."""
+    params = {"name": "ask", "arguments": {"question": question}}
+    return json.dumps({"jsonrpc": "2.0", "id": token, "method": "tools/call", "params": params})
+
+
+def holding(folder: Path, *words: str) -> list[str]:
+    """List the files below a folder in which one of the words stands."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return sorted(
+        path.name for path in files if any(word.encode() in path.read_bytes() for word in words)
+    )
+
+
+def answer(stub: Serving, text: str, number: int = 1) -> Key:
+    """Answer the call of a number as a person at a desk, after a text that lost."""
+    desk = FolderInbox(stub.home)
+    session = until(lambda: [one.name for one in desk.sessions()], "the session")[0]
+    key = Key(session, number)
+    until(lambda: [item for item in desk.items(session) if item.key == key], "the call")
+    result = json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=False)
+    desk.send(key, Reply(f'{{"jsonrpc":"2.0","id":{number + 6},"result":{result}}}', by="desk"))
+    stub.hear()
+    with pytest.raises(TakenError):
+        desk.send(key, Reply(f"lost {text}", by="desk"))
+    return key
+
+
+def test_l8_an_answered_exchange_is_forgotten_while_its_server_goes_on(tmp_path: Path) -> None:
+    """L8: nothing of it stands in any file, and what comes before and after it is untouched."""
+    with Serving(tmp_path / "home", "--by-hand") as stub:
+        stub.say(call(7))
+        key = answer(stub, SECRET)
+        assert holding(stub.home, SECRET, ASKED) != []
+        inbox = FolderInbox(stub.home)
+        before = list(inbox.frames(key.session))
+        inbox.forget(key)
+        assert holding(stub.home, SECRET, ASKED) == []
+        with pytest.raises(UnknownItemError):
+            inbox.item(key)
+        stub.written = [(inbox.folder(key.session) / "in.txt").read_bytes()]
+        stub.say(call(8, "and now?"))
+        answer(stub, "later", 2)
+        frames = list(inbox.frames(key.session))
+        assert [one.seq for one in frames] == list(range(1, len(frames) + 1))
+        gone = [one for one in frames if one.note == FORGOTTEN]
+        assert [(one.way, one.raw, one.number) for one in gone] == [(Way.NOTE, b"", 1)] * len(
+            before
+        )
+        assert frames[-1].text.count("later") == 1
+
+
+def test_l8_an_answer_from_a_text_file_is_forgotten_with_its_copies(tmp_path: Path) -> None:
+    """L8: the line of in.txt and the file in sent/, in a folder of the person's own too."""
+    files = tmp_path / "mine"
+    with AtFiles(tmp_path / "home", files) as stub:
+        stub.say(call(7))
+        stub.type(json.dumps({"content": [{"type": "text", "text": SECRET}]}, indent=1))
+        stub.hear()
+        inbox = FolderInbox(stub.home)
+        key = Key(inbox.sessions()[0].name, 1)
+        sent = stub.home / "sessions" / key.session / "sent"
+        until(lambda: list(sent.glob("*.txt")), "the text that was sent")
+        size = (files / "in.txt").stat().st_size
+        inbox.forget(key)
+        assert holding(tmp_path, "hunter2", ASKED) == []
+        text = (files / "in.txt").read_text("utf-8")
+        assert text.rstrip() == '{"forgotten":true}'
+        assert (files / "in.txt").stat().st_size == size
+
+
+def test_l8_what_a_client_waits_for_is_not_forgotten(tmp_path: Path) -> None:
+    """L8: nor a session that runs."""
+    with Serving(tmp_path / "home", "--by-hand") as stub:
+        stub.say(call(7))
+        inbox = FolderInbox(stub.home)
+        session = until(inbox.sessions, "the session")[0].name
+        until(lambda: inbox.items(session), "the call")
+        with pytest.raises(NotForgottenError, match="waits"):
+            inbox.forget(Key(session, 1))
+        with pytest.raises(NotForgottenError, match="still runs"):
+            inbox.forget_session(session)
+        answer(stub, "it can still be answered")
+
+
+def test_l8_a_session_that_is_over_is_forgotten_whole(tmp_path: Path) -> None:
+    """L8: with its lines in the in.txt of the person's own folder, which stays."""
+    files = tmp_path / "mine"
+    with AtFiles(tmp_path / "home", files) as stub:
+        stub.say(call(7))
+        key = answer(stub, SECRET)
+        stub.say(call(8))
+    inbox = FolderInbox(tmp_path / "home")
+    until(lambda: inbox.facts(key.session).life.value != "open", "the end")
+    inbox.forget_session(key.session)
+    assert holding(tmp_path, "hunter2") == []
+    assert "in.txt" not in holding(files, ASKED)
+    assert inbox.sessions() == []
