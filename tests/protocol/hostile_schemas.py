@@ -45,6 +45,7 @@ def _chain(length: int) -> dict[str, Any]:
 
 
 _DEEP_SCHEMA: Any = _nested(5000, {}, lambda inner: {"not": inner})
+_LEFT: Final = {"unevaluatedItems": False}
 _LONG: Final = "ab" * 1_000_000
 
 HOSTILE: Final[dict[str, Hostile]] = {
@@ -95,6 +96,26 @@ HOSTILE: Final[dict[str, Hostile]] = {
     "a million choices": Hostile({"enum": list(range(1_000_000))}, (0.5,), (LARGE,)),
     "a hundred thousand errors of one form": Hostile(
         {"anyOf": [{"items": {"type": "integer"}}]}, (["x"] * 90_000,), (COSTLY,)
+    ),
+    "what is left unevaluated, in itself": Hostile(
+        _nested(31, {"type": "string"}, lambda inner: {"contains": inner, **_LEFT}),
+        (_nested(31, "x", lambda inner: [inner]),),
+        (COSTLY,),
+    ),
+    "what is left unevaluated by forms": Hostile(
+        _nested(
+            23, {"type": "string"}, lambda inner: {"anyOf": [{"prefixItems": [inner]}], **_LEFT}
+        ),
+        (_nested(23, "x", lambda inner: [inner]),),
+        (COSTLY,),
+    ),
+    "what is left unevaluated, by itself": Hostile(
+        _nested(31, {"type": "string"}, lambda inner: {"unevaluatedItems": inner}),
+        (_nested(60, "x", lambda inner: [inner]),),
+        (COSTLY,),
+    ),
+    "what is left unevaluated once": Hostile(
+        {"allOf": [{"prefixItems": [{"type": "string"}]}], **_LEFT}, (["x"],), ()
     ),
     "the network": Hostile({"$ref": "http://203.0.113.1/schema.json"}, (5,), ("remote reference",)),
     "a file": Hostile({"$ref": "file:///etc/passwd"}, (5,), ("remote reference",)),
