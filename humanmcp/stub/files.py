@@ -241,7 +241,11 @@ class TextFiles:
     def on_purpose(self, now: float) -> Iterator[Deliberate]:
         """Yield what was saved to be sent wrong on purpose, each once."""
         with self._noting_trouble():
-            yield from self._on_purpose.look(now)
+            for saved in self._on_purpose.look(now):
+                if saved.unfit is None:
+                    yield saved
+                else:
+                    self._tell(note(saved.unfit.value, self._language, file=saved.name))
 
     def complain(self, text: str) -> None:
         """Say in `problems.txt` why something else than `out.txt` came to nothing."""

@@ -12,6 +12,7 @@ import math
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Draft, InboxError, Item
+from humanmcp.paths import UnsafeFolderError
 from humanmcp.protocol import clients, drafts
 from humanmcp.protocol.book import Decision
 from humanmcp.protocol.events import (
@@ -113,6 +114,7 @@ class Stub:
         self._exit_status = 0
         self._bell = self.inbox.bell(ledger.name)
         self._when_quiet: Callable[[], None] | None = None
+        self._why_no_folder = ""
         files = self._claim_files()
         self._agenda = Agenda(self.clock.now(), bell=self._bell is not None, files=files.shared)
 
@@ -539,13 +541,23 @@ class Stub:
         gone = self.files
         if gone is None or not gone.shared or not gone.is_gone:
             return
-        files = self._claim_files()
+        try:
+            files = self._claim_files()
+        except (OSError, UnsafeFolderError) as error:
+            self._cannot_come_back(error)
+            return
         gone.release()
         frames = self.inbox.frames(self.ledger.name)
         came = [one.raw for one in frames if one.way is Way.IN and not one.note]
         for line in came[len(came) - gone.lines :]:
             files.arrived(line)
         self.ledger.changes += 1
+
+    def _cannot_come_back(self, error: Exception) -> None:
+        """Say once why the folder is not there, and try again: the desks go on."""
+        if str(error) != self._why_no_folder:
+            self._why_no_folder = str(error)
+            logger.warning("the folder of the text files cannot be made anew: %s", error)
 
     def _look_on_purpose(self, now: float) -> None:
         """Do what was saved in the files for what is wrong on purpose."""

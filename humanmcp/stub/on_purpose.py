@@ -2,14 +2,19 @@
 
 `out.anyway.txt` goes out although the check finds errors in it, `out.raw.txt` byte for byte, and
 `out.do.txt` holds words for the server itself: `silence on`, `progress off`, `exit 3`, `crash`.
+As in `out.txt`, what is not complete waits until nobody has written for two seconds: `exit 1` may
+become `exit 17`. Who still has a file open that was taken may go on writing, and that counts too.
 Knows files, and not what becomes of them.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.protocol.documents import divide
+from humanmcp.stub.place import Unfit
 from humanmcp.stub.watched import Watched
 
 if TYPE_CHECKING:
@@ -28,10 +33,27 @@ _EVERY: Final = 0.1
 
 
 class Deliberate(NamedTuple):
-    """What was saved in one of the files: its name and its bytes."""
+    """What was saved in one of the files: its name and its bytes.
+
+    `unfit` says why what has the name was not read.
+    """
 
     name: str
     content: bytes
+    unfit: Unfit | None = None
+
+
+class _Taken:
+    """A file that was put away, and how it began then."""
+
+    def __init__(self, name: str, kept_as: str, content: bytes) -> None:
+        self.name = name
+        self.file = Watched(kept_as)
+        self.content = content
+
+    def more_in(self, content: bytes) -> bytes:
+        """Return what was written since it was taken."""
+        return content.removeprefix(self.content)
 
 
 class OnPurpose:
@@ -42,6 +64,7 @@ class OnPurpose:
         self._place = place
         self._sent = sent
         self._files = [Watched(name) for name in NAMES]
+        self._taken: deque[_Taken] = deque(maxlen=len(NAMES))
         self._next_look = -math.inf
         for file in self._files:
             file.settle(place.mark(file.name))
@@ -49,7 +72,8 @@ class OnPurpose:
     @property
     def look_again(self) -> float | None:
         """When to look again at what somebody is writing; None while nobody does."""
-        moments = [one.look_again for one in self._files]
+        files = (*self._files, *(one.file for one in self._taken))
+        moments = [one.look_again for one in files]
         writing = [one for one in moments if one is not None]
         return max(min(writing), self._next_look) if writing else None
 
@@ -58,9 +82,40 @@ class OnPurpose:
         if now < self._next_look:
             return
         self._next_look = now + _EVERY
+        for taken in tuple(self._taken):
+            yield from self._written_on(taken, now)
         for file in self._files:
-            found = file.look(self._place, now)
-            if isinstance(found, tuple) and found[0]:
-                self._sent.take(file.name)
+            yield from self._saved(file, now)
+
+    def _saved(self, file: Watched, now: float) -> Iterator[Deliberate]:
+        found = file.look(self._place, now)
+        if isinstance(found, Unfit):
+            yield Deliberate(file.name, b"", found)
+        elif isinstance(found, tuple):
+            content, mark = found
+            if not content:
+                file.settle(mark)
+            elif _is_complete(file.name, content) or file.is_silent(now):
+                self._taken.append(_Taken(file.name, self._sent.take(file.name), content))
                 file.settle(None)
-                yield Deliberate(file.name, found[0])
+                yield Deliberate(file.name, content)
+
+    def _written_on(self, taken: _Taken, now: float) -> Iterator[Deliberate]:
+        found = taken.file.look(self._place, now)
+        if isinstance(found, tuple):
+            content, mark = found
+            more = taken.more_in(content)
+            if not more:
+                taken.file.settle(mark)
+            elif _is_complete(taken.name, more) or taken.file.is_silent(now):
+                taken.content = content
+                taken.file.settle(mark)
+                yield Deliberate(taken.name, more)
+
+
+def _is_complete(name: str, content: bytes) -> bool:
+    """Say whether nothing tells that somebody is in the middle of writing it."""
+    if name != ANYWAY:
+        return content.endswith(b"\n")
+    found = divide(content.decode("utf-8", "replace"))
+    return bool(found.texts) and not (found.incomplete or found.broken)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
 from typing import TYPE_CHECKING, Final
@@ -10,6 +11,9 @@ import pytest
 
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.server_first import openers, typed_bytes
+from humanmcp.stub.on_purpose import OnPurpose
+from humanmcp.stub.place import Place
+from humanmcp.stub.sentbox import SentBox
 from tests.stub.test_status import CALL, AtFiles
 from tests.waiting import PATIENCE, until
 
@@ -107,3 +111,56 @@ def test_f5_each_message_to_begin_from_is_one_of_its_revision() -> None:
     assert {"ping", "roots/list", "notifications/message"} <= old
     assert "ping" not in new
     assert "notifications/tools/list_changed" in new
+
+
+@pytest.mark.parametrize(
+    ("name", "half", "rest"),
+    [
+        ("out.anyway.txt", WRONG[:20], WRONG[20:] + "\n"),
+        ("out.raw.txt", "{", "}\n"),
+        ("out.do.txt", "exit 1", "7\n"),
+    ],
+)
+def test_f5_what_is_half_written_waits_for_its_other_half(
+    tmp_path: Path, name: str, half: str, rest: str
+) -> None:
+    """F5: `exit 1` becomes `exit 17`; a half by itself is meant after two seconds."""
+    place = Place.open(tmp_path)
+    assert place is not None
+    files = OnPurpose(place, SentBox(place))
+    clock = itertools.count(0.0, 0.25)
+
+    def looks(count: int) -> list[bytes]:
+        moments = itertools.islice(clock, count)
+        return [saved.content for now in moments for saved in files.look(now)]
+
+    (tmp_path / name).write_text(half)
+    assert looks(6) == []
+    (tmp_path / name).write_text(half + rest)
+    assert looks(6) == [(half + rest).encode()]
+    (tmp_path / name).write_text(half)
+    assert looks(12) == [half.encode()]
+    place.close()
+
+
+def test_f5_what_is_written_on_after_a_line_went_out_goes_out_too(stub: AtFiles) -> None:
+    """F5: `cat > out.raw.txt`, line by line: nothing that is typed stays behind unnoticed."""
+    name = stub.folder / "out.raw.txt"
+    with name.open("w") as slow:
+        slow.write("first\n")
+        slow.flush()
+        assert stub.hear() == "first"
+        slow.write("second\n")
+        slow.flush()
+        assert stub.hear() == "second"
+    assert not name.exists()
+
+
+def test_f5_a_link_is_not_followed_and_the_person_is_told(stub: AtFiles, tmp_path: Path) -> None:
+    """F5: no bytes of another file reach the client by a link that lies in the folder."""
+    (tmp_path / "secret").write_text("secret\n")
+    (stub.folder / "out.raw.txt").symlink_to(tmp_path / "secret")
+    until(lambda: "out.raw.txt is a link" in stub.complaint(), "the sentence")
+    right = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
+    stub.type(right)
+    assert stub.hear() == right

@@ -121,6 +121,21 @@ def test_f4_what_is_unusual_about_a_line_stands_beside_it(tmp_path: Path) -> Non
         )
 
 
+def test_f4_a_folder_that_cannot_come_back_ends_no_session(tmp_path: Path) -> None:
+    """F4: a link took its name; that is said once, and the folder is back when the link is gone."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.says("waits for you")
+        (tmp_path / "other").mkdir()
+        shutil.rmtree(stub.folder)
+        stub.folder.symlink_to(tmp_path / "other")
+        log = stub.home / "humanmcp.log"
+        until(lambda: "cannot be made anew" in log.read_text("utf-8"), "a word in the log")
+        assert "Traceback" not in log.read_text("utf-8")
+        stub.folder.unlink()
+        stub.says("waits for you")
+
+
 def test_h9_each_line_is_told_of_also_when_the_session_is_over(tmp_path: Path) -> None:
     """H9: a notification, a ping, a cancelled call, one that is left, an answer to nobody."""
     with AtFiles(tmp_path) as stub:
