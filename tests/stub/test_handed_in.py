@@ -201,3 +201,11 @@ def test_f5_an_order_that_nobody_can_follow_is_not_handed_in(
         with pytest.raises(OrderError) as late:
             hand_in(stub.desk, stub.name, Reply("3", order=Order.EXIT))
     assert (caught.value.code, late.value.code) == (code, "over")
+
+
+def test_a_first_edition_never_says_the_text_of_an_order_to_its_client(home: Path) -> None:
+    """It knows no orders and takes the text for a message: `anyway` would let it out."""
+    with Held(home) as stub:
+        hand_in(stub.desk, stub.name, Reply("aGk=", anyway=True, order=Order.RAW))
+        ((_ticket, handed_in),) = FolderInbox(home).sayings(stub.name)
+    assert (handed_in.text, handed_in.anyway) == ("aGk=", False)
