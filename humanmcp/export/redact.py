@@ -119,6 +119,13 @@ _SHAPES: Final = tuple(
         r"(?P<value>-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----)",
     )
 )
+_UNNAMED: Final = tuple(shape for shape in _SHAPES if _NAMES not in shape.pattern)
+"""The shapes that a text without any such name can have."""
+_IN_NAMES: Final = (
+    *("pass", "pwd", "secret", "key", "token", "auth", "cookie", "cred", "session", "sid"),
+    *("パスワード", "暗証番号", "秘密鍵"),
+)
+"""Every name holds one of these, in small letters: to look for them is quicker than for names."""
 _SCHEME: Final = re.compile(r"(?i:bearer|basic|token|digest)\s+(?P<rest>\S+)")
 _FOLDER: Final = re.compile(r'"?(?:[/~]|\.{1,2}/|[A-Za-z]:|\\\\)')
 """How the value of `PWD` begins: the folder somebody works in is no password."""
@@ -165,13 +172,19 @@ class Redaction:
         """A name for each value that was replaced: `PASSWORD`, `TOKEN_2`."""
         return tuple(sorted(self._used))
 
-    def find(self, text: str) -> None:
-        """Look for values that are to be replaced wherever they stand."""
-        for shape in _SHAPES:
-            for found in shape.finditer(text):
-                if _is_secret(found):
-                    self._remember(found)
-        self._spread = None
+    def find(self, text: str) -> bool:
+        """Look for values that are to be replaced wherever they stand; say whether there are any.
+
+        Where there are none `replace` need not look for shapes again: that is what takes time.
+        """
+        secrets = [
+            found for shape in _to_try(text) for found in shape.finditer(text) if _is_secret(found)
+        ]
+        for found in secrets:
+            self._remember(found)
+        if secrets:
+            self._spread = None
+        return bool(secrets)
 
     def _remember(self, found: re.Match[str]) -> None:
         name = found.groupdict().get("name") or "KEY"
@@ -189,9 +202,13 @@ class Redaction:
             free = f"{plain}_{count}"
         return free
 
-    def replace(self, text: str) -> str:
-        """Return the text without the values that were found, and without what looks like one."""
-        for shape in _SHAPES:
+    def replace(self, text: str, *, found: bool) -> str:
+        """Return the text without its secrets; `found` is what `find` has said of this text.
+
+        Every shape is tried, not only those that were found: one may come to light in the place of
+        another.
+        """
+        for shape in _SHAPES if found else ():
             text = shape.sub(self._without, text)
         return self._without_repeats(text)
 
@@ -249,6 +266,12 @@ class Redaction:
         return self._mark(self._spellings[found[0]])
 
 
+def _to_try(text: str) -> tuple[re.Pattern[str], ...]:
+    """Return the shapes that something in a text may have: to search for names is slow."""
+    small = text.casefold()
+    return _SHAPES if any(part in small for part in _IN_NAMES) else _UNNAMED
+
+
 def _is_secret(found: re.Match[str]) -> bool:
     """Tell a secret from a mark that stands there already, and from the folder one works in."""
     name, value = found.groupdict().get("name") or "", found["value"]
@@ -280,8 +303,7 @@ def _spelt(value: str) -> tuple[str, ...]:
 def redact(text: str) -> str:
     """Return one text with every obvious secret replaced."""
     redaction = Redaction()
-    redaction.find(text)
-    return redaction.replace(text)
+    return redaction.replace(text, found=redaction.find(text))
 
 
 def redact_recording(frames: Iterable[Frame], *, named: bool = False) -> Redacted:
@@ -291,10 +313,11 @@ def redact_recording(frames: Iterable[Frame], *, named: bool = False) -> Redacte
     """
     frames = tuple(frames)
     redaction = Redaction(named=named)
-    for frame in frames:
-        redaction.find(frame.text)
-        redaction.find(frame.note)
-    redacted = tuple(_redact_frame(frame, redaction) for frame in frames)
+    found = [(redaction.find(frame.text), redaction.find(frame.note)) for frame in frames]
+    redacted = tuple(
+        _redact_frame(frame, redaction, in_text=in_text, in_note=in_note)
+        for frame, (in_text, in_note) in zip(frames, found, strict=True)
+    )
     return Redacted(redacted, redaction.names)
 
 
@@ -303,8 +326,9 @@ def redact_frames(frames: Iterable[Frame]) -> tuple[Frame, ...]:
     return redact_recording(frames).frames
 
 
-def _redact_frame(frame: Frame, redaction: Redaction) -> Frame:
-    text, note = redaction.replace(frame.text), redaction.replace(frame.note)
+def _redact_frame(frame: Frame, redaction: Redaction, *, in_text: bool, in_note: bool) -> Frame:
+    text = redaction.replace(frame.text, found=in_text)
+    note = redaction.replace(frame.note, found=in_note)
     if (text, note) == (frame.text, frame.note):
         return frame
     return frame._replace(raw=text.encode("utf-8", "replace"), note=note)

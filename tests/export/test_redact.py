@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import Final
 
 import pytest
 
-from humanmcp.export.redact import REDACTED, redact, redact_frames, redact_recording
+from humanmcp.export.redact import (
+    _SHAPES,
+    REDACTED,
+    Redaction,
+    _to_try,
+    redact,
+    redact_frames,
+    redact_recording,
+)
 from tests.export.recordings import SEED, WEATHER, answer, ask, recording, text
 
 KEY = "sk-" + "a1B2" * 6
@@ -14,66 +23,66 @@ TOKEN = "ghp_" + "Z9" * 18
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ('{"password":"hunter2"}', '{"password":"[redacted]"}'),
-        ('{"apiKey" : "x\\"y", "n":1}', '{"apiKey" : "[redacted]", "n":1}'),
-        ('{"ACCESS_TOKEN":12345}', '{"ACCESS_TOKEN":"[redacted]"}'),
-        ('{"headers":{"Authorization":"Basic abc"}}', '{"headers":{"Authorization":"[redacted]"}}'),
-        (f'{{"text":"use {KEY} now"}}', '{"text":"use [redacted] now"}'),
-        (f"fatal: {TOKEN}", "fatal: [redacted]"),
-        (f'{{"jwt":"{JWT}"}}', '{"jwt":"[redacted]"}'),
-        ('{"url":"postgres://me:pa55@host/db"}', '{"url":"postgres://me:[redacted]@host/db"}'),
-        ('{"t":"Authorization: Bearer abc123def"}', '{"t":"Authorization: Bearer [redacted]"}'),
-        (
-            '{"text":"{\\"password\\": \\"hunter2\\", \\"n\\": 1}"}',
-            '{"text":"{\\"password\\": \\"[redacted]\\", \\"n\\": 1}"}',
-        ),
-        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [redacted]"),
-        (
-            "set-cookie: sid=abc; x-api-key: k3y-0f-s0mebody",
-            ("set-cookie: sid=[redacted]; x-api-key: [redacted]"),
-        ),
-        (
-            '{"headers":[{"name":"X-Api-Key","value":"abc"},{"name":"Accept","value":"*"}]}',
-            '{"headers":[{"name":"X-Api-Key","value":"[redacted]"},{"name":"Accept","value":"*"}]}',
-        ),
-        (
-            '{"args":["-y","server","--api-key","abc","--port","80"]}',
-            '{"args":["-y","server","--api-key","[redacted]","--port","80"]}',
-        ),
-        ("run --token abc --port 80", "run --token [redacted] --port 80"),
-        ('{"args":["--token=abc"]}', '{"args":["--token=[redacted]"]}'),
-        ("OPENAI_API_KEY=abc node x.js", "OPENAI_API_KEY=[redacted] node x.js"),
-        ('{"env":{"OPENAI_API_KEY":"abc"}}', '{"env":{"OPENAI_API_KEY":"[redacted]"}}'),
-        (
-            '{"url":"https://a.example/?api_key=abc&city=Tokyo"}',
-            '{"url":"https://a.example/?api_key=[redacted]&city=Tokyo"}',
-        ),
-        (
-            '{"env":{"PGPASSWORD":"x","SMTP_PASS":1}}',
-            '{"env":{"PGPASSWORD":"[redacted]","SMTP_PASS":"[redacted]"}}',
-        ),
-        ("PGPASSWORD=abc psql", "PGPASSWORD=[redacted] psql"),
-        ('{"t":"SECRET=\\"q w\\" x"}', '{"t":"SECRET=[redacted] x"}'),
-        ("export TOKEN='q w' x", "export TOKEN=[redacted] x"),
-        ('{"authorization":["Bearer abc", "x"]}', '{"authorization":["[redacted]"]}'),
-        ('{"auth":{"user":"me","pass":"abc"}}', '{"auth":{"user":"me","pass":"[redacted]"}}'),
-        ('{"パスワード":"abc"}', '{"パスワード":"[redacted]"}'),
-        ("redis://:abc@host:6379/0", "redis://:[redacted]@host:6379/0"),
-        (f"https://{TOKEN[4:]}@git.example/a", "https://[redacted]@git.example/a"),
-        (
-            "https://a.example/f?sp=r&sig=abc%3D&X-Amz-Signature=0f&x=1",
-            "https://a.example/f?sp=r&sig=[redacted]&X-Amz-Signature=[redacted]&x=1",
-        ),
-        (f"hf_{'aB3' * 9}", "[redacted]"),
-        (
-            "-----BEGIN RSA PRIVATE KEY-----\\nMII\\n-----END RSA PRIVATE KEY-----",
-            "[redacted]",
-        ),
-    ],
-)
+SECRETS: Final = [
+    ('{"password":"hunter2"}', '{"password":"[redacted]"}'),
+    ('{"apiKey" : "x\\"y", "n":1}', '{"apiKey" : "[redacted]", "n":1}'),
+    ('{"ACCESS_TOKEN":12345}', '{"ACCESS_TOKEN":"[redacted]"}'),
+    ('{"headers":{"Authorization":"Basic abc"}}', '{"headers":{"Authorization":"[redacted]"}}'),
+    (f'{{"text":"use {KEY} now"}}', '{"text":"use [redacted] now"}'),
+    (f"fatal: {TOKEN}", "fatal: [redacted]"),
+    (f'{{"jwt":"{JWT}"}}', '{"jwt":"[redacted]"}'),
+    ('{"url":"postgres://me:pa55@host/db"}', '{"url":"postgres://me:[redacted]@host/db"}'),
+    ('{"t":"Authorization: Bearer abc123def"}', '{"t":"Authorization: Bearer [redacted]"}'),
+    (
+        '{"text":"{\\"password\\": \\"hunter2\\", \\"n\\": 1}"}',
+        '{"text":"{\\"password\\": \\"[redacted]\\", \\"n\\": 1}"}',
+    ),
+    ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [redacted]"),
+    (
+        "set-cookie: sid=abc; x-api-key: k3y-0f-s0mebody",
+        ("set-cookie: sid=[redacted]; x-api-key: [redacted]"),
+    ),
+    (
+        '{"headers":[{"name":"X-Api-Key","value":"abc"},{"name":"Accept","value":"*"}]}',
+        '{"headers":[{"name":"X-Api-Key","value":"[redacted]"},{"name":"Accept","value":"*"}]}',
+    ),
+    (
+        '{"args":["-y","server","--api-key","abc","--port","80"]}',
+        '{"args":["-y","server","--api-key","[redacted]","--port","80"]}',
+    ),
+    ("run --token abc --port 80", "run --token [redacted] --port 80"),
+    ('{"args":["--token=abc"]}', '{"args":["--token=[redacted]"]}'),
+    ("OPENAI_API_KEY=abc node x.js", "OPENAI_API_KEY=[redacted] node x.js"),
+    ('{"env":{"OPENAI_API_KEY":"abc"}}', '{"env":{"OPENAI_API_KEY":"[redacted]"}}'),
+    (
+        '{"url":"https://a.example/?api_key=abc&city=Tokyo"}',
+        '{"url":"https://a.example/?api_key=[redacted]&city=Tokyo"}',
+    ),
+    (
+        '{"env":{"PGPASSWORD":"x","SMTP_PASS":1}}',
+        '{"env":{"PGPASSWORD":"[redacted]","SMTP_PASS":"[redacted]"}}',
+    ),
+    ("PGPASSWORD=abc psql", "PGPASSWORD=[redacted] psql"),
+    ('{"t":"SECRET=\\"q w\\" x"}', '{"t":"SECRET=[redacted] x"}'),
+    ("export TOKEN='q w' x", "export TOKEN=[redacted] x"),
+    ('{"authorization":["Bearer abc", "x"]}', '{"authorization":["[redacted]"]}'),
+    ('{"auth":{"user":"me","pass":"abc"}}', '{"auth":{"user":"me","pass":"[redacted]"}}'),
+    ('{"パスワード":"abc"}', '{"パスワード":"[redacted]"}'),
+    ("redis://:abc@host:6379/0", "redis://:[redacted]@host:6379/0"),
+    (f"https://{TOKEN[4:]}@git.example/a", "https://[redacted]@git.example/a"),
+    (
+        "https://a.example/f?sp=r&sig=abc%3D&X-Amz-Signature=0f&x=1",
+        "https://a.example/f?sp=r&sig=[redacted]&X-Amz-Signature=[redacted]&x=1",
+    ),
+    (f"hf_{'aB3' * 9}", "[redacted]"),
+    (
+        "-----BEGIN RSA PRIVATE KEY-----\\nMII\\n-----END RSA PRIVATE KEY-----",
+        "[redacted]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "left"), SECRETS)
 def test_a_secret_is_replaced_and_nothing_else(text: str, left: str) -> None:
     """By its name, or by what it looks like; the line stays the JSON that it was."""
     assert redact(text) == left
@@ -156,3 +165,28 @@ def test_x1_what_can_be_run_tells_the_values_apart() -> None:
     assert redacted.names == ("API_KEY", "API_KEY_2", "TOKEN")
     assert "[redacted:API_KEY], [redacted:API_KEY_2]" in redacted.frames[2].text
     assert redacted.frames[3].text == "Authorization: Bearer [redacted:TOKEN]"
+
+
+@pytest.mark.parametrize("text", [text for text, _left in SECRETS])
+def test_no_shape_is_left_out_that_a_text_has(text: str) -> None:
+    """What is not searched for, because of what every match holds, is not there."""
+    for each in (text, text.upper(), f"{text} {text.lower()}"):
+        there = [shape for shape in _SHAPES if shape.search(each)]
+        assert [shape for shape in _to_try(each) if shape in there] == there
+
+
+def test_a_text_is_searched_again_only_where_something_was_found() -> None:
+    """The searches are what takes time: nothing to find, nothing to replace but repeats."""
+    redaction = Redaction()
+    assert not redaction.find('{"text":"hunter2, and the weather of a day", "n": [1, 2]}')
+    assert not redaction.find("")
+    assert redaction.find('{"password":"hunter2","text":"a = 1, b: 2"}')
+    assert redaction.replace("it is hunter2, token=abc", found=False) == (
+        "it is [redacted], token=abc"
+    )
+
+
+def test_a_secret_that_comes_to_light_behind_another_one_is_replaced() -> None:
+    """The second search tries every shape: the first one has passed over this one."""
+    text = f"a secret=Authorization: Bearer {REDACTED}Authorization: Basic dXNlcjpwYXNz"
+    assert "dXNlcjpwYXNz" not in redact(text)
