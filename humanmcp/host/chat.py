@@ -8,18 +8,18 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.conversation import Image, Role, Stop, Text, ToolResult, ToolUse
-from humanmcp.host.models import ModelError
-from humanmcp.host.runner import Call, Instead, Refuse, TurnLimitError
+from humanmcp.host.lent import Lent
+from humanmcp.host.runner import Call, Instead, Refuse
 from humanmcp.host.servers import NoServerError
 from humanmcp.locales import say
-from humanmcp.locales.stop import Phrase
+from humanmcp.locales.stop import Phrase, StopError
 from humanmcp.terminal import Painted, complain
 from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from humanmcp.host.conversation import Turn
+    from humanmcp.host.conversation import Block, Turn
     from humanmcp.host.offering import Place
     from humanmcp.host.runner import Choice, Runner
     from humanmcp.host.servers import Server
@@ -167,6 +167,9 @@ class Chat:
         self.person = person
         self.typist = typist
         self.language = language
+        self.lent = Lent(runner.servers, typist, language)
+        self._shown: tuple[Block, ...] = ()
+        """What the model is shown with the next thing that is said to it."""
         self._began = time.monotonic()
 
     def run(self) -> None:
@@ -213,7 +216,24 @@ class Chat:
                 complain(say(ROOM, code, self.language, **told))
 
     def _do(self, typed: str) -> None:
-        match typed:
+        word, _, rest = typed.partition(" ")
+        match word:
+            case "/prompts" | "/resources":
+                self._trying(lambda: self.lent.list(word))
+            case "/prompt":
+                self._trying(lambda: self.runner.say(self.lent.prompt(rest)))
+            case "/read":
+                self._trying(lambda: self._read(rest))
+            case "/reconnect":
+                self._reconnect(rest.strip())
+            case _ if typed.startswith("/"):
+                self._tell(typed)
+            case _:
+                self._run(typed)
+
+    def _tell(self, command: str) -> None:
+        """Show what there is and was."""
+        match command:
             case "/tools":
                 for tool in self.runner.servers.offered():
                     show("  ", Painted(tool.name, "bold"), f"  {tool.description}")
@@ -224,12 +244,8 @@ class Chat:
                 self._history()
             case "/ask":
                 self.person.ask_again()
-            case _ if typed.split(maxsplit=1)[0] == "/reconnect":
-                self._reconnect(typed.removeprefix("/reconnect").strip())
-            case _ if typed.startswith("/"):
-                show(say(ROOM, "help", self.language))
             case _:
-                self._run(typed)
+                show(say(ROOM, "help", self.language))
 
     def _reconnect(self, name: str) -> None:
         servers = self.runner.servers
@@ -243,13 +259,29 @@ class Chat:
             self._server(next(one for one in servers.all if one.name == name))
 
     def _run(self, prompt: str) -> None:
+        def run() -> None:
+            self.runner.run(prompt, self._shown)
+            self._shown = ()
+
+        self._trying(run)
+
+    def _trying(self, do: Callable[[], object]) -> None:
+        """Do something with the servers or the model, and say what went wrong."""
         try:
             self._let_servers_start()
-            self.runner.run(prompt)
-        except (ModelError, TurnLimitError) as error:
+            do()
+        except StopError as error:
             show(Painted(error.sentence(self.language), "red"))
         except KeyboardInterrupt:
             show(Painted(say(ROOM, "interrupted", self.language), "yellow"))
+
+    def _read(self, typed: str) -> None:
+        """Show a resource to the person now, and to the model with what is said next."""
+        blocks = self.lent.read(typed)
+        for one in blocks:
+            show("  ", Painted(one.text if isinstance(one, Text) else "[image]", "dim"))
+        self._shown += blocks
+        show(say(ROOM, "will be shown", self.language))
 
     def _server(self, server: Server) -> None:
         """Show one server, and what is known of it."""

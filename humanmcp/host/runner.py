@@ -19,6 +19,7 @@ from humanmcp.locales.stop import StopError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from humanmcp.host.conversation import Block
     from humanmcp.host.models import Model
     from humanmcp.host.offering import Place
     from humanmcp.host.servers import Called, Servers
@@ -112,8 +113,16 @@ class Runner:
         self.sleep = sleep
         self.history: list[Turn] = [Turn(Role.SYSTEM, (Text(system),))] if system else []
 
-    def run(self, prompt: str) -> str:
-        """Say something to the model and return its last words.
+    def run(self, prompt: str, shown: tuple[Block, ...] = ()) -> str:
+        """Say something to the model and return its last words; `shown` stands before the prompt.
+
+        Raises:
+            StopError, KeyboardInterrupt: as `say`.
+        """
+        return self.say((Turn(Role.USER, (*shown, Text(prompt))),))
+
+    def say(self, turns: tuple[Turn, ...]) -> str:
+        """Put turns into the conversation, and return the model's last words to them.
 
         Raises:
             ModelError: it took no turn. The history is as it was before that turn.
@@ -121,14 +130,14 @@ class Runner:
             KeyboardInterrupt: the person had enough; no call is left without a result.
         """
         before = len(self.history)
-        self.history.append(Turn(Role.USER, (Text(prompt),)))
+        self.history += turns
         for _ in range(self.limits.turns):
             try:
                 turn = self._turn()
             except (ModelError, KeyboardInterrupt):
                 self.watcher.broke_off()
-                if len(self.history) == before + 1:
-                    self.history.pop()  # nobody heard it: the next prompt stands in its place
+                if len(self.history) == before + len(turns):
+                    del self.history[before:]  # nobody heard it: the next one stands in its place
                 raise
             self.history.append(turn)
             self.watcher.turn_ended(turn)

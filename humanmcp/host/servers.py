@@ -167,6 +167,14 @@ class Servers:
         """The servers that have neither started nor failed yet."""
         return [one for one in self.all if one.entry.can_start and not one.settled.is_set()]
 
+    def running(self) -> list[Server]:
+        """List the servers that can be asked something now."""
+        return [
+            one
+            for one in self.all
+            if one.client is not None and one.settled.is_set() and not one.trouble
+        ]
+
     def begin(self, told: Callable[[Server], None] = lambda _server: None) -> None:
         """Start every server that can be started, each in the background.
 

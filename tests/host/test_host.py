@@ -101,7 +101,7 @@ def test_both_servers_start_and_the_remote_one_is_named(tmp_path: Path, config: 
     assert "human__get-japan-forecast  Get weather forecast." in run.stdout
     assert "dice__dice  Roll a dice" in run.stdout
     assert "user: hi\nassistant: hello\n" in run.stdout
-    assert "/tools /servers /history /ask /reconnect NAME /quit" in run.stdout
+    assert "/tools /prompts /resources /servers /history /ask" in run.stdout
 
 
 def test_a_configuration_that_is_missing_or_empty_is_explained(tmp_path: Path) -> None:

@@ -1,0 +1,104 @@
+"""Prompts and resources in the chat of a host."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.child import Command
+from humanmcp.host.config import Entry
+from humanmcp.host.conversation import Role, Text, Turn
+from humanmcp.host.lent import LendingError, Lent
+from humanmcp.host.requests import MistypedError
+from humanmcp.host.respondents import Nobody
+from humanmcp.host.servers import Servers
+from humanmcp.host.typing_in import Typist
+from tests.host.hosting import DICE, configuration, entry, says
+from tests.host.test_host import chat, recorded, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAM: Final = str(Path(__file__).parent / "sdk_library.py")
+LIBRARY: Final = Entry("library", Command((sys.executable, PROGRAM)))
+
+
+@pytest.fixture(scope="module")
+def lent() -> Iterator[Lent]:
+    """What two servers lend: one that has everything, and one that has tools only."""
+    servers = Servers((DICE, LIBRARY), lambda _name: Nobody())
+    servers.start()
+    yield Lent(servers, Typist(), "en")
+    servers.close()
+
+
+def test_s8_all_servers_are_asked_what_they_lend(
+    lent: Lent, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S8: each line begins with the server, as the commands that use it want it."""
+    lent.list("/prompts")
+    lent.list("/resources")
+    assert capsys.readouterr().out.splitlines() == [
+        "  library  greeting  city=… [style=…]  Greet a city.",
+        "  library  note://today  What is to be done.",
+        "  library  weather://{city}/now  Weather of a city.",
+    ]
+
+
+def test_s8_a_prompt_becomes_what_is_said(lent: Lent) -> None:
+    """S8: as its server wrote it."""
+    said = Text("Write a short greeting to Oslo.")
+    assert lent.prompt("library greeting city=Oslo") == (Turn(Role.USER, (said,)),)
+
+
+def test_s8_a_resource_becomes_what_is_shown(lent: Lent) -> None:
+    """S8: with its address, and a template with its variables filled in."""
+    assert lent.read("library note://today") == (Text("note://today:\nwater the plants"),)
+    shown = lent.read("library weather://{city}/now city=Oslo")
+    assert shown == (Text("weather://Oslo/now:\nsunny in Oslo"),)
+
+
+@pytest.mark.parametrize("typed", ["", "library", "nobody greeting"])
+def test_s8_what_is_left_out_is_said_with_the_names_of_the_servers(lent: Lent, typed: str) -> None:
+    """S8: a sentence, no error of a server."""
+    with pytest.raises(LendingError, match="servers: dice, library"):
+        lent.prompt(typed)
+    with pytest.raises(LendingError, match="servers: dice, library"):
+        lent.read(typed)
+
+
+def test_s8_what_a_server_refuses_is_told(lent: Lent) -> None:
+    """S8: in its words."""
+    with pytest.raises(MistypedError, match="greeting needs city"):
+        lent.prompt("library greeting")
+    with pytest.raises(MistypedError, match="-32602"):
+        lent.read("library note://never")
+
+
+def test_s8_a_chat_says_a_prompt_and_shows_a_resource(tmp_path: Path) -> None:
+    """S8: the resource goes with the next thing that is said, and once."""
+    config = configuration(
+        tmp_path,
+        library={"command": sys.executable, "args": [PROGRAM]},
+        dice=entry("dice"),
+    )
+    model = recorded(tmp_path, says("Hello Oslo!"), says("Water them."), says("Bye."))
+    typed = ("/prompt library greeting city=Oslo", "/read library note://today", "What now?", "bye")
+    run = chat(tmp_path, words(config, model), *typed, "/prompt", "/history")
+    assert run.returncode == 0, run.stderr
+    assert "the model reads this with the next thing that you say" in run.stdout
+    history = run.stdout[run.stdout.index("user: Write a short") :]
+    assert history.splitlines()[:8] == [
+        "user: Write a short greeting to Oslo.",
+        "assistant: Hello Oslo!",
+        "user: note://today:",
+        "water the plants",
+        "user: What now?",
+        "assistant: Water them.",
+        "user: bye",
+        "assistant: Bye.",
+    ]
+    assert "write: /prompt SERVER NAME" in run.stdout
