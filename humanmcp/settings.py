@@ -36,6 +36,7 @@ class Settings(NamedTuple):
     client_limit: float = 0.0
     host: str = "127.0.0.1"
     port: int = 8765
+    notify: str = ""
 
 
 class SettingError(StopError):

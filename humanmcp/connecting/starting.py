@@ -18,7 +18,7 @@ from humanmcp.settings import PREFIX, Settings
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-PASSED_ON: Final = ("home", "files", "book", "title", "client_limit", "lang")
+PASSED_ON: Final = ("home", "files", "book", "title", "client_limit", "notify", "lang")
 """The settings that a server understands."""
 
 _PATHS: Final = ("home", "files", "book")

@@ -106,6 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     manner.add_argument("--by-hand", action="store_true", help=words("by hand"))
     manner.add_argument("--auto", action="store_true", help=words("auto"))
     manner.add_argument("--opening", choices=("book", "hand"), help=words("opening"))
+    parser.add_argument("--open", action="store_true", help=words("open"))
     parser.add_argument("--json", action="store_true", help=words("json"))
     add_flags(parser, *PASSED_ON)
 
@@ -135,6 +136,8 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
         raise ConfigError("no book", path=settings.book)
     chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.opening
     opening = manner_for(chosen, files="files" in given)
+    if arguments.open:
+        opening = (*opening, "--open")
     wait = wait_to_write(host, arguments.wait)
     made = entry(host, command_for(with_limit(given, wait), opening), wait)
     plain = command_for(given, opening)

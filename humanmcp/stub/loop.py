@@ -391,6 +391,8 @@ class Stub:
             self._cannot_keep((RequestArrived(exchange),), error, now)
             return
         self.answers.vigils[exchange.number] = vigil
+        if self.manner.notify is not None and decision.rule is None:
+            self.manner.notify(self.ledger.name, exchange.number, exchange.tool)
         if self.out_txt is not None:
             self.out_txt.arrived(exchange)
         self._agenda.duties = min(self._agenda.duties, vigil.next())

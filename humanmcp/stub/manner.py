@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from humanmcp.protocol.book import Mode, Opening
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from humanmcp.protocol.replay import Replay
     from humanmcp.stub.adding import Addition
 
@@ -32,3 +34,5 @@ class Manner(NamedTuple):
     opening: Opening = Opening.BY_CLIENT
     progress: bool = True
     forward: Forward | None = None
+    notify: Callable[[str, int, str], object] | None = None
+    """Told of each request that waits for a person: session, number, tool."""

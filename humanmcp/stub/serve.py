@@ -33,7 +33,7 @@ from humanmcp.stub.wire import Stderr, Stop, Wire
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from humanmcp.protocol.replay import Replay
     from humanmcp.settings import Settings
@@ -61,7 +61,7 @@ MISSED: Final = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of `serve`."""
-    add_flags(parser, "home", "files", "book", "title", "client_limit", "lang")
+    add_flags(parser, "home", "files", "book", "title", "client_limit", "notify", "lang")
     manner = parser.add_mutually_exclusive_group()
     manner.add_argument("--by-hand", action="store_true", help=say("serve", "by-hand"))
     manner.add_argument("--auto", action="store_true", help=say("serve", "auto"))
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             progress = not arguments.no_progress
             manner = Manner(
                 mode, settings.client_limit, language, replay, opening, progress, forward
-            )
+            )._replace(notify=_notifier(settings.notify))
             stub = _stub(wire, stderr, home=home, settings=settings, shelf=shelf, manner=manner)
         except StopError as error:
             stderr.say(f"humanmcp: {error.sentence(language)}\n")
@@ -112,6 +112,15 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             path, count = forward.recording.path, replay.forwarded
             stderr.say(say("serve", "forwarded", language, count=count, path=path))
         return status if replay is None else _misses(replay, status, stderr, language)
+
+
+def _notifier(command: str) -> Callable[[str, int, str], object] | None:
+    """Return what announces that a question waits; None where nobody wants to be told."""
+    if not command.strip():
+        return None
+    from humanmcp.stub.notifier import Notifier  # noqa: PLC0415 - only who wants it pays for it
+
+    return Notifier(command)
 
 
 def _misses(replay: Replay, status: int, stderr: Stderr, language: str) -> int:

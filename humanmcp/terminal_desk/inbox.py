@@ -34,6 +34,7 @@ _LOOK_EVERY: Final = 0.5
 _WIDEST_REQUEST: Final = 60
 _CLEAR: Final = "\x1b[H\x1b[2J"
 """ECMA-48: the cursor to the top left, then erase the screen."""
+_BELL: Final = "\a"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +239,15 @@ def _watch(inbox: Inbox, arguments: argparse.Namespace, language: str) -> int:
     """Keep the list up to date until the person stops it (Ctrl-C)."""
     redraw = is_terminal() and not arguments.json
     before: dict[Key, Row] = {}
+    seen: set[Key] = set()
     try:
         while is_read():  # until `head`, say, has seen enough
             found = rows(inbox, everything=arguments.all)
+            waiting = {row.item.key for row in found if row.item.state is State.PENDING}
             if redraw:
-                say_raw(_CLEAR + say(ROOM, "watching", language))
+                ring = _BELL if waiting - seen else ""
+                seen = waiting
+                say_raw(ring + _CLEAR + say(ROOM, "watching", language))
                 _list(seats(inbox), found, waits.now(), language)
             else:
                 before = _report_changes(inbox, before, found, arguments, language)

@@ -547,3 +547,11 @@ def test_f6_a_file_of_its_own_keeps_its_servers_at_the_top(
     path = write(tmp_path / "mcp.json", '{"servers": {}}')
     assert run("vscode", "--path", str(path), "--write").status == 0
     assert "humanmcp" in json.loads(path.read_text("utf-8"))["servers"]
+
+
+def test_l7_the_page_opens_by_itself_where_the_entry_says_so(run: Callable[..., Ran]) -> None:
+    """L7: `config --open`; the command that tells of a question is in the entry too."""
+    made = entry_of(run, "claude-code", "--open", "--notify", "notify-send 'A question'")
+    assert made["args"][-3:] == ["--opening", "book", "--open"]
+    assert made["args"][1:3] == ["--notify", "notify-send 'A question'"]
+    assert "--open" not in entry_of(run, "claude-code")["args"]

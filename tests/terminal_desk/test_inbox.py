@@ -200,7 +200,10 @@ def test_watching_as_json_gives_an_object_a_change(room: Room) -> None:
 
 
 def test_watching_at_a_terminal_redraws_the_list(room: Room, tmp_path: Path) -> None:
-    """The list is drawn anew when something changes, with the new line in it."""
+    """The list is drawn anew when something changes, with the new line in it.
+
+    L7: the bell rings once for what is new.
+    """
     session = room.session()
     pid, master = pty.fork()
     if pid == 0:  # pragma: no cover - the child becomes the command
@@ -223,3 +226,4 @@ def test_watching_at_a_terminal_redraws_the_list(room: Room, tmp_path: Path) -> 
         os.close(master)
     assert os.waitstatus_to_exitcode(status) == 0
     assert seen.count(b"\x1b[H\x1b[2J") >= 2
+    assert seen.count(b"\a") == 1

@@ -1,0 +1,75 @@
+"""A command of the person's that is run when a question waits: L7."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.stub.notifier import Notifier, NotifyError
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT = """
+import os, sys
+with open({out!r}, "a") as file:
+    print(*sys.argv[1:], os.environ["HUMANMCP_NUMBER"], sys.stdin.read() == "", file=file)
+print("this must not reach the wire")
+"""
+
+
+def command(tmp_path: Path) -> tuple[str, Path]:
+    """Write a command that notes what it was told."""
+    script, out = tmp_path / "tell me.py", tmp_path / "told.txt"
+    script.write_text(SCRIPT.format(out=str(out)), "utf-8")
+    return f"{sys.executable} '{script}'", out
+
+
+def told(out: Path) -> list[list[str]]:
+    """Read what it noted."""
+    return [line.split(" ") for line in out.read_text("utf-8").splitlines()] if out.exists() else []
+
+
+def test_l7_each_question_is_announced_once_and_never_its_text(tmp_path: Path) -> None:
+    """L7: without any desk; the command's output reaches no wire, and a bad name is left out."""
+    words, out = command(tmp_path)
+    call = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":{}}}'
+    with Serving(tmp_path / "home", "--by-hand", "--notify", words) as stub:
+        stub.say(call % (7, "ask_human"))
+        stub.say(call % (8, "--evil $(x)"))
+        lines = until(lambda: told(out)[1:] and told(out), "both questions")
+        assert [line[1:] for line in lines] == [
+            ["1", "ask_human", "1", "True"],
+            ["2", "", "2", "True"],
+        ]
+        assert stub.close()[1] == []
+    assert len(told(out)) == 2
+
+
+def test_l7_what_is_answered_at_once_is_not_announced(tmp_path: Path) -> None:
+    """L7: a ping waits for nobody."""
+    words, out = command(tmp_path)
+    with Serving(tmp_path / "home", "--notify", words) as stub:
+        stub.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')
+        stub.hear()
+        stub.close()
+    assert told(out) == []
+
+
+def test_l7_a_command_that_cannot_be_started_ends_nothing(tmp_path: Path) -> None:
+    """L7: the question waits all the same."""
+    with Serving(tmp_path / "home", "--by-hand", "--notify", str(tmp_path / "none")) as stub:
+        stub.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')
+        log = tmp_path / "home" / "humanmcp.log"
+        until(lambda: "notify:" in log.read_text("utf-8"), "the line in the log")
+        assert stub.process.poll() is None
+
+
+def test_l7_an_open_quote_is_told() -> None:
+    """L7: before anything starts."""
+    with pytest.raises(NotifyError, match="Close each quote"):
+        Notifier("notify-send 'hello")
