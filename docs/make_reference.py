@@ -11,6 +11,7 @@ import argparse
 import importlib
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,7 +40,7 @@ def pages() -> Mapping[Path, str]:
     return {
         folder / "commands.md": _page(_commands()),
         folder / "settings.md": _page(_settings()),
-        folder / "problems.md": _page(_problems()),
+        **{folder / name: _page(_problems(words)) for name, words in PROBLEMS.items()},
         folder / "faults.md": _page(_faults()),
         **dict(_quoting()),
     }
@@ -113,12 +114,13 @@ def _settings() -> Iterator[str]:
     yield "folder (`~/.humanmcp`), the file over the default. Hosts often start servers"
     yield "without your environment: the file and the flags always work."
     yield ""
-    yield "| in the file | flag | environment | default | meaning |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| setting | in the file | flag | environment | default | meaning |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     for name, default in Settings()._asdict().items():
         flag = "--" + name.replace("_", "-")
+        in_file = "no: it says where the file is" if name == "home" else "yes"
         yield (
-            f"| `{name}` | `{flag}` | `{PREFIX}{name.upper()}`"
+            f"| `{name}` | {in_file} | `{flag}` | `{PREFIX}{name.upper()}`"
             f" | {_default(default)} | {_cell(say('setting', name))} |"
         )
 
@@ -129,50 +131,107 @@ def _default(value: Any) -> str:  # noqa: ANN401 - a setting is text, a number o
 
 # -- problems ---------------------------------------------------------------------------------
 
-GROUPS: Final = {
-    "J": "The JSON text",
-    "R": "The JSON-RPC envelope",
-    "M": "What MCP asks",
-    "N": "An incoming line",
-    "F": "The file that was written",
-    "X": "The check itself",
-}
-LEVELS: Final = {
-    Level.ERROR: "the client would fail or never see the answer: it is not sent unless you insist",
-    Level.WARNING: "some clients would fail or lose a part",
-    Level.HINT: "allowed; there is something to learn",
-    Level.REPAIRED: "has one meaning only, and is mended in what is sent",
-}
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the page of the problems says beside the problems, in one language."""
+
+    language: str
+    title: str
+    other: str
+    intro: tuple[str, ...]
+    columns: str
+    groups: Mapping[str, str]
+    levels: Mapping[Level, str]
 
 
-def _problems() -> Iterator[str]:
-    yield "# Problems"
+PROBLEMS: Final = {
+    "problems.md": Words(
+        "en",
+        "Problems",
+        "([日本語](problems.ja.md))",
+        (
+            "Everything that the check can say of an answer, of a message that came in, or of a",
+            "file. Words in braces are filled in.",
+            "`humanmcp check` explains an answer without a session.",
+        ),
+        "| level | means |",
+        {
+            "J": "The JSON text",
+            "R": "The JSON-RPC envelope",
+            "M": "What MCP asks",
+            "N": "An incoming line",
+            "F": "The file that was written",
+            "X": "The check itself",
+        },
+        {
+            Level.ERROR: "the client would fail or never see it: it is not sent unless you insist",
+            Level.WARNING: "some clients would fail or lose a part",
+            Level.HINT: "allowed; there is something to learn",
+            Level.REPAIRED: "has one meaning only, and is repaired in what is sent",
+        },
+    ),
+    "problems.ja.md": Words(
+        "ja",
+        "問題点",
+        "([English](problems.md))",
+        (
+            "回答、届いたメッセージ、ファイルについて、チェックが言うことのすべてです。",
+            "波括弧の中の言葉は、そのときの値になります。",
+            "`humanmcp check` を使うと、セッションなしで回答をチェックできます。",
+        ),
+        "| 段階 | 意味 |",
+        {
+            "J": "JSON の文",
+            "R": "JSON-RPC の外側",
+            "M": "MCP が求めること",
+            "N": "届いた行",
+            "F": "書かれたファイル",
+            "X": "チェックそのもの",
+        },
+        {
+            Level.ERROR: "クライアントが失敗するか、回答が届かない。強いて送らない限り、送られない",
+            Level.WARNING: "失敗するクライアントや、一部を失うクライアントがある",
+            Level.HINT: "送れる。知っておくとよいことがある",
+            Level.REPAIRED: "意味が 1 つしかないので、直して送る",
+        },
+    ),
+}
+"""The pages of the problems, one a language: a reader wants one of them."""
+
+
+def _problems(words: Words) -> Iterator[str]:
+    yield f"# {words.title}"
     yield ""
-    yield "Everything that the check can say of an answer, of a message that came in, or of a file."
-    yield "Words in braces are filled in. `humanmcp check` explains an answer without a session."
+    yield from words.intro
+    yield words.other
     yield ""
-    yield "| level | means |"
+    yield words.columns
     yield "| --- | --- |"
-    yield from (f"| {level.value} | {meaning} |" for level, meaning in LEVELS.items())
-    for letter, title in GROUPS.items():
+    for level, meaning in words.levels.items():
+        yield f"| {_level(level, words)} | {meaning} |"
+    for letter, title in words.groups.items():
         yield ""
         yield f"## {title}"
         for code, level in sorted(codes.LEVELS.items()):
             if code.startswith(letter):
-                yield from _problem(code, level)
+                yield from _problem(code, level, words)
 
 
-def _problem(code: str, level: Level) -> Iterator[str]:
-    """Show a problem as a person reads it, in every language, with the reason beside it."""
+def _level(level: Level, words: Words) -> str:
+    return say("check", level.value, words.language)
+
+
+def _problem(code: str, level: Level, words: Words) -> Iterator[str]:
+    """Show a problem as a person reads it, with the reason after it."""
+    table = sentences(words.language)
     yield ""
     yield f"### {code}"
     yield ""
-    yield f"**{level.value}**"
-    yield ""
-    for language in LANGUAGES:
-        table = sentences(language)
-        reason = table["why"].get(code, "")
-        yield f"- {_plain(table['problem'][code])} {_plain(reason)}".rstrip()
+    yield f"**{_level(level, words)}**: {_plain(table['problem'][code])}"
+    if reason := table["why"].get(code):
+        yield ""
+        yield _plain(reason)
 
 
 def _plain(text: str) -> str:

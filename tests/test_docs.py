@@ -86,7 +86,9 @@ def english(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("english")
-@pytest.mark.parametrize("name", ["commands.md", "faults.md", "problems.md", "settings.md"])
+@pytest.mark.parametrize(
+    "name", [*make_reference.PROBLEMS, "commands.md", "faults.md", "settings.md"]
+)
 def test_the_generated_pages_are_up_to_date(name: str) -> None:
     """When this fails: `make docs`, and commit what it wrote."""
     assert read(REFERENCE / name) == make_reference.pages()[REFERENCE / name]
@@ -111,6 +113,13 @@ def test_every_setting_is_documented(name: str, default: object) -> None:
     assert default == "" or f"`{default}`" in row
 
 
+def test_l9_the_manual_offers_no_home_inside_the_file_that_home_finds() -> None:
+    """L9: every other setting can stand in the file."""
+    rows = [line.split("|") for line in read(REFERENCE / "settings.md").splitlines()]
+    offered = {row[1].strip(" `"): row[2].strip() == "yes" for row in rows if len(row) > 6}
+    assert {name for name in Settings._fields if not offered[name]} == {"home"}
+
+
 def codes_in_code() -> set[str]:
     """Collect the problem codes that the code can raise: the strings that look like one."""
     found: set[str] = set()
@@ -131,9 +140,16 @@ def test_every_problem_that_the_code_names_is_listed() -> None:
     assert codes_in_code() - set(codes.LEVELS) == set()
 
 
-def test_every_problem_is_documented() -> None:
-    """docs/reference/problems.md has every code, and no other."""
-    assert set(PROBLEM_CODE.findall(read(REFERENCE / "problems.md"))) == set(codes.LEVELS)
+@pytest.mark.parametrize("name", make_reference.PROBLEMS)
+def test_every_problem_is_documented(name: str) -> None:
+    """docs/reference/problems.md and its Japanese twin have every code, and no other."""
+    assert set(PROBLEM_CODE.findall(read(REFERENCE / name))) == set(codes.LEVELS)
+
+
+def test_l9_the_page_of_problems_speaks_one_language() -> None:
+    """L9: who reads the English page wants no line of the Japanese one."""
+    prose = re.sub(r"「[^」]*」", "", read(REFERENCE / "problems.md").replace("日本語", ""))
+    assert not re.search("[ぁ-んァ-ヴ]", prose)
 
 
 FOLDER_NAMES: Final = (
@@ -276,13 +292,14 @@ def test_f6_the_check_of_each_readme_prints_what_stands_there(
 # -- every page for people at work stands in both languages -----------------------------------
 
 JAPANESE: Final = ".ja.md"
+ENGLISH_ONLY: Final = ("design.md",)
 GUIDES: Final = tuple(
     page
-    for folder in ("tutorial", "how-to")
+    for folder in (".", "tutorial", "how-to", "explanation")
     for page in sorted((ROOT / "docs" / folder).glob("*.md"))
-    if not page.name.endswith(JAPANESE)
+    if not page.name.endswith(JAPANESE) and page.name not in ENGLISH_ONLY
 )
-"""The English pages that a person follows with a hand on the keyboard."""
+"""The English pages that a person follows with a hand on the keyboard, or reads about the work."""
 
 BLOCK: Final = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COPIED: Final = frozenset({"sh", "json", "toml"})

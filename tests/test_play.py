@@ -111,7 +111,7 @@ def asks(place: str) -> dict[str, Any]:
     ("language", "sample", "answers"),
     [
         ("en", "played by a sample", ("sunny", "too far away, look it up yourself")),
-        ("ja", "見本のプログラムが演じます", ("晴れ", "遠い。自分で調べて")),
+        ("ja", "サンプルのプログラムが担当します", ("晴れ", "遠い。自分で調べて")),
     ],
 )
 def test_l3_nobody_plays_and_the_conversation_is_finished(

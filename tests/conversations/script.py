@@ -6,7 +6,7 @@
     < a line to the client
     ! the codes of the problems that the person is shown for the line before
 
-`docs/explanation/conversations.md` explains it to readers.
+`docs/reference/conversations.md` explains it to readers.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def test_l1_the_right_answer_after_a_wrong_one_counts(
     )
     said = capsys.readouterr().out
     assert done
-    assert said.count("this line is no message") == 10
+    assert said.count("this line is not a message") == 10
     assert "gave up" not in said
     assert "notifications/cancelled" not in server.methods
 

@@ -107,7 +107,7 @@ def test_a_desk_that_does_not_start_is_said_in_both_languages(
     monkeypatch.setattr(launch, "wait_for_facts", lambda _folder: None)
     for language, said in (
         ("en", "The desk did not start."),
-        ("ja", "デスクが始まりませんでした。"),
+        ("ja", "デスクを起動できませんでした。"),
     ):
         assert launch.main(str(tmp_path / "home"), language) == 1
         complaint = capsys.readouterr().err

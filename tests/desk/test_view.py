@@ -238,7 +238,7 @@ def test_a_book_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
     """A rule is not added to a broken book, and a rule that breaks it is not added."""
     book = tmp_path / "book.toml"
     book.write_text("[[[", encoding="utf-8")
-    with pytest.raises(BookFileError, match="no TOML"):
+    with pytest.raises(BookFileError, match="not TOML"):
         rules.add(book, RULES[0])
     assert book.read_text(encoding="utf-8") == "[[["
     for text in ("[]", "{", '{"a": null}'):
@@ -255,7 +255,7 @@ def test_a_book_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
             "Line 2, column 6 of the answer: Text needs double quotes",
             "回答の 2 行 6 文字目: ",
         ),
-        ("[1]", "Its answer must be an object {…}, not […].", "オブジェクト {…} で書いて"),
+        ("[1]", "Its answer must be an object {…}, not […].", "オブジェクト {…} にして"),
         ('{"a": [null]}', "its answer has a null in it", "回答に null がありますが"),
     ],
 )

@@ -374,7 +374,7 @@ def message_of(text: str) -> Message:
         (
             NoAnswerError("initialize", 60),
             "--patience gives it more",
-            "initialize への答えが 60 秒",
+            "initialize への回答が 60 秒",
         ),
         (NotOfferedError("tools/list", "tools"), 'did not declare "tools"', '"tools" を宣言して'),
         (EndedError("exited", command="x", status=3), "has ended (exit status 3)", "ステータス 3"),

@@ -384,7 +384,7 @@ def test_trouble_is_said_in_japanese_too(tmp_path: Path) -> None:
     assert "記録されたモデルの番はもうありません" in run.stdout
     config.write_text('{"mcpServers": {"a" {}}}', encoding="utf-8")
     run = chat(tmp_path, words(config, "script:x", "--lang", "ja"))
-    assert "1 行目 20 文字目" in run.stderr
+    assert "1 行 20 文字目" in run.stderr
     assert re.search(r"[ぁ-ん]", run.stderr.split("文字目: ")[1])
 
 

@@ -103,7 +103,7 @@ def test_s8_a_server_that_says_nothing_is_5(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("--call", "calculate", "first=x"), "first takes: number"),
-        (("--call", "calculate", "nonsense"), "this is no key=value: nonsense"),
+        (("--call", "calculate", "nonsense"), "this is not key=value: nonsense"),
         (("--call", "calculator"), "calculator was not sent"),
         (("--call", "calculate", "a=1", "--arguments", "{}"), "not both"),
         (("--call", "calculate", "--script", "lesson.txt"), "lesson.txt"),

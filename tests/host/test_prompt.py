@@ -160,7 +160,7 @@ def test_results_unknown_words_and_the_end_of_input(tmp_path: Path) -> None:
     run = typed(tmp_path, (), "resources/list", "dance")
     assert run.returncode == 0
     assert 'resources/list {"resources": []}' in run.stdout
-    assert '"dance" is no command' in run.stdout
+    assert '"dance" is not a command' in run.stdout
 
 
 def test_wrong_arguments_are_caught_before_the_call(tmp_path: Path) -> None:
@@ -268,8 +268,8 @@ def test_again_and_history_and_lists(tmp_path: Path) -> None:
     ("line", "said"),
     [
         ("call", "call which tool?"),
-        ("call calculate 5", "this is no key=value: 5"),
-        ("tools/list {", "the parameters are no JSON (column 1): The text ends too early"),
+        ("call calculate 5", "this is not key=value: 5"),
+        ("tools/list {", "the parameters are not JSON (column 1): The text ends too early"),
         ("tools/list {'a': 1}", "Use double quotes"),
         ("tools/list []", "the parameters must be an object: {…}\n"),
     ],
@@ -374,7 +374,7 @@ def test_s1_a_server_can_be_started_anew_from_the_prompt(tmp_path: Path) -> None
     lines = ("test/die", "ping", "reconnect", "reconnect modern", "tools", "reconnect loudly")
     run = typed(tmp_path, ("--desk", "--home", str(tmp_path / "box")), *lines, server=server)
     assert run.stdout.count("has ended (exit status 3)") >= 2
-    assert run.stdout.count("The server was started anew") == 2
+    assert run.stdout.count("The server was started again") == 2
     assert "count" in run.stdout
     assert "reconnect loudly: the ways to open a session are handshake, modern, probe" in run.stdout
     said = [one["method"] for who, one in wire(run.stderr) if who == "Client"]
@@ -512,7 +512,7 @@ def test_s8_a_word_without_what_it_needs_says_how_to_write_it(tmp_path: Path) ->
         "Write: read URI",
         "Write: complete PROMPT key=value",
         "greeting needs city: write city=…",
-        "note://a is no template",
+        "note://a is not a template",
     ):
         assert said in run.stdout
     assert "prompts/get" not in run.stderr

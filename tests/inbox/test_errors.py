@@ -30,7 +30,7 @@ KEY = Key("20261120T184907Z-4f2a", 3)
             TakenError(KEY, State.PENDING, "desk"),
             "Message 3 is being answered already (desk). Your text is kept as a draft.",
             (
-                "メッセージ 3 には、すでに別の回答を送っています(desk)。"
+                "メッセージ 3 には、すでに別の回答を送っています\uff08desk\uff09。"
                 "文章は下書きとして残してあります。"
             ),
         ),
@@ -53,7 +53,7 @@ KEY = Key("20261120T184907Z-4f2a", 3)
         (
             StoreError(OSError(errno.ENOTDIR, "Not a directory"), "new session"),
             (
-                "The session could not be kept: a part of the path is no folder. "
+                "The session could not be kept: a part of the path is not a folder. "
                 "Run `humanmcp doctor`."
             ),
             (

@@ -30,7 +30,11 @@ def test_trouble_with_a_file_is_told_in_both_languages(tmp_path: Path) -> None:
     for name, english, japanese in (
         ("missing", "there is no such file or folder", "そのファイルやフォルダーはありません"),
         ("", "it is a folder", "フォルダーです"),
-        ("bytes", "it is no UTF-8 text (byte 3)", "UTF-8 の文章ではありません(3 バイト目)"),
+        (
+            "bytes",
+            "it is not UTF-8 text (byte 3)",
+            "UTF-8 の文章ではありません\uff083 バイト目\uff09",
+        ),
     ):
         error = error_of(tmp_path / name)
         assert (told(error, "en"), told(error, "ja")) == (english, japanese)

@@ -95,7 +95,7 @@ def test_one_and_one_point_zero_are_the_same_id() -> None:
 
 @pytest.mark.parametrize("bad", ["true", "null", "1.5", "{}", "[1]", "1e400"])
 def test_an_id_that_mcp_forbids_makes_no_request(bad: str) -> None:
-    """E25, C9: `true` is no integer, null is forbidden, 1.5 is no whole number."""
+    """E25, C9: `true` is no integer, null is forbidden, 1.5 is not a whole number."""
     assert malformed(f'{{"id":{bad},"method":"ping"}}').why == "N07"
 
 

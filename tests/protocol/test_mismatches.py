@@ -28,22 +28,27 @@ CASES: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
     ({"type": ["string", "null"]}, 5, "5 is not of the type string, null.", "5 は型 string, null"),
     ({"required": ["a", "b", "c"]}, {"a": 1}, "b, c is missing.", "b, c がありません。"),
     ({"enum": ["C", 1]}, "F", '"F" is none of "C", 1.', '"F" は "C", 1 のどれでもありません。'),
-    ({"const": "C"}, "F", '"F" stands where only "C" may.', 'ここは "C" だけです。'),
+    ({"const": "C"}, "F", '"F" is not allowed here, only "C".', 'ここは "C" だけです。'),
     (NAMED, {"a": 1, "z": 2}, "z is not described there", "z は宣言されておらず"),
-    ({"minimum": 1}, 0, "0 is less than 1.", "0 は 1 より小さい値です。"),
-    ({"maximum": 1}, 2, "2 is more than 1.", "2 は 1 より大きい値です。"),
+    ({"minimum": 1}, 0, "0 is less than 1.", "0 は 1 より小さい"),
+    ({"maximum": 1}, 2, "2 is more than 1.", "2 は 1 より大きい"),
     ({"exclusiveMinimum": 1}, 1, "1 is not more than 1.", "1 は 1 より大きくありません。"),
     ({"exclusiveMaximum": 1}, 1, "1 is not less than 1.", "1 は 1 より小さくありません。"),
-    ({"multipleOf": 5}, 7, "7 is no multiple of 5.", "7 は 5 の倍数ではありません。"),
-    ({"minLength": 3}, "ab", '"ab" has 2 characters; 3 are the fewest.', "3 文字以上が必要です。"),
-    ({"maxLength": 1}, "ab", '"ab" has 2 characters; 1 are the most.', "1 文字までです。"),
+    ({"multipleOf": 5}, 7, "7 is not a multiple of 5.", "7 は 5 の倍数ではありません。"),
+    ({"minLength": 3}, "ab", '"ab" has 2 characters; the minimum is 3.', "3 文字以上が必要です。"),
+    ({"maxLength": 1}, "ab", '"ab" has 2 characters; the maximum is 1.', "1 文字までです。"),
     ({"pattern": "^[0-9]+$"}, "ab", '"ab" does not fit the pattern ^[0-9]+$.', "パターン ^[0-9]+$"),
-    ({"minItems": 2}, [1], "The list has 1 items; 2 are the fewest.", "2 個以上が必要です。"),
-    ({"maxItems": 1}, [1, 2], "The list has 2 items; 1 are the most.", "項目は 2 個で、1 個まで"),
-    ({"uniqueItems": True}, [1, 1], "An item stands twice in the list.", "同じ項目が 2 つ"),
+    ({"minItems": 2}, [1], "The list has 1 items; the minimum is 2.", "2 個以上が必要です。"),
+    ({"maxItems": 1}, [1, 2], "The list has 2 items; the maximum is 1.", "項目は 2 個で、1 個まで"),
+    ({"uniqueItems": True}, [1, 1], "An item appears twice in the list.", "同じ項目が 2 つ"),
     ({"contains": {"const": 1}}, [2], "None of the items is one that", "必要な項目がリストに"),
-    ({"minProperties": 1}, {}, "The object has 0 members; 1 are the fewest.", "メンバーは 0 個"),
-    ({"maxProperties": 0}, {"a": 1}, "The object has 1 members; 0 are the most.", "0 個までです。"),
+    ({"minProperties": 1}, {}, "The object has 0 members; the minimum is 1.", "メンバーは 0 個"),
+    (
+        {"maxProperties": 0},
+        {"a": 1},
+        "The object has 1 members; the maximum is 0.",
+        "0 個までです。",
+    ),
     (
         {"dependentRequired": {"a": ["b"]}},
         {"a": 1},
@@ -58,7 +63,7 @@ CASES: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
     (
         {"properties": {"a": False}},
         {"a": 1},
-        "1 stands where nothing is",
+        "1 is not allowed: nothing",
         "ここには何も書けません。",
     ),
 )
@@ -132,7 +137,7 @@ def test_a_name_that_is_not_allowed_is_told_by_the_rule_it_breaks() -> None:
     """`propertyNames` is a schema of its own."""
     found = schemas.mismatch({"abc": 1}, {"propertyNames": {"maxLength": 2}})
     assert found is not None
-    assert '"abc" has 3 characters; 2 are the most.' in told(found[1], "en")
+    assert '"abc" has 3 characters; the maximum is 2.' in told(found[1], "en")
 
 
 def test_a_large_value_is_cut_to_a_readable_length() -> None:
@@ -147,8 +152,8 @@ def test_a_large_value_is_cut_to_a_readable_length() -> None:
     [
         ({"type": "strin"}, '"strin" fits none of the forms', '"strin" は、許されるどの形にも'),
         ({"pattern": "["}, '"[" is not of the format regex.', '"[" は形式 regex ではありません。'),
-        ({"minLength": -1}, "-1 is less than 0.", "-1 は 0 より小さい値です。"),
-        ({"required": ["a", "a"]}, "An item stands twice", "同じ項目が 2 つ"),
+        ({"minLength": -1}, "-1 is less than 0.", "-1 は 0 より小さい"),
+        ({"required": ["a", "a"]}, "An item appears twice", "同じ項目が 2 つ"),
     ],
 )
 def test_what_is_wrong_with_a_schema_speaks_both_languages(

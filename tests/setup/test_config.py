@@ -388,7 +388,7 @@ def test_json_tells_what_was_done(run: Callable[..., Ran], tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "english", "japanese"),
     [
-        ('{"a": }', "not JSON (A value is missing here.)", "JSON ではありません(ここに値が"),
+        ('{"a": }', "not JSON (A value is missing here.)", "JSON ではありません\uff08ここに値が"),
         ("[" * 100_000, "nests too deep to be read", "入れ子が深すぎて読めません"),
     ],
 )
@@ -514,7 +514,7 @@ def test_a4_a_pipe_in_the_place_of_the_file_is_left_alone(
     assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
     if flags:
         assert status != 0
-        assert "no file but a device or a pipe" in capsys.readouterr().err
+        assert "not a file but a device or a pipe" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

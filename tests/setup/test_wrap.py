@@ -199,7 +199,7 @@ def test_an_argument_that_is_no_text_is_not_dropped_silently(tmp_path: Path) -> 
     path.write_text('{"mcpServers":{"a":{"command":"x","args":["-p",80]}}}', encoding="utf-8")
     status, said = command("wrap", "claude-desktop", "a", "--path", str(path))
     assert status == 1
-    assert "an argument that is no text" in said
+    assert "an argument that is not text" in said
 
 
 def test_what_cannot_be_wrapped_is_said_and_left_alone(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_k15_the_findings_can_be_read_in_japanese(check: Any) -> None:  # noqa: 
     """Sentences and the sum."""
     shown = check(CALL, BROKEN, flags=("--lang", "ja")).out
     assert "サーバー: tools/call 3" in shown
-    assert shown.splitlines()[-1] == "検査したメッセージ: 2 件(エラー 1 件)"
+    assert shown.splitlines()[-1] == "チェックしたメッセージ: 2 件\uff08エラー 1 件\uff09"
 
 
 def test_k15_many_requests_can_be_judged_through_one_pipe(check: Any) -> None:  # noqa: ANN401 - see the fixture
