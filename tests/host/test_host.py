@@ -198,7 +198,7 @@ def test_s8_a_prompt_that_nobody_answers_is_1(tmp_path: Path, config: Path) -> N
 
 def test_a_question_of_a_server_is_answered_at_the_host(tmp_path: Path) -> None:
     """An elicitation inside a tool call: where nobody sits at a terminal it is cancelled."""
-    greeter = {"command": sys.executable, "args": [str(HARD_TO_END.with_name("sdk_greeter.py"))]}
+    greeter = {"command": sys.executable, "args": [str(Path(__file__).with_name("sdk_greeter.py"))]}
     config = configuration(tmp_path, greeter=greeter)
     model = recorded(tmp_path, says(use("greeter__greet")), says("nobody answered"))
     run = chat(tmp_path, words(config, model, "--yes"), "greet")
@@ -447,7 +447,7 @@ def test_s6_only_a_person_is_said_to_be_one(
 
 def test_s4_a_question_in_the_inbox_names_its_server(tmp_path: Path) -> None:
     """S4: each server that asks has a session of its own there, with its name."""
-    greeter = {"command": sys.executable, "args": [str(HARD_TO_END.with_name("sdk_greeter.py"))]}
+    greeter = {"command": sys.executable, "args": [str(Path(__file__).with_name("sdk_greeter.py"))]}
     config = configuration(tmp_path, greeter=greeter, dice=entry("dice"))
     model = recorded(tmp_path, says(use("greeter__greet")), says("who are you?"))
     home = tmp_path / "box"
