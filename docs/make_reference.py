@@ -255,7 +255,10 @@ WRONG_ON_PURPOSE: Final = (
     (
         "wrong first, right after; the same answer twice",
         "the line in `out.raw.txt`, with its line end",
-        "`humanmcp say MESSAGE --send-anyway`, `--times 2`",
+        (
+            "`humanmcp answer N --keep-open` with `--break` or `--send-anyway`; "
+            "`humanmcp say MESSAGE --send-anyway`, `--times 2`"
+        ),
         "**Send, keep it open**",
         '`"anyway": true`',
     ),

@@ -27,7 +27,7 @@ from humanmcp.terminal_desk.choose import choose, label, open_inbox, seats
 from humanmcp.terminal_desk.files import read_text
 from humanmcp.terminal_desk.in_editor import in_editor
 from humanmcp.terminal_desk.inbox import asker_of
-from humanmcp.terminal_desk.replying import Case, judged, may_go, not_sent, refused, sent
+from humanmcp.terminal_desk.replying import Case, judged, keep_open, may_go, not_sent, refused, sent
 from humanmcp.terminal_desk.sending import Text, keep
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--template", metavar="NAME", help=words("template"))
     parser.add_argument("--break", dest="fault", metavar="NAME", help=words("break"))
     parser.add_argument("--send-anyway", action="store_true", help=words("send anyway"))
+    parser.add_argument("--keep-open", action="store_true", help=words("keep open"))
     parser.add_argument("--json", action="store_true", help=words("json"))
     add_flags(parser, "home", "lang")
 
@@ -97,6 +98,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             _keep_given(case, given)
             code = "too late" if given is None else "taken"
             return not_sent(case, case.say(code, happened=why_not), ())
+        if arguments.keep_open and given is None:
+            given = _starting_text(case, arguments)
         if given is None:
             return in_editor(
                 case,
@@ -104,7 +107,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
                 home_folder(settings.home),
                 anyway=arguments.send_anyway,
             )
-        return _send_given(case, given, anyway=arguments.send_anyway)
+        send = keep_open if arguments.keep_open else _send_given
+        return send(case, given, anyway=arguments.send_anyway)
     except (InboxError, UnsafeFolderError) as error:
         complain(error.sentence(language))
         return REFUSED

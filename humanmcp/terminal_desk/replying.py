@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.inbox.contract import Purpose, TakenError
+from humanmcp.inbox.contract import Purpose, Reply, TakenError
+from humanmcp.inbox.ordering import hand_in
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
+from humanmcp.moments import stamp
 from humanmcp.protocol import drafts, passing
 from humanmcp.protocol.exchange import Exchange, Known, State
 from humanmcp.protocol.passing import Passing
@@ -17,7 +20,15 @@ from humanmcp.terminal import Painted, complain, say_json
 from humanmcp.terminal import say as show
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.explain import as_json, explained, summary
-from humanmcp.terminal_desk.sending import Outcome, Result, Text, exchange_of, send
+from humanmcp.terminal_desk.sending import (
+    BY,
+    LONGEST_WAIT,
+    Outcome,
+    Result,
+    Text,
+    exchange_of,
+    send,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +37,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.problems import Problem
 
 ROOM: Final = "answer"
+_LOOK_EVERY: Final = 0.02
 SEVERAL_LINES: Final = "J51"
 """The code of the repair that joins a text to one line."""
 
@@ -153,3 +165,30 @@ def not_sent(case: Case, why: str, problems: Sequence[Problem]) -> int:
     else:
         complain(Painted(why, "yellow"))
     return REFUSED
+
+
+def keep_open(case: Case, given: Text, *, anyway: bool) -> int:
+    """Send the line of an answer as something said first: its request stays open for another.
+
+    Raises:
+        OrderError, InboxError: nobody takes it.
+    """
+    verdict = judged(case, given)
+    line = verdict.line or (verdict.forced if anyway else None)
+    if line is None or case.held is not None:
+        return refused(case, verdict.problems, given.text)
+    said = Reply(line, anyway=True, by=BY, at=stamp(time.time()))
+    ticket = hand_in(case.inbox, case.key.session, said)
+    end = time.monotonic() + LONGEST_WAIT
+    while (became := case.inbox.refused(case.key.session, ticket)) is None:
+        if time.monotonic() >= end:
+            return not_sent(case, case.say("not taken"), ())
+        time.sleep(_LOOK_EVERY)
+    if became:
+        return not_sent(case, case.say("refused", counted="", name=case.name), became)
+    if case.json:
+        say_json({"sent": True, "open": True, "name": case.name, "line": line})
+    else:
+        show(Painted(case.say("kept open", who=case.who, name=case.name), "green"))
+        show(line)
+    return 0

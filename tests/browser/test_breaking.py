@@ -105,6 +105,27 @@ def test_a_fault_of_an_answer_that_was_not_written_yet_is_the_only_one(
     expect(page.locator("#sentence")).to_have_value("")
 
 
+def test_f5_a_wrong_answer_that_is_kept_open_is_followed_by_the_right_one(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """F5: *Send, keep it open* writes the line, and the same page then sends the right answer."""
+    begin(host, desk)
+    host.say(call())
+    page = window().page
+    page.locator("#sentence").fill("sunny")
+    break_it(page, "wrong-id")
+    open_menu(page)
+    page.locator("#keep-open").click()
+    assert '"id":1000007' in host.hear()
+    page.locator("#mend").click()
+    expect(page.locator("#sentence")).to_have_value("sunny")
+    expect(page.locator("#send")).to_be_enabled()
+    page.locator("#send").click()
+    right = json.loads(host.hear())
+    assert (right["id"], right["result"]["content"][0]["text"]) == (7, "sunny")
+    assert host.close()[1] == []
+
+
 def test_every_fault_reaches_the_client_as_it_stands(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

@@ -11,14 +11,19 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import anyio
 import pytest
+from anyio import to_thread
+from mcp import Client, StdioServerParameters
 
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Item, Life, Reply
 from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.exchange import State
 from humanmcp.protocol.verdict import Form
 from tests.clients.hosts import CLIENT_2_LEGACY, PYTHON_LEGACY, Host, Understood
-from tests.waiting import until
+from tests.serving import COMMAND, bare_environment
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,6 +127,70 @@ def test_f5_the_typescript_sdk_goes_on_with_the_right_answer(tmp_path: Path) -> 
 
     understood = play(CLIENT_2_LEGACY, tmp_path, act)
     assert understood.answers == [{"text": "sunny"}] * 3
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(
+    "text", [r"\xff\xfe\n", r'{"jsonrpc":"2.0","method":"x","params":"\xff"}\n']
+)
+def test_f5_the_typescript_sdk_goes_on_after_bytes_that_are_no_utf_8(
+    tmp_path: Path, text: str
+) -> None:
+    """F5: it reads them as replacement characters, drops the line and reads on."""
+    act = partial(_write_bytes, tmp_path / "home", text)
+    understood = play(CLIENT_2_LEGACY, tmp_path, act)
+    assert understood.answers == [{"text": "sunny"}] * 3
+
+
+def test_f5_the_python_sdk_ends_at_bytes_that_are_no_utf_8(tmp_path: Path) -> None:
+    """F5: it decodes strictly, and its whole connection ends by one line. No call hangs."""
+    with pytest.raises(ExceptionGroup) as raised:
+        play(PYTHON_LEGACY, tmp_path, partial(_write_bytes, tmp_path / "home", r"\xff\n"), calls=1)
+    assert raised.group_contains(UnicodeDecodeError)
+
+
+def _write_bytes(home: Path, text: str, item: Item) -> None:
+    say(home, "--bytes", text)
+    assert item.method == "tools/call"
+
+
+def test_f5_an_answer_after_a_cancel_is_dropped(tmp_path: Path) -> None:
+    """F5: the request is over, its answer goes out all the same, and the next call works."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "book.toml").write_text(BOOK, encoding="utf-8")
+    assert anyio.run(_answered_after_a_cancel, home) == "sunny"
+
+
+async def _answered_after_a_cancel(home: Path) -> str:
+    desk = FolderInbox(home)
+
+    def waiting() -> Item | None:
+        found = [item for one in desk.sessions() for item in desk.items(one.name)]
+        return next((item for item in found if item.method == "tools/call"), None)
+
+    flags = ["--home", str(home), "--opening", "book"]
+    parameters = StdioServerParameters(
+        command=COMMAND[0], args=[*COMMAND[1:], *flags], env=bare_environment(home.parent)
+    )
+    call = ("get-japan-forecast", {"location": "東京"})
+    with anyio.fail_after(PATIENCE):
+        async with Client(parameters, mode="legacy") as client:
+            async with anyio.create_task_group() as group:
+                group.start_soon(client.call_tool, *call)
+                item = await to_thread.run_sync(until, waiting, "the call")
+                group.cancel_scope.cancel()
+            over = partial(_is_cancelled, desk, item)
+            await to_thread.run_sync(until, over, "the cancellation")
+            late = partial(say, home, answer(item, "late"), "--send-anyway")
+            await to_thread.run_sync(late)
+            Person(home, lambda _: None, 1)
+            result = await client.call_tool(*call)
+            return "".join(getattr(one, "text", "") for one in result.content)
+
+
+def _is_cancelled(desk: FolderInbox, item: Item) -> bool:
+    return desk.item(item.key).state is State.CANCELLED
 
 
 def test_f5_an_answer_twice_is_taken_once(tmp_path: Path) -> None:

@@ -320,8 +320,12 @@ class Composer {
   // Wrong first and right after, or the same answer twice: the line goes out, the request stays open.
   async sendAndKeepOpen() {
     const session = this.path.split("/")[3];
-    await call(`/api/sessions/${session}/say`, { text: this.text, anyway: true });
-    tell(say("kept open"));
+    try {
+      await call(`/api/sessions/${session}/say`, { text: this.text, anyway: true });
+      tell(say("kept open"));
+    } catch (error) {
+      tell(say("failed", { why: error.message }), 10);
+    }
   }
 
   // `chosen` is an option of the question, sent instead of what is in the box; that stays a draft.
@@ -395,7 +399,7 @@ class Composer {
   }
 
   setSending(on) {
-    for (const button of [byId("send"), ...this.options]) button.disabled = on;
+    for (const button of [byId("send"), ...this.options]) button.disabled = on || this.locked;
     for (const field of this.box.querySelectorAll("textarea, input")) field.readOnly = on;
     this.editor.setReadOnly(on || this.locked);
   }
