@@ -137,10 +137,12 @@ class Client:
         self._waiting: dict[Key, Future[Response]] = {}
         self._given_up: OrderedDict[Key, Message] = OrderedDict()
         self._heard: dict[Key, float] = {}
-        """When progress of a request was last heard, by its token and the monotonic clock."""
+        """When progress of a request was last heard, by its token and the clock of patience."""
         self._questions = 0
-        self._answered = 0.0
-        """When the last of the server's questions was answered, by the monotonic clock."""
+        self._asked_at = 0.0
+        """Since when the server has waited for us, by the monotonic clock."""
+        self._stood_still = 0.0
+        """Seconds in which it has waited for us so far."""
         self._ended: EndedError | None = None
         self._closing = False
         self._lost = False
@@ -250,11 +252,11 @@ class Client:
         The server is not told then: an answer may still come. Whoever calls gives up on the rest.
         """
         seconds = patience or self.patience
-        began = time.monotonic()
+        began = self._patience_clock()
         try:
             while not any(one.is_answered for one in begun):
-                heard = (self._heard.get(token_of(one.asked), 0.0) for one in begun)
-                left = max(began, self._answered, *heard) + seconds - time.monotonic()
+                heard = (self._heard.get(token_of(one.asked), began) for one in begun)
+                left = max(began, *heard) + seconds - self._patience_clock()
                 if left <= 0 and not self._questions:
                     return False
                 self._wait([one.future for one in begun], left if left > 0 else seconds)
@@ -263,6 +265,15 @@ class Client:
                 self.give_up(one.asked, "the client was interrupted")
             raise
         return True
+
+    def _patience_clock(self) -> float:
+        """Return a time in seconds that stands still while the server waits for us.
+
+        Standing still, and not beginning anew: a server that asks without end is given up too.
+        """
+        with self._lock:
+            now = self._asked_at if self._questions else time.monotonic()
+            return now - self._stood_still
 
     def give_up(self, asked: Message, reason: str = "") -> None:
         """Stop waiting for one answer, and tell the server."""
@@ -389,7 +400,7 @@ class Client:
         token = as_key(notice.params.get("progressToken"))
         with self._lock:
             if token in {token_of(one) for one in self.session.awaited}:
-                self._heard[token] = time.monotonic()
+                self._heard[token] = self._patience_clock()
 
     # -- the server's questions ------------------------------------------------------------------
 
@@ -411,10 +422,13 @@ class Client:
 
     def _ask(self, exchange: Exchange, known: Known, judge: Judge) -> None:
         with self._lock:
+            if not self._questions:
+                self._asked_at = time.monotonic()
             self._questions += 1
         try:
             self.respondent.answer(exchange, known, judge)
         finally:
             with self._lock:
                 self._questions -= 1
-                self._answered = time.monotonic()
+                if not self._questions:
+                    self._stood_still += time.monotonic() - self._asked_at

@@ -20,9 +20,11 @@ from humanmcp.host.opening import (
     Response,
 )
 from humanmcp.host.respondents import Nobody
-from humanmcp.protocol.events import NoticeArrived, ResponseArrived
+from humanmcp.protocol.events import Late, NoticeArrived, ResponseArrived
+from humanmcp.protocol.exchange import Known
 from humanmcp.protocol.messages import Message, read
 from humanmcp.protocol.verdict import Form
+from tests.asking import asked
 from tests.host.seats import Notes, Way, as_process, in_memory
 from tests.waiting import PATIENCE, until
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from humanmcp.child import Listener
     from humanmcp.host.company import Judge, Stray
     from humanmcp.locales.stop import StopError
-    from humanmcp.protocol.exchange import Exchange, Known
+    from humanmcp.protocol.exchange import Exchange
 
 
 ROOTS = ({"uri": "file:///example/root1", "name": "Root 1"},)
@@ -433,6 +435,37 @@ def test_s4_progress_of_something_else_does_not(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(NoAnswerError):
         client.call("tools/call", {"name": "x"})
     assert clock.steps == []
+
+
+class Deaf(Nobody):
+    """Takes a moment for each question, of a clock that a test sets, and answers none."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Take 7 seconds of this clock."""
+        super().__init__()
+        self.clock = clock
+
+    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+        """Let time pass."""
+        del exchange, known, judge
+        self.clock.now += 7
+
+
+def test_s4_a_server_that_asks_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S4: a question stops the clock while it is answered, and does not set it back."""
+    way = Line()
+    clock = Clock(monkeypatch, way)
+    question = asked("roots/list")
+
+    def ask(_waited: object, _timeout: float) -> None:
+        clock.now += 3
+        assert clock.now < 100
+        client._ask(question, Known(), lambda *_args, **_more: Late(question))
+
+    client = Client(way, Deaf(clock), patience=10, wait=ask)
+    with pytest.raises(NoAnswerError):
+        client.request("tools/call", {"name": "x"})
+    assert clock.now == 4 * (3 + 7)
 
 
 @pytest.mark.parametrize(
