@@ -23,6 +23,7 @@ from humanmcp.settings import add_flags
 from humanmcp.terminal import complain
 from humanmcp.terminal import say as show
 from humanmcp.terminal_desk import waits
+from humanmcp.terminal_desk.attaching import AttachmentError, result_with
 from humanmcp.terminal_desk.choose import choose, label, open_inbox, seats
 from humanmcp.terminal_desk.files import read_text
 from humanmcp.terminal_desk.in_editor import in_editor
@@ -76,6 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ways.add_argument("--message", metavar="FILE", help=words("message"))
     ways.add_argument("--as-is", action="store_true", help=words("as is"))
     ways.add_argument("--start-over", action="store_true", help=words("start over"))
+    parser.add_argument("--image", action="append", default=[], metavar="FILE", help=words("image"))
+    parser.add_argument("--file", action="append", default=[], metavar="FILE", help=words("file"))
     parser.add_argument("--template", metavar="NAME", help=words("template"))
     parser.add_argument("--break", dest="fault", metavar="NAME", help=words("break"))
     parser.add_argument("--send-anyway", action="store_true", help=words("send anyway"))
@@ -137,6 +140,8 @@ def _given(arguments: argparse.Namespace, case: Case) -> Text | None:
     Raises:
         FileError: a file cannot be read.
     """
+    if arguments.image or arguments.file:
+        return _attached(arguments, case)
     words = _words(arguments, case)
     if words is not None:
         return words
@@ -147,6 +152,23 @@ def _given(arguments: argparse.Namespace, case: Case) -> Text | None:
     if arguments.message is not None:
         return Text(read_text(arguments.message), Form.MESSAGE)
     return _starting_text(case, arguments) if arguments.as_is else None
+
+
+def _attached(arguments: argparse.Namespace, case: Case) -> Text:
+    """Return a result with pictures and files, and with the text beside them.
+
+    Raises:
+        AttachmentError: this answer cannot have any, or one of them cannot be sent.
+    """
+    if case.exchange is None or case.exchange.method != "tools/call":
+        raise AttachmentError("no call", name=case.name)
+    ways = (arguments.tool_error, arguments.error, arguments.result, arguments.message)
+    if any(way is not None for way in ways) or arguments.as_is or arguments.template is not None:
+        raise AttachmentError("only text")
+    given = _words(arguments, case)
+    text = None if given is None else given.text
+    result = result_with(case.exchange.revision, text, arguments.image, arguments.file)
+    return Text(json.dumps(result, ensure_ascii=False), Form.RESULT)
 
 
 def _words(arguments: argparse.Namespace, case: Case) -> Text | None:

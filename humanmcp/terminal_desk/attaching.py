@@ -1,0 +1,80 @@
+"""Pictures and files in an answer to a tool call: what is given by name becomes content of MCP."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.results import tool_text
+from humanmcp.terminal_desk.files import STDIN, read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LARGEST: Final = 20 * 1024 * 1024
+"""Bytes of all that is attached to one answer: as base64 it still fits into a line of 64 MiB."""
+_BINARY: Final = "application/octet-stream"
+
+
+class AttachmentError(StopError):
+    """A file cannot be sent as what it is to be."""
+
+    room = "attach"
+
+
+def result_with(
+    revision: str, text: str | None, images: Sequence[str], files: Sequence[str]
+) -> dict[str, Any]:
+    """Make the result of a tool call: the text first, then the pictures, then the files.
+
+    Raises:
+        AttachmentError: a picture is none, or it is too much.
+        FileError: a file cannot be read.
+    """
+    left = LARGEST
+    content = [] if text is None else [{"type": "text", "text": text}]
+    for make, names in ((_image, images), (_file, files)):
+        for name in names:
+            raw = read_bytes(name)
+            left -= len(raw)
+            if left < 0:
+                raise AttachmentError("large", name=name, most=LARGEST // 1024 // 1024)
+            content.append(make(name, raw))
+    return {**tool_text(revision, ""), "content": content}
+
+
+def _image(name: str, raw: bytes) -> dict[str, Any]:
+    kind = _kind_of_image(raw)
+    if not kind:
+        raise AttachmentError("no image", name=name)
+    return {"type": "image", "data": base64.b64encode(raw).decode("ascii"), "mimeType": kind}
+
+
+def _kind_of_image(raw: bytes) -> str:
+    """Tell a picture by its first bytes, as every reader does; a name may lie."""
+    if raw.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if raw.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if raw.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if raw.startswith(b"RIFF") and raw[8:12] == b"WEBP":
+        return "image/webp"
+    return ""
+
+
+def _file(name: str, raw: bytes) -> dict[str, Any]:
+    """Embed a file under its bare name: the folder it lies in is nobody's business."""
+    bare = "stdin" if name == STDIN else PurePath(name).name
+    kind = mimetypes.guess_type(bare)[0]
+    resource: dict[str, Any] = {"uri": f"file:///{quote(bare)}"}
+    try:
+        resource |= {"mimeType": kind or "text/plain", "text": raw.decode("utf-8-sig")}
+    except UnicodeDecodeError:
+        blob = base64.b64encode(raw).decode("ascii")
+        resource |= {"mimeType": kind or _BINARY, "blob": blob}
+    return {"type": "resource", "resource": resource}
