@@ -131,7 +131,7 @@ def test_a_wrong_result_type_is_offered_where_there_are_result_types() -> None:
 def test_half_a_character_goes_out_as_the_escape_that_it_is() -> None:
     r"""J23: `\ud83d` is legal JSON, and no character."""
     line = on_the_wire(exchange(), broken(exchange(), SENTENCE, Fault.LONE_SURROGATE))
-    assert '"One half of a surrogate pair: \\ud83d"' in line
+    assert '"Half a character: \\ud83d"' in line
     assert json.loads(line)["result"]["content"][0]["text"].endswith("\ud83d")
 
 
