@@ -10,6 +10,7 @@ import pytest
 from humanmcp.inbox.contract import Key, Reply, TakenError, UnknownItemError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.forgetting import NotForgottenError
+from humanmcp.protocol.exchange import State
 from humanmcp.protocol.transcript import FORGOTTEN, Way
 from tests.serving import Serving
 from tests.waiting import until
@@ -59,6 +60,7 @@ def answer(stub: Serving, text: str, number: int = 1) -> Key:
     stub.hear()
     with pytest.raises(TakenError):
         desk.send(key, Reply(f"lost {text}", by="desk"))
+    until(lambda: desk.item(key).state is State.ANSWERED, "the end of the exchange")
     return key
 
 
@@ -95,6 +97,7 @@ def test_l8_an_answer_from_a_text_file_is_forgotten_with_its_copies(tmp_path: Pa
         stub.hear()
         inbox = FolderInbox(stub.home)
         key = Key(inbox.sessions()[0].name, 1)
+        until(lambda: inbox.item(key).state is State.ANSWERED, "the end of the exchange")
         sent = stub.home / "sessions" / key.session / "sent"
         until(lambda: list(sent.glob("*.txt")), "the text that was sent")
         size = (files / "in.txt").stat().st_size
