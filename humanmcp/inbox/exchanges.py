@@ -76,14 +76,18 @@ class SessionFolder:
         return self.path / state.value / layout.exchange_name(number)
 
     def numbers(self, state: State) -> list[int]:
-        """List the exchanges in one state, oldest first."""
-        with os.scandir(self.path / state.value) as entries:
+        """List the exchanges in one state, oldest first.
+
+        A copy of a session may lack its empty folders: git and some archives leave them out.
+        """
+        with suppress(FileNotFoundError), os.scandir(self.path / state.value) as entries:
             found = (
                 layout.exchange_number(entry.name)
                 for entry in entries
                 if entry.is_dir(follow_symlinks=False)
             )
             return sorted(number for number in found if number is not None)
+        return []
 
     def locate(self, number: int) -> tuple[State, Path]:
         """Find an exchange.

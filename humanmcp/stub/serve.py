@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     manner = parser.add_mutually_exclusive_group()
     manner.add_argument("--by-hand", action="store_true", help=say("serve", "by-hand"))
     manner.add_argument("--auto", action="store_true", help=say("serve", "auto"))
-    manner.add_argument("--opening", choices=OPENINGS, help=say("serve", "opening"))
+    manner.add_argument("--opening", choices=OPENINGS, metavar="WHO", help=say("serve", "opening"))
     parser.add_argument("--no-progress", action="store_true", help=say("serve", "no progress"))
     parser.add_argument("--open", action="store_true", help=say("serve", "open"))
     parser.add_argument("--replay", metavar="TRANSCRIPT", help=say("serve", "replay"))

@@ -197,16 +197,20 @@ def test_a6_what_is_done_to_one_exchange_names_that_one(
     woken: list[int] = []
     desk = FolderInbox(scene.home)
     with Watch(scene.home, lambda _, number: woken.append(number), every=0.02):
+        # First, while no late news of an exchange can be on its way.
+        scene.stub.record(scene.session, frame_of(1))
+        until(lambda: woken, "the session is named")
+        assert set(woken) == {0}
         scene.stub.deliver(item_of(scene.session, 2))
         until(lambda: 2 in woken, "the new one is named")
+        woken.clear()
+        scene.stub.record(scene.session, frame_of(2))
+        until(lambda: 0 in woken, "all that was told of it before this")
         woken.clear()
         desk.save(scene.key, Draft("typed"))
         until(lambda: 1 in woken, "the one is named")
         assert 2 not in woken
-        woken.clear()
-        scene.stub.record(scene.session, frame_of(1))
-        until(lambda: woken, "the session is named")
-        assert set(woken) == {0}
         scene.stub.close(scene.key, State.CANCELLED)
         until(lambda: 1 in woken, "the one that closed is named")
-        assert 2 not in woken
+        # A folder that is listed while something leaves it may lack another entry for a moment.
+        assert not by_events or 2 not in woken
