@@ -187,30 +187,38 @@ def test_names_that_are_no_sessions_wake_nobody(scene: Scene) -> None:
         assert set(scene.woken) == {other}
 
 
-@pytest.mark.parametrize("by_events", [True, False])
-def test_a6_what_is_done_to_one_exchange_names_that_one(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, *, by_events: bool
-) -> None:
+def test_a6_what_is_done_to_one_exchange_names_that_one(scene: Scene) -> None:
     """A6: who is woken need not read the others; the rest of a session is number 0."""
-    if not by_events:
-        monkeypatch.setattr(watch, "_start", lambda *_: (_ for _ in ()).throw(OSError("none")))
     woken: list[int] = []
     desk = FolderInbox(scene.home)
-    with Watch(scene.home, lambda _, number: woken.append(number), every=0.02):
+    with Watch(scene.home, lambda _, number: woken.append(number)):
         # First, while no late news of an exchange can be on its way.
         scene.stub.record(scene.session, frame_of(1))
         until(lambda: woken, "the session is named")
         assert set(woken) == {0}
         scene.stub.deliver(item_of(scene.session, 2))
         until(lambda: 2 in woken, "the new one is named")
-        woken.clear()
         scene.stub.record(scene.session, frame_of(2))
-        until(lambda: 0 in woken, "all that was told of it before this")
+        until(lambda: woken[-1] == 0, "all that is told of it before that")
         woken.clear()
         desk.save(scene.key, Draft("typed"))
         until(lambda: 1 in woken, "the one is named")
-        assert 2 not in woken
         scene.stub.close(scene.key, State.CANCELLED)
         until(lambda: 1 in woken, "the one that closed is named")
-        # A folder that is listed while something leaves it may lack another entry for a moment.
-        assert not by_events or 2 not in woken
+        assert 2 not in woken
+
+
+def test_a6_two_looks_tell_which_exchange_has_changed(scene: Scene) -> None:
+    """A6: also where changes are found by looking."""
+    desk = FolderInbox(scene.home)
+    look = watch._Look(scene.home / "sessions")
+    assert look.changed() == {scene.session: {0, 1}}
+    assert look.changed() == {}
+    scene.stub.deliver(item_of(scene.session, 2))
+    assert look.changed()[scene.session] - {0} == {2}
+    desk.save(scene.key, Draft("typed"))
+    assert look.changed() == {scene.session: {1}}
+    scene.stub.record(scene.session, frame_of(1))
+    assert look.changed() == {scene.session: {0}}
+    scene.stub.close(scene.key, State.CANCELLED)
+    assert look.changed()[scene.session] - {0} == {1}
