@@ -70,10 +70,11 @@ def is_report(text: str) -> bool:
     return code == PARSE_ERROR or (code == INVALID_REQUEST and ("id" in body or "jsonrpc" in body))
 
 
-def unaddressed(text: str, exchanges: Sequence[Exchange]) -> tuple[Problem, ...]:
+def unaddressed(text: str, exchanges: Sequence[Exchange], notice: str = "") -> tuple[Problem, ...]:
     """Say why nobody waits for an answer: its request is over, or there never was one.
 
-    `exchanges` are those of the session that are remembered, oldest first.
+    `exchanges` are those of the session that are remembered, oldest first. `notice` is the method
+    of the last message where that is a notification: most likely it was meant to be answered.
     """
     broken = blocking(read(text).problems)
     typed = id_of(text)
@@ -82,7 +83,11 @@ def unaddressed(text: str, exchanges: Sequence[Exchange]) -> tuple[Problem, ...]
     over = [one for one in exchanges if one.state is not State.PENDING]
     for one in reversed(over):  # ids may repeat in 2026-07-28: the last one is meant
         if typed is not None and one.id.key == typed.key:
-            return (_over(one, over, text),)  # the rest no longer matters
+            late = _over(one, over, text)  # the rest no longer matters
+            if notice and late.code == TOO_LATE[State.ANSWERED]:
+                said = (("method", visible(notice)), ("id", visible(one.id.token)))
+                late = late._replace(code="R55", detail=said)
+            return (late,)
     return (*broken, unmatched(text, [one for one in exchanges if one.state is State.PENDING]))
 
 

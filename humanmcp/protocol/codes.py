@@ -42,7 +42,7 @@ LEVELS: Final[Mapping[str, Level]] = {
     **_all(_E, "R30 R31 R32 R33 R34 R35 R36 R37 R38 R39"),
     **_all(_W, "R40 R41"),
     # an answer that belongs to nothing
-    **_all(_E, "R50 R51 R52 R53 R54"),
+    **_all(_E, "R50 R51 R52 R53 R54 R55"),
     # what MCP asks
     **_all(_E, "M01 M02 M03"),
     **_all(_W, "M04 M05"),

@@ -75,6 +75,8 @@ class Session:
         self.exchanges = Exchanges()
         self.unreadable = 0
         """Lines that could not be read: each may be answered with one deliberate -32700."""
+        self.notice = ""
+        """The method of the peer's last message, where that is a notification; else nothing."""
         self._theirs = Progress()
         self._ours = Progress()
         self._invalid: set[tuple[str, str | int | float]] = set()
@@ -143,6 +145,7 @@ class Session:
         return (UnreadableArrived(malformed),)
 
     def _receive_one(self, message: Message, batch: int = 0) -> tuple[Event, ...]:
+        self.notice = message.method if message.kind is Kind.NOTIFICATION else ""
         match message.kind:
             case Kind.REQUEST:
                 return (*self._overtaken_by(message), self._receive_request(message, batch))

@@ -139,13 +139,13 @@ class OutTxt:
 
     def _refuse(self, text: Text) -> None:
         self._early = drafts.id_of(text.text)
-        problems = unaddressed(text.text, self._session.exchanges.remembered)
+        problems = unaddressed(text.text, self._session.exchanges.remembered, self._session.notice)
         self._files.refuse(text, problems, *suggestion(text.text, self._judge))
 
     def _judge(self, text: str) -> Verdict:
         """Judge an answer without sending it, as the one it is meant for would have it."""
         exchange = addressed(text, self._session.pending)
         if exchange is None:
-            problems = unaddressed(text, self._session.exchanges.remembered)
+            problems = unaddressed(text, self._session.exchanges.remembered, self._session.notice)
             return Verdict(text, None, None, problems)
         return drafts.check(exchange, text, known=self._session.known)

@@ -67,7 +67,7 @@ def test_what_keeps_the_client_waiting_is_said(desk: Desking, window: Windows) -
         )
         host.say(line)
         page = window().page
-        expect(page.locator(".keeping summary")).to_contain_text("told every few seconds")
+        expect(page.locator(".keeping summary")).to_contain_text("every few seconds")
         seen = [json.loads(host.hear()) for _ in range(2)]
         assert [one["method"] for one in seen] == ["notifications/progress"] * 2
         assert seen[0]["params"]["progress"] < seen[1]["params"]["progress"]

@@ -115,7 +115,7 @@ class Player:
             out = () if verdict.line is None else (verdict.line,)
             return Played(out, verdict.problems, text, refused=not verdict.sendable)
         if exchange is None:
-            problems = unaddressed(text, self.session.exchanges.remembered)
+            problems = unaddressed(text, self.session.exchanges.remembered, self.session.notice)
             return Played(problems=problems, typed=text, refused=True)
         return _settled(self.session.reply(exchange.number, text), text, exchange.number)
 

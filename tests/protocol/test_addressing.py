@@ -28,7 +28,8 @@ def pinged(session: Session, *ids: object) -> list[Exchange]:
 
 def said(session: Session, text: str) -> list[str]:
     """Return the codes of what is said of a text that belongs to nothing."""
-    return [one.code for one in unaddressed(text, session.exchanges.remembered)]
+    found = unaddressed(text, session.exchanges.remembered, session.notice)
+    return [one.code for one in found]
 
 
 @pytest.mark.parametrize(
@@ -99,6 +100,22 @@ def test_every_reason_why_nobody_waits_has_its_own_sentence() -> None:
     cancel = {"method": "notifications/cancelled", "params": {"requestId": 2}}
     session.receive(json.dumps({"jsonrpc": "2.0", **cancel}).encode())
     assert said(session, '{"jsonrpc":"2.0","id":2,"result":{}}') == ["R21"]
+
+
+def test_p4_an_answer_to_a_notification_is_told_as_that() -> None:
+    """With the id of before it is not only too late: the last message wants no answer at all."""
+    session = Session()
+    (first,) = pinged(session, 0)
+    session.reply(first.number, "{}", Form.RESULT)
+    session.receive(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    (found,) = unaddressed(
+        '{"jsonrpc":"2.0","id":0,"result":{}}', session.exchanges.remembered, session.notice
+    )
+    assert found.code == "R55"
+    assert dict(found.detail) == {"method": "notifications/initialized", "id": "0"}
+    assert found.blocks
+    pinged(session, 1)
+    assert session.notice == ""
 
 
 def test_of_a_request_whose_id_was_taken_it_is_said() -> None:

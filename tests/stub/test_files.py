@@ -542,7 +542,7 @@ def test_a_report_speaks_japanese(tmp_path: Path) -> None:
     desk.type(ONE)
     desk.refuse_all()
     assert "送信していません" in desk.problems
-    assert "1 行目 8 桁目" in desk.problems
+    assert "1 行 8 文字目" in desk.problems
     desk.files.release()
 
 
@@ -881,7 +881,7 @@ def test_a_file_that_may_not_be_read_is_waited_for(
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", denied)
         assert desk.looks(1) == []
-        assert "may not be read" in desk.problems
+        assert "cannot be read" in desk.problems
     assert desk.looks(1) == [ONE]
     assert desk.problems == ""
 
@@ -892,7 +892,7 @@ def test_mode_000_is_waited_for(desk: Desk) -> None:
     desk.type(ONE)
     desk.out.chmod(0)
     assert desk.looks(1) == []
-    assert "may not be read" in desk.problems
+    assert "cannot be read" in desk.problems
     desk.out.chmod(0o600)
     assert desk.looks(1) == [ONE]
 

@@ -253,7 +253,7 @@ def test_f4_a_right_answer_below_a_log_line_is_offered_without_it(tmp_path: Path
         stub.say(CALL)
         stub.type(f"{log}\n{answer}\n")
         until(stub.complaint, "the refusal")
-        assert "Text stands before the answer" in stub.complaint()
+        assert "There is text before the answer" in stub.complaint()
         offered = next(line for line in stub.complaint().splitlines() if answer in line)
         stub.type(offered[offered.index("{") :])
         assert stub.hear() == answer
