@@ -37,6 +37,12 @@ class Bell:
         self._listening = False
         self._closed = False
 
+    def __del__(self) -> None:
+        """Give the descriptor back with an inbox that was dropped without an end."""
+        if not self._closed and not self._listening:
+            self._closed = True
+            os.close(self._descriptor)
+
     @classmethod
     def hang(cls, path: Path) -> Bell | None:
         """Make a bell. None where there are no FIFOs: whoever waits must look by itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -118,3 +119,14 @@ def test_a_desk_rings_whatever_it_sends(
     assert (stub.folder(name) / layout.BELL).stat().st_mode & 0o777 == 0o600
     stub.end(name)
     assert not (tmp_path / "home" / "sessions" / name / layout.BELL).exists()
+
+
+def test_a_bell_that_nobody_has_any_more_gives_its_descriptor_back(tmp_path: Path) -> None:
+    """A program that opens many inboxes runs out of none."""
+    bell = Bell.hang(tmp_path / "bell")
+    assert bell is not None
+    descriptor = bell._descriptor
+    del bell
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)

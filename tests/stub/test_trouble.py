@@ -221,9 +221,11 @@ def at_terminal(*command: str, folder: Path, typed: bytes = b"", after: str = ""
         command, stdin=theirs, stdout=theirs, stderr=theirs, env=bare_environment(folder)
     ) as child:
         os.close(theirs)
+        waiting = select.poll()  # of any descriptor, however many the worker has open
+        waiting.register(ours, select.POLLIN)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            if not select.select([ours], [], [], 0.1)[0]:
+            if not waiting.poll(100):
                 continue
             try:
                 shown += os.read(ours, 65536)
