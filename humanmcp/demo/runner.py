@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.child import EndedError
 from humanmcp.demo import steps
 from humanmcp.demo.good_host import Answered, Failed, Ignored, Noticed, WasAsked
+from humanmcp.protocol.messages import Kind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +85,8 @@ class Runner:
         self._screen.notes(within=_NOTES_WITHIN)
         if answer is not None:
             self._screen.answered(answer)
-        if asked.method == "initialize" and getattr(answer, "code", "") != "understood-initialize":
+        understood = isinstance(answer, Answered) and answer.message.kind is Kind.RESULT
+        if asked.method == "initialize" and not understood:
             self._screen.not_connected()
             return False
         return self._list_again()
