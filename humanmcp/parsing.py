@@ -23,6 +23,8 @@ ROOM: Final = "parsing"
 
 _COLUMNS: Final = 80
 """Where there is no terminal."""
+_MOST_OF_A_LINE: Final = 0.6
+"""How much of a line of usage flags may take: the rest is the indentation under the command."""
 
 # Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
 _PLACE: Final = r"(?s)argument (?P<place>[^:]+): (?P<rest>.*)"
@@ -90,8 +92,18 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         groups: Any,  # noqa: ANN401 - argparse names no public type for a group
         prefix: str | None = None,
     ) -> None:
-        """Add the first lines: how the command is written."""
-        super().add_usage(usage, actions, groups, say(ROOM, "usage") if prefix is None else prefix)
+        """Add the first lines: how the command is written.
+
+        argparse never breaks a line within `[--a | --b]`. What does not fit in a line is written
+        flag by flag; which of them exclude each other is said when two are given.
+        """
+        short = [group for group in groups if self._fits(group)]
+        super().add_usage(usage, actions, short, say(ROOM, "usage") if prefix is None else prefix)
+
+    def _fits(self, group: Any) -> bool:  # noqa: ANN401 - as above
+        flags = [one for one in group._group_actions if one.option_strings]  # noqa: SLF001 - no other way
+        longest = sum(len(f"{one.option_strings[0]} {one.metavar} | ") for one in flags)
+        return longest < self._width * _MOST_OF_A_LINE
 
     def start_section(self, heading: str | None) -> None:
         """Begin a list of arguments under its heading."""

@@ -188,3 +188,15 @@ def test_help_without_a_terminal_has_80_columns(
         main(["serve", "--help"])
     usage, _blank, _rest = capsys.readouterr().out.partition("\n\n")
     assert 60 < max(len(line) for line in usage.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("command", ["answer", "say", "client", "config", "serve", "export"])
+def test_a_line_of_usage_that_is_wider_than_the_terminal_holds_one_flag(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Flags of which one may be given are written one by one where they fill more than a line."""
+    monkeypatch.setenv("COLUMNS", "60")
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    usage, _blank, _rest = capsys.readouterr().out.partition("\n\n")
+    assert [line for line in usage.splitlines() if len(line) > 60 and line.count("--") > 1] == []

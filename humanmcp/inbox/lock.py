@@ -42,6 +42,10 @@ class LifeLock:
         """Keep the open file that carries the lock."""
         self._descriptor = descriptor
 
+    def __del__(self) -> None:
+        """Give the descriptor back with an inbox that was dropped without an end."""
+        self.release()
+
     @classmethod
     def take(cls, path: Path) -> LifeLock:
         """Make the lock file and hold it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -67,3 +68,14 @@ def test_nobody_is_declared_dead_for_a_trouble_of_our_own(
 
     monkeypatch.setattr(os, "open", too_many)
     assert is_held(tmp_path / "lock")
+
+
+def test_a_lock_that_nobody_has_any_more_gives_its_descriptor_back(tmp_path: Path) -> None:
+    """A program that opens many inboxes runs out of none."""
+    lock = LifeLock.take(tmp_path / "lock")
+    descriptor = lock._descriptor
+    del lock
+    gc.collect()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+    assert not is_held(tmp_path / "lock")
