@@ -68,7 +68,8 @@ class Host:
     there. `client` is how it names itself to a server: by that `protocol/clients.py` knows how long
     it waits. `members` are further members that an entry needs, `approval` the code of the sentence
     on what its user is asked before our tools can be used. `user_places` are where servers for all
-    projects stand, of a host whose `places` lie in one project.
+    projects stand, of a host whose `places` lie in one project. `project_keys` lead, in that file,
+    to an object with a member for each project, and within each of these to its servers.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Host:
     members: Mapping[str, Any] = field(default_factory=dict)
     approval: str = ""
     user_places: Mapping[str, str] = field(default_factory=dict)
+    project_keys: tuple[str, ...] = ()
     link: str = ""
     """Which link installs an entry: "vscode", "cursor", "lm-studio" or "goose"."""
 
@@ -111,6 +113,7 @@ HOSTS: Final = (
         members={"alwaysLoad": True},
         approval="approval claude-code",
         user_places={"": "~/.claude.json"},
+        project_keys=("projects", *_MCP_SERVERS),
     ),
     Host(
         "vscode",

@@ -250,7 +250,8 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
     after = config_file.without_entry(before, wanted.host, wanted.name, wanted.path)
     kept = None
     if before != after:
-        undone = config_file.undone(before, wanted.host, (wanted.name,), wanted.path)
+        keys = (*wanted.host.keys, wanted.name)
+        undone = config_file.undone(before, wanted.host, (keys,), wanted.path)
         after = after if undone is None else undone
         kept = config_file.write(wanted.path, after) if after else config_file.delete(wanted.path)
     if as_json:

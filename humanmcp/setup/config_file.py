@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 _MCP_IN_SETTINGS: Final = ("mcp", "servers")
 _BOM: Final = "\ufeff"
 
+Keys = tuple[str, ...]
+"""The members that lead to an entry in a configuration; the last is the server's name."""
+
 
 class ConfigError(StopError):
     """A configuration file cannot be read, understood or changed."""
@@ -132,6 +135,23 @@ def servers(value: Mapping[str, Any], host: Host, path: Path) -> dict[str, Any]:
     return dict(found)
 
 
+def all_servers(value: Mapping[str, Any], host: Host, path: Path) -> dict[Keys, Any]:
+    """Return the entries of all servers, those of single projects too, by the keys that lead there.
+
+    Raises:
+        ConfigError: something else stands in their place.
+    """
+    found = {(*host.keys, name): one for name, one in servers(value, host, path).items()}
+    for projects in host.project_keys[:1]:
+        within = value.get(projects)
+        for project in within if isinstance(within, dict) else ():
+            place = dataclasses.replace(host, keys=(projects, project, *host.project_keys[1:]))
+            with contextlib.suppress(ConfigError):  # a project of another shape has none
+                own = servers(value, place, path)
+                found |= {(*place.keys, name): one for name, one in own.items()}
+    return found
+
+
 def with_entry(text: str, host: Host, name: str, entry: Mapping[str, Any], path: Path) -> str:
     """Return the text with the entry set.
 
@@ -219,14 +239,14 @@ def backup(path: Path) -> Path:
     return copy
 
 
-def undone(text: str, host: Host, names: Sequence[str], path: Path) -> str | None:
+def undone(text: str, host: Host, changed: Sequence[Keys], path: Path) -> str | None:
     """Return the text as it was before `with_entries` made it into this one; None when unknown.
 
     That is the newest backup, or no file at all, if setting the same entries there gives this text.
     So taking out what was put in leaves the file byte for byte as it was.
     """
-    known = servers(parsed(text, host.format, path), host, path)
-    entries = {name: known.get(name) for name in names}
+    known = all_servers(parsed(text, host.format, path), host, path)
+    entries = {keys: known.get(keys) for keys in changed}
     kept = newest_backup(path)
     if not all(isinstance(entry, dict) for entry in entries.values()):
         return None
@@ -237,14 +257,15 @@ def undone(text: str, host: Host, names: Sequence[str], path: Path) -> str | Non
     return None
 
 
-def with_entries(text: str, host: Host, entries: Mapping[str, Any], path: Path) -> str:
-    """Return the text with several entries set, in this order.
+def with_entries(text: str, host: Host, entries: Mapping[Keys, Any], path: Path) -> str:
+    """Return the text with several entries set, in this order, each by the keys that lead there.
 
     Raises:
         ConfigError: the file is not understood.
     """
-    for name, entry in entries.items():
-        text = with_entry(text, host, name, entry, path)
+    for (*keys, name), entry in entries.items():
+        place = dataclasses.replace(host, keys=tuple(keys))
+        text = with_entry(text, place, name, entry, path)
     return text
 
 

@@ -26,6 +26,8 @@ from humanmcp.terminal import say as show
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from humanmcp.setup.config_file import Keys
+
 ROOM: Final = "wrap"
 _COMMAND: Final = 60
 """Characters of a server's command that are listed."""
@@ -44,16 +46,23 @@ class Standing(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A host's configuration that is there: its text, and its servers by name."""
+    """A host's configuration that is there: its text, and its servers by the keys to each."""
 
     host: Host
     path: Path
     text: str
-    servers: Mapping[str, Any]
+    servers: Mapping[Keys, Any]
 
-    def named(self, standing: Standing) -> tuple[str, ...]:
+    def standing(self, wanted: Standing) -> tuple[Keys, ...]:
         """List the servers that stand like this, in the order of the file."""
-        return tuple(name for name, one in self.servers.items() if standing_of(one) is standing)
+        return tuple(keys for keys, one in self.servers.items() if standing_of(one) is wanted)
+
+    def title(self, keys: Keys, language: str) -> str:
+        """Name a server, and its project where it belongs to one."""
+        if keys[:-1] == self.host.keys:
+            return one_line(keys[-1])
+        project = one_line(keys[len(self.host.project_keys) - 1])
+        return say(ROOM, "in project", language, name=one_line(keys[-1]), project=project)
 
 
 def standing_of(entry: object) -> Standing:
@@ -70,29 +79,29 @@ def standing_of(entry: object) -> Standing:
 
 def change_all(
     chosen: Standing,
-    change: Callable[[ConfigFile, Sequence[str]], str],
+    change: Callable[[ConfigFile, Sequence[Keys]], str],
     *,
     yes: bool,
     language: str,
 ) -> int:
     """List every server that stands as `chosen`, ask, change each file. Returns the exit status.
 
-    `change` makes the new text of a file from the names of its servers that are to be changed.
+    `change` makes the new text of a file from the keys of its servers that are to be changed.
     """
     verb = "wrap" if chosen is Standing.PLAIN else "unwrap"
     files, failed = _files(language)
-    chosen_in = [(one, one.named(chosen)) for one in files]
-    for one, names in chosen_in:
-        _list(one, names, language)
-    count = sum(len(names) for _one, names in chosen_in)
+    chosen_in = [(one, one.standing(chosen)) for one in files]
+    for one, these in chosen_in:
+        _list(one, these, language)
+    count = sum(len(these) for _one, these in chosen_in)
     if not count:
         complain(say(ROOM, f"none to {verb}", language))
         return REFUSED if failed else 0
     if not yes and not _agreed(verb, count, language):
         return REFUSED if failed else 0
-    for one, names in chosen_in:
-        if names:
-            failed |= not _change(one, names, change, verb, language)
+    for one, these in chosen_in:
+        if these:
+            failed |= not _change(one, these, change, verb, language)
     return REFUSED if failed else 0
 
 
@@ -102,7 +111,7 @@ def _files(language: str) -> tuple[list[ConfigFile], bool]:
     for host, path in _places():
         try:
             text = config_file.read(path)
-            known = config_file.servers(config_file.parsed(text, host.format, path), host, path)
+            known = config_file.all_servers(config_file.parsed(text, host.format, path), host, path)
         except ConfigError as error:
             complain(Painted(error.sentence(language), "yellow"))
             failed = True
@@ -122,18 +131,19 @@ def _places() -> Iterator[tuple[Host, Path]]:
                 yield host, path
 
 
-def _list(one: ConfigFile, chosen: Sequence[str], language: str) -> None:
+def _list(one: ConfigFile, chosen: Sequence[Keys], language: str) -> None:
     show(Painted(f"{one.host.label}  ", "bold"), Painted(str(one.path), "dim"))
     if not one.servers:
         show("    ", Painted(say(ROOM, "no servers", language), "dim"))
-    for name, entry in one.servers.items():
+    for keys, entry in one.servers.items():
+        title = one.title(keys, language)
         words = command_in(entry)
         started = one_line(" ".join((words[0], *words[1])), _COMMAND) if words else ""
-        if name in chosen:
-            show("  * ", Painted(name, "bold"), f"  {started}")
+        if keys in chosen:
+            show("  * ", Painted(title, "bold"), f"  {started}")
         else:
             why = say(ROOM, f"is {standing_of(entry).value}", language)
-            show("    ", Painted(f"{name}  {why}", "dim"))
+            show("    ", Painted(f"{title}  {why}", "dim"))
 
 
 def _agreed(verb: str, count: int, language: str) -> bool:
@@ -150,18 +160,19 @@ def _agreed(verb: str, count: int, language: str) -> bool:
 
 def _change(
     one: ConfigFile,
-    names: Sequence[str],
-    change: Callable[[ConfigFile, Sequence[str]], str],
+    chosen: Sequence[Keys],
+    change: Callable[[ConfigFile, Sequence[Keys]], str],
     verb: str,
     language: str,
 ) -> bool:
     """Change one file. Returns whether that went well."""
     try:
-        kept = config_file.write(one.path, change(one, names))
+        kept = config_file.write(one.path, change(one, chosen))
     except ConfigError as error:
         complain(Painted(error.sentence(language), "yellow"))
         return False
-    told = say(ROOM, f"{verb} done", language, label=one.host.label, names=", ".join(names))
+    names = ", ".join(one.title(keys, language) for keys in chosen)
+    told = say(ROOM, f"{verb} done", language, label=one.host.label, names=names)
     complain(Painted(told, "green"))
     if kept is not None:
         complain(say("config", "backup", language, backup=kept))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.settings import Settings
+    from humanmcp.setup.config_file import Keys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         original = unwrapped(entry)
         if original is None:
             raise WrapError("not wrapped", name=name, path=path)
-        kept = config_file.write(path, _without_tap(text, host, {name: original}, path))
+        kept = config_file.write(
+            path, _without_tap(text, host, {(*host.keys, name): original}, path)
+        )
     except ConfigError as error:
         complain(Painted(error.sentence(language), "yellow"))
         return REFUSED
@@ -53,17 +56,17 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _all_without_tap(one: ConfigFile, names: Sequence[str]) -> str:
-    originals = {name: unwrapped(one.servers[name]) for name in names}
+def _all_without_tap(one: ConfigFile, chosen: Sequence[Keys]) -> str:
+    originals = {keys: unwrapped(one.servers[keys]) for keys in chosen}
     return _without_tap(one.text, one.host, originals, one.path)
 
 
-def _without_tap(text: str, host: Host, originals: Mapping[str, Any], path: Path) -> str:
+def _without_tap(text: str, host: Host, originals: Mapping[Keys, Any], path: Path) -> str:
     """Return the text as it was before the tap, byte for byte where the backup tells."""
     before = config_file.undone(text, host, tuple(originals), path)
     if before is not None:
-        known = config_file.servers(config_file.parsed(before, host.format, path), host, path)
-        if all(_alike(known.get(name), original) for name, original in originals.items()):
+        known = config_file.all_servers(config_file.parsed(before, host.format, path), host, path)
+        if all(_alike(known.get(keys), original) for keys, original in originals.items()):
             return before
     return config_file.with_entries(text, host, originals, path)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.settings import Settings
+    from humanmcp.setup.config_file import Keys
 
 ROOM: Final = "wrap"
 
@@ -98,9 +99,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _all_wrapped(arguments: argparse.Namespace, one: ConfigFile, names: Sequence[str]) -> str:
+def _all_wrapped(arguments: argparse.Namespace, one: ConfigFile, chosen: Sequence[Keys]) -> str:
     entries = {
-        name: wrapped(one.servers[name], starter(), _flags(arguments, name)) for name in names
+        keys: wrapped(one.servers[keys], starter(), _flags(arguments, keys[-1])) for keys in chosen
     }
     return config_file.with_entries(one.text, one.host, entries, one.path)
 

@@ -170,3 +170,45 @@ def test_p6_where_nothing_is_configured_that_is_said(run: Callable[..., Ran]) ->
     for command in ("wrap", "unwrap"):
         ran = run(command, "--all", "--yes")
         assert (ran.status, ran.err.startswith("No server")) == (0, True)
+
+
+CLAUDE = """{
+  "numStartups": 12,
+  "mcpServers": {"dice": {"type": "stdio", "command": "dice", "args": []}},
+  "projects": {
+    "/home/me/one": {
+      "allowedTools": [],
+      "mcpServers": {"weather": {"command": "weather-app", "args": ["run"], "env": {}}}
+    },
+    "/home/me/two": {
+      "mcpServers": {"weather": {"command": "other"}, "far": {"url": "https://e.org"}}
+    },
+    "/home/me/three": {"history": []},
+    "/home/me/odd": {"mcpServers": []}
+  }
+}
+"""
+
+
+def test_p6_the_servers_of_single_projects_are_wrapped_and_unwrapped(
+    run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """P6: Claude Code keeps them in ~/.claude.json under `projects`; one backup, byte for byte."""
+    path = tmp_path / ".claude.json"
+    path.write_text(CLAUDE, "utf-8")
+    listed = run("wrap", "--all")
+    assert [line.split("  ")[1] for line in listed.out.splitlines() if line.startswith("  * ")] == [
+        "* dice",
+        "* weather (in /home/me/one)",
+        "* weather (in /home/me/two)",
+    ]
+    assert "far (in /home/me/two)  has no command" in listed.out
+    assert run("wrap", "--all", "--yes").status == 0
+    projects = json.loads(path.read_text("utf-8"))["projects"]
+    started = projects["/home/me/one"]["mcpServers"]["weather"]
+    assert started["args"][-3:] == ["--", "weather-app", "run"]
+    assert projects["/home/me/two"]["mcpServers"]["weather"]["args"][-2:] == ["--", "other"]
+    assert projects["/home/me/odd"] == {"mcpServers": []}
+    assert len(list(tmp_path.glob("*.bak"))) == 1
+    assert run("unwrap", "--all", "--yes").status == 0
+    assert path.read_text("utf-8") == CLAUDE
