@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.cli import COMMANDS
-from humanmcp.locales import LANGUAGES, say, sentences
+from humanmcp.locales import say, sentences
 from humanmcp.protocol import codes
 from humanmcp.protocol.faults import Fault
 from humanmcp.protocol.problems import Level
@@ -41,7 +41,7 @@ def pages() -> Mapping[Path, str]:
         folder / "commands.md": _page(_commands()),
         folder / "settings.md": _page(_settings()),
         **{folder / name: _page(_problems(words)) for name, words in PROBLEMS.items()},
-        folder / "faults.md": _page(_faults()),
+        **{folder / name: _page(_faults(words)) for name, words in FAULTS.items()},
         **dict(_quoting()),
     }
 
@@ -174,7 +174,7 @@ PROBLEMS: Final = {
     "problems.ja.md": Words(
         "ja",
         "問題点",
-        "([English](problems.md))",
+        "（[English](problems.md)）",
         (
             "回答、届いたメッセージ、ファイルについて、チェックが言うことのすべてです。",
             "波括弧の中の言葉は、そのときの値になります。",
@@ -244,112 +244,249 @@ def _plain(text: str) -> str:
 # -- faults -----------------------------------------------------------------------------------
 
 
-WRONG_ON_PURPOSE: Final = (
-    (
-        "an answer that the check refuses; it answers its request",
-        "save it as `out.anyway.txt`",
-        "`humanmcp answer N --message FILE --send-anyway`",
-        "**Send anyway**",
-        '`POST …/reply` with `"anyway": true`',
-    ),
-    (
-        "wrong first, right after; the same answer twice",
-        "the line in `out.raw.txt`, with its line end",
+@dataclass(frozen=True, slots=True)
+class FaultWords:
+    """What the page of the faults says beside the faults, in one language.
+
+    A row is what can be sent wrong, and how with text files, terminal, page and interface. Words in
+    braces are codes of `[desk]`: what the page itself writes on its buttons.
+    """
+
+    language: str
+    title: str
+    other: str
+    intro: tuple[str, ...]
+    second: str
+    about: tuple[str, ...]
+    columns: str
+    rows: tuple[tuple[str, str, str, str, str], ...]
+
+
+FAULTS: Final = {
+    "faults.md": FaultWords(
+        "en",
+        "Faults",
+        "([日本語](faults.ja.md))",
         (
-            "`humanmcp answer N --keep-open` with `--break` or `--send-anyway`; "
-            "`humanmcp say MESSAGE --send-anyway`, `--times 2`"
+            "The ways to break an answer on purpose: **{break}** in the page, `--break NAME` in",
+            "the terminal. Each says what a good host does with it, so that you can judge yours.",
+            "",
+            "Each of these is one answer, sent once. What needs more than that comes first.",
         ),
-        "**Send, keep it open**",
-        '`"anyway": true`',
+        "What else can be sent wrong, and from where",
+        (
+            "Whatever is sent in one of these ways leaves a waiting request open, unless the row",
+            "says that it answers it: the right answer can follow. All of it is in the transcript,",
+            "marked as deliberate. The text files are beside `in.txt`. In the page, look at the",
+            "request, or under **{say.title.server}** below the list. The interface's are bodies",
+            "of `POST /api/sessions/NAME/say`.",
+        ),
+        "| what | text files | terminal | page | interface |",
+        (
+            (
+                "an answer that the check refuses; it answers its request",
+                "save it as `out.anyway.txt`",
+                "`humanmcp answer N --message FILE --send-anyway`",
+                "**{send anyway}**",
+                '`POST …/reply` with `"anyway": true`',
+            ),
+            (
+                "wrong first, right after; the same answer twice",
+                "the line in `out.raw.txt`, with its line end",
+                (
+                    "`humanmcp answer N --keep-open` with `--break` or `--send-anyway`; "
+                    "`humanmcp say MESSAGE --send-anyway`, `--times 2`"
+                ),
+                "**{keep open}**",
+                '`"anyway": true`',
+            ),
+            (
+                "an answer to nobody, or after a cancel",
+                "`out.anyway.txt`",
+                "`humanmcp say MESSAGE --send-anyway`",
+                "**{send anyway}**",
+                '`"anyway": true`',
+            ),
+            (
+                "list_changed, a log message, progress, a request",
+                "`out.txt`; where the check refuses it, `out.anyway.txt`",
+                "`humanmcp say --list-changed`, `--log`, `--progress`, `--ask`",
+                "the buttons above the box",
+                "the message as `text`",
+            ),
+            (
+                "half a line without its end",
+                "`out.raw.txt` without a line end",
+                "`humanmcp say --bytes TEXT`",
+                "**{say.raw}**",
+                '`"order": "raw"`, `text` in base64',
+            ),
+            (
+                "bytes that are no UTF-8",
+                "`out.raw.txt`",
+                r"`humanmcp say --bytes '\xff\n'`, `--bytes-of FILE`",
+                r"**{say.raw}**: `\xff`",
+                '`"order": "raw"`',
+            ),
+            (
+                "silence: nothing that nobody typed",
+                "`silence on` in `out.do.txt`",
+                "`humanmcp say --silence on`",
+                "**{say.silence}**",
+                '`"order": "silence", "text": "on"`',
+            ),
+            (
+                "no progress while somebody thinks",
+                "`progress off` in `out.do.txt`",
+                "`humanmcp say --own-progress off`",
+                "**{progress.off}**",
+                '`"order": "progress", "text": "off"`',
+            ),
+            (
+                "an exit in order, with a status",
+                "`exit 3` in `out.do.txt`",
+                "`humanmcp say --exit 3`",
+                "**{say.exit}**",
+                '`"order": "exit", "text": "3"`',
+            ),
+            (
+                "a crash",
+                "`crash` in `out.do.txt`",
+                "`humanmcp say --crash`",
+                "**{say.crash}**",
+                '`"order": "crash", "text": ""`',
+            ),
+        ),
     ),
-    (
-        "an answer to nobody, or after a cancel",
-        "`out.anyway.txt`",
-        "`humanmcp say MESSAGE --send-anyway`",
-        "**Send anyway**",
-        '`"anyway": true`',
+    "faults.ja.md": FaultWords(
+        "ja",
+        "わざと入れる誤り",
+        "（[English](faults.md)）",
+        (
+            "回答をわざと壊す方法の一覧です。ページでは**{break}**、",
+            "ターミナルでは `--break NAME` を使います。",
+            "どれにも、よいホストならどうするかが書いてあるので、目の前のホストと比べられます。",
+            "",
+            "誤りは 1 つの回答に入り、1 回だけ送られます。それでは足りないものを、先に挙げます。",
+        ),
+        "ほかにわざと送れるものと、その送り方",
+        (
+            "この表の方法で送っても、回答済みになると書いてあるもののほかは、リクエストは待ったまま",
+            "残るので、あとから正しく答えられます。どれも、わざと送ったものとしてトランスクリプトに",
+            "残ります。ファイルは `in.txt` の隣に書きます。ページでは、リクエストの画面か、",
+            "一覧の下の**{say.title.server}**にあります。インターフェースの列は、",
+            "`POST /api/sessions/NAME/say` の本体です。",
+        ),
+        "| 何を | テキストファイル | ターミナル | ページ | インターフェース |",
+        (
+            (
+                "チェックが断る回答（リクエストは回答済みになる）",
+                "`out.anyway.txt` に保存",
+                "`humanmcp answer N --message FILE --send-anyway`",
+                "**{send anyway}**",
+                '`POST …/reply` に `"anyway": true`',
+            ),
+            (
+                "間違えてから正しく、または同じ回答を 2 回",
+                "`out.raw.txt` に、改行で終わる行",
+                (
+                    "`humanmcp answer N --keep-open` に `--break` か `--send-anyway`。"
+                    "`humanmcp say MESSAGE --send-anyway`、`--times 2`"
+                ),
+                "**{keep open}**",
+                '`"anyway": true`',
+            ),
+            (
+                "どのリクエストのものでもない回答、取り消しのあとの回答",
+                "`out.anyway.txt`",
+                "`humanmcp say MESSAGE --send-anyway`",
+                "**{send anyway}**",
+                '`"anyway": true`',
+            ),
+            (
+                "list_changed、ログメッセージ、進捗、リクエスト",
+                "`out.txt`。チェックが断るなら `out.anyway.txt`",
+                "`humanmcp say --list-changed`、`--log`、`--progress`、`--ask`",
+                "欄の上のボタン",
+                "`text` にメッセージ",
+            ),
+            (
+                "行末のない、行の半分",
+                "`out.raw.txt` に、改行なしで",
+                "`humanmcp say --bytes TEXT`",
+                "**{say.raw}**",
+                '`"order": "raw"`、base64 の `text`',
+            ),
+            (
+                "UTF-8 ではないバイト列",
+                "`out.raw.txt`",
+                r"`humanmcp say --bytes '\xff\n'`、`--bytes-of FILE`",
+                r"**{say.raw}**: `\xff`",
+                '`"order": "raw"`',
+            ),
+            (
+                "沈黙: 人が書いたもの以外は何も送らない",
+                "`out.do.txt` に `silence on`",
+                "`humanmcp say --silence on`",
+                "**{say.silence}**",
+                '`"order": "silence", "text": "on"`',
+            ),
+            (
+                "考えている間の進捗をやめる",
+                "`out.do.txt` に `progress off`",
+                "`humanmcp say --own-progress off`",
+                "**{progress.off}**",
+                '`"order": "progress", "text": "off"`',
+            ),
+            (
+                "ステータスを付けて、順序よく終わる",
+                "`out.do.txt` に `exit 3`",
+                "`humanmcp say --exit 3`",
+                "**{say.exit}**",
+                '`"order": "exit", "text": "3"`',
+            ),
+            (
+                "突然終わる",
+                "`out.do.txt` に `crash`",
+                "`humanmcp say --crash`",
+                "**{say.crash}**",
+                '`"order": "crash", "text": ""`',
+            ),
+        ),
     ),
-    (
-        "list_changed, a log message, progress, a request",
-        "`out.txt`; where the check refuses it, `out.anyway.txt`",
-        "`humanmcp say --list-changed`, `--log`, `--progress`, `--ask`",
-        "the buttons above the box",
-        "the message as `text`",
-    ),
-    (
-        "half a line without its end",
-        "`out.raw.txt` without a line end",
-        "`humanmcp say --bytes TEXT`",
-        "**Write as bytes**",
-        '`"order": "raw"`, `text` in base64',
-    ),
-    (
-        "bytes that are no UTF-8",
-        "`out.raw.txt`",
-        r"`humanmcp say --bytes '\xff\n'`, `--bytes-of FILE`",
-        r"**Write as bytes**: `\xff`",
-        '`"order": "raw"`',
-    ),
-    (
-        "silence: nothing that nobody typed",
-        "`silence on` in `out.do.txt`",
-        "`humanmcp say --silence on`",
-        "**Be silent**",
-        '`"order": "silence", "text": "on"`',
-    ),
-    (
-        "no progress while somebody thinks",
-        "`progress off` in `out.do.txt`",
-        "`humanmcp say --own-progress off`",
-        "**Send no progress**",
-        '`"order": "progress", "text": "off"`',
-    ),
-    (
-        "an exit in order, with a status",
-        "`exit 3` in `out.do.txt`",
-        "`humanmcp say --exit 3`",
-        "**Exit**",
-        '`"order": "exit", "text": "3"`',
-    ),
-    (
-        "a crash",
-        "`crash` in `out.do.txt`",
-        "`humanmcp say --crash`",
-        "**Crash**",
-        '`"order": "crash", "text": ""`',
-    ),
-)
-"""What can be sent wrong beside a broken answer: what it is, and how in each seat."""
+}
+"""The pages of the faults, one a language."""
 
 
-def _faults() -> Iterator[str]:
-    yield "# Faults"
+def _faults(words: FaultWords) -> Iterator[str]:
+    yield f"# {words.title}"
     yield ""
-    yield "The ways to break an answer on purpose: **Break it…** in the page, `--break NAME` in the"
-    yield "terminal. Each says what a good host does with it: so you can judge the one at hand."
+    yield from _labelled(words, *words.intro)
+    yield words.other
     yield ""
-    yield "Each of these is one answer, sent once. What needs more than that comes first."
+    yield f"## {words.second}"
     yield ""
-    yield "## What else can be sent wrong, and from where"
+    yield from _labelled(words, *words.about)
     yield ""
-    yield "Whatever is sent in one of these ways leaves a waiting request open, unless it says"
-    yield "otherwise, so that the right answer can follow. All of it is in the transcript, marked"
-    yield "as deliberate. The text files stand beside `in.txt`; the page's are under **Say"
-    yield "something first**; the interface's are bodies of `POST /api/sessions/{session}/say`."
-    yield ""
-    yield "| what | text files | terminal | page | interface |"
+    yield words.columns
     yield "| --- | --- | --- | --- | --- |"
-    for row in WRONG_ON_PURPOSE:
-        yield f"| {' | '.join(row)} |"
+    for what, files, terminal, page, interface in words.rows:
+        (button,) = _labelled(words, page)
+        yield f"| {what} | {files} | {terminal} | {button} | {interface} |"
     for fault in Fault:
         yield ""
         yield f"## {fault.value}"
         yield ""
-        for language in LANGUAGES:
-            title, host = (
-                say("fault", code, language) for code in (fault.value, f"{fault.value} host")
-            )
-            yield f"- {_plain(title)}: {_plain(host)}"
+        title = say("fault", fault.value, words.language)
+        host = say("fault", f"{fault.value} host", words.language)
+        yield f"**{_plain(title)}**: {_plain(host)}"
+
+
+def _labelled(words: FaultWords, *texts: str) -> Iterator[str]:
+    """Fill in what the page writes on its buttons."""
+    labels = sentences(words.language)["desk"]
+    for text in texts:
+        yield re.sub(r"\{([^{}]+)\}", lambda found: labels[found.group(1)], text)
 
 
 # -- conversations ----------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from humanmcp.desk import launch, login, playing, prepared, rules, trouble
 from humanmcp.inbox import layout
 from humanmcp.locales import LANGUAGES, sentences
 from humanmcp.protocol import codes
+from humanmcp.protocol.faults import Fault
 from humanmcp.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.stub import files, on_purpose, place
 from humanmcp.stub.sentbox import SENT
@@ -87,7 +88,8 @@ def english(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("english")
 @pytest.mark.parametrize(
-    "name", [*make_reference.PROBLEMS, "commands.md", "faults.md", "settings.md"]
+    "name",
+    [*make_reference.PROBLEMS, *make_reference.FAULTS, "commands.md", "settings.md"],
 )
 def test_the_generated_pages_are_up_to_date(name: str) -> None:
     """When this fails: `make docs`, and commit what it wrote."""
@@ -146,10 +148,21 @@ def test_every_problem_is_documented(name: str) -> None:
     assert set(PROBLEM_CODE.findall(read(REFERENCE / name))) == set(codes.LEVELS)
 
 
-def test_l9_the_page_of_problems_speaks_one_language() -> None:
+@pytest.mark.parametrize("name", ["problems.md", "faults.md"])
+def test_l9_an_english_page_of_the_reference_speaks_one_language(name: str) -> None:
     """L9: who reads the English page wants no line of the Japanese one."""
-    prose = re.sub(r"「[^」]*」", "", read(REFERENCE / "problems.md").replace("日本語", ""))
+    prose = re.sub(r"「[^」]*」", "", read(REFERENCE / name).replace("日本語", ""))
     assert not re.search("[ぁ-んァ-ヴ]", prose)
+
+
+def test_l9_the_japanese_page_of_faults_has_every_fault_of_the_english_one() -> None:
+    """L9: the same headings and the same flags, files and bodies in both."""
+    english, japanese = REFERENCE / "faults.md", REFERENCE / "faults.ja.md"
+    assert headings(english) == headings(japanese)
+    assert named(english) == named(japanese)
+    for fault in Fault:
+        assert f"## {fault.value}\n" in read(japanese)
+        assert sentences("ja")["fault"][fault.value] in read(japanese)
 
 
 FOLDER_NAMES: Final = (
@@ -350,7 +363,7 @@ def test_every_guide_has_a_twin_in_japanese() -> None:
 def test_both_languages_of_a_guide_link_to_each_other(page: Path) -> None:
     """A reader who came to the wrong one finds the other at its top."""
     assert f"([日本語]({twin(page).name}))" in read(page).split("\n## ")[0]
-    assert f"([English]({page.name}))" in read(twin(page)).split("\n## ")[0]
+    assert f"\uff08[English]({page.name})\uff09" in read(twin(page)).split("\n## ")[0]
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=rel)
@@ -377,14 +390,29 @@ def test_every_block_of_a_guide_says_what_it_is(page: Path) -> None:
     assert {kind for kind, _code in BLOCK.findall(read(page))} <= COPIED | {"console", "text"}
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.ja.md", *map(twin, GUIDES)], ids=rel)
+JAPANESE_PAGES: Final = (ROOT / "README.ja.md", *sorted((ROOT / "docs").rglob(f"*{JAPANESE}")))
+
+
+@pytest.mark.parametrize("page", JAPANESE_PAGES, ids=rel)
+def test_k16_brackets_and_bold_of_a_japanese_page_are_those_of_japanese(page: Path) -> None:
+    """K16: full-width brackets, and no `**…**` that Markdown shows as asterisks.
+
+    A closing `**` after punctuation ends nothing where a letter follows it:
+    https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run
+    """
+    prose = re.sub(r"\]\([^)\s]+\)|`[^`]*`|<!--.*?-->", "", FENCE.sub("", read(page)))
+    assert re.findall(r".*[()].*", prose) == []
+    assert re.findall(r"\*\*[^*\s][^*]*[\u2026\uff09」]\*\*\w", prose) == []
+
+
+@pytest.mark.parametrize("page", JAPANESE_PAGES, ids=rel)
 def test_a_japanese_page_links_to_japanese_pages(page: Path) -> None:
     """Where there is one; its own English twin is the exception."""
     links = (link.partition("#")[0] for link in LINK.findall(read(page)))
     targets = {(page.parent / link).resolve() for link in links}
-    assert {target for target in targets if target in GUIDES} <= {
-        english for english in GUIDES if twin(english) == page
-    }
+    english = page.with_name(page.name.replace(JAPANESE, ".md"))
+    pages = {target for target in targets if target.suffix == ".md" and target != english}
+    assert {target for target in pages if twin(target).exists()} == set()
 
 
 # -- the pages hold together ------------------------------------------------------------------

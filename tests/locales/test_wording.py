@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final
 
 import pytest
 
 from humanmcp.locales import sentences
+
+ROOT: Final = Path(__file__).parent.parent.parent
+PRINTED: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 ENGLISH: Final = {
     r"\bsa(y|id) otherwise\b": "name what can be chosen",
@@ -47,6 +51,7 @@ JAPANESE: Final = {
     "演じ": "実演する、担当する",
     "ユーザー": "利用者",
     "だれ": "誰",
+    "回答集|アンサーブック": "回答帳",
 }
 """What must not be read in a Japanese sentence, and what is written in its place."""
 
@@ -71,6 +76,19 @@ def _is_there_no(text: str, found: re.Match[str]) -> bool:
 def test_k16_one_word_is_used_for_one_thing(language: str, words: dict[str, str]) -> None:
     """K16: the word to use stands beside the wrong one."""
     assert _offences(language, words) == []
+
+
+def test_k16_the_japanese_pages_use_the_words_of_the_glossary() -> None:
+    """K16: what the program calls 回答帳, its manual calls so too."""
+    pages = (ROOT / "README.ja.md", *sorted((ROOT / "docs").rglob("*.ja.md")))
+    wrong = [
+        f"{page.name}: {line} has {found.group()!r}, write: {right}"
+        for page in pages
+        for line in PRINTED.sub("", page.read_text(encoding="utf-8")).splitlines()
+        for word, right in JAPANESE.items()
+        if (found := re.search(word, line))
+    ]
+    assert wrong == []
 
 
 def test_k16_a_wrong_word_is_found() -> None:
