@@ -11,6 +11,7 @@ import html
 import http.client
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -102,6 +103,14 @@ def wait_for_facts(folder: Path, within: float = START_WITHIN) -> DeskFacts | No
             return facts
         time.sleep(_LOOK_EVERY)
     return None
+
+
+def end(folder: Path, within: float = 3.0) -> None:
+    """End the desk of a folder, if there is one; one that is only starting is waited for."""
+    facts = wait_for_facts(folder, within) if is_held(folder / LOCK_NAME) else None
+    if facts is not None:
+        with contextlib.suppress(OSError):  # it ends by itself just now
+            os.kill(facts.pid, signal.SIGTERM)
 
 
 def write_facts(folder: Path, facts: DeskFacts) -> None:

@@ -49,6 +49,13 @@ PATIENCE: Final = 60.0
 LONGEST_PATIENCE: Final = 7 * 24 * 3600.0
 """Seconds that an answer may take where people play: a week."""
 
+LONGEST: Final = 3600.0
+"""Seconds after which an answer is given up although progress comes. "Implementations SHOULD always
+enforce a maximum timeout, regardless of progress notifications, to limit the impact of a
+misbehaving client or server."
+https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#timeouts
+"""
+
 FIRST_ID: Final = 101
 """The id of a client's first request. A server that answers to 1, whatever it is asked, must not be
 right by chance: with most other clients it would not be."""
@@ -107,6 +114,7 @@ class Client:
         identity: Identity | None = None,
         onlooker: Onlooker | None = None,
         patience: float = PATIENCE,
+        longest: float = LONGEST,
         strict: bool = False,
         lenient: bool = False,
         progress: bool = True,
@@ -116,7 +124,8 @@ class Client:
         """Take the client's seat. `strict` never asks for what the server did not declare.
 
         `lenient` takes an answer with a wrong id for that of the only request that waits.
-        `progress` asks to be told of progress where a request may take long; it lengthens patience.
+        `progress` asks to be told of progress where a request may take long; it lengthens patience,
+        but not beyond `longest`, if that is more.
         `wait` waits for the first of several answers; a person can be asked something meanwhile.
         """
         self.transport = transport
@@ -124,6 +133,7 @@ class Client:
         self.identity = identity or Identity()
         self.onlooker = onlooker or Onlooker()
         self.patience = patience
+        self.longest = longest
         self.strict = strict
         self.lenient = lenient
         self.progress = progress
@@ -234,14 +244,19 @@ class Client:
     def wait(self, begun: Begun, patience: float = 0) -> Response:
         """Wait for the answer to what was begun.
 
-        While the server waits for us, no time passes; progress begins it anew.
+        While the server waits for us, no time passes; progress begins it anew, up to `longest`.
 
         Raises:
             NoAnswerError: none came in time. The server was told that nobody waits any more.
             EndedError: the server is gone.
         """
+        began = self._patience_clock()
         if not self.wait_for_first(begun, patience=patience):
-            late = NoAnswerError(begun.asked.method, patience or self.patience)
+            waited, seconds = self._patience_clock() - began, patience or self.patience
+            is_longest = seconds < self.longest <= waited
+            late = NoAnswerError(
+                begun.asked.method, self.longest if is_longest else seconds, is_longest=is_longest
+            )
             self.give_up(begun.asked, f"no answer within {late.fillings['seconds']} s")
             raise late
         return begun.response
@@ -253,10 +268,11 @@ class Client:
         """
         seconds = patience or self.patience
         began = self._patience_clock()
+        end = began + max(seconds, self.longest)
         try:
             while not any(one.is_answered for one in begun):
                 heard = (self._heard.get(token_of(one.asked), began) for one in begun)
-                left = max(began, *heard) + seconds - self._patience_clock()
+                left = min(end, max(began, *heard) + seconds) - self._patience_clock()
                 if left <= 0 and not self._questions:
                     return False
                 self._wait([one.future for one in begun], left if left > 0 else seconds)

@@ -81,10 +81,12 @@ class NoAnswerError(StopError):
 
     room = "trouble"
 
-    def __init__(self, method: str, seconds: float) -> None:
-        """Remember what was asked and for how long it was waited."""
-        # "The initialize request MUST NOT be cancelled by clients": then nobody was told.
-        code = "no answer to initialize" if method == "initialize" else "no answer"
+    def __init__(self, method: str, seconds: float, *, is_longest: bool = False) -> None:
+        """Remember what was asked and for how long it was waited, at most or since progress."""
+        code = "no answer at last" if is_longest else "no answer"
+        if method == "initialize":
+            # "The initialize request MUST NOT be cancelled by clients": then nobody was told.
+            code = "no answer to initialize"
         super().__init__(code, method=method, seconds=f"{seconds:g}")
 
 

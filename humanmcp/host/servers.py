@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.child import ChildTransport, EndedError, StartError
-from humanmcp.host.client import Client, first_done
+from humanmcp.host.client import LONGEST, PATIENCE, Client, first_done
 from humanmcp.host.company import Onlooker
 from humanmcp.host.conversation import OfferedTool
 from humanmcp.host.offering import (
@@ -139,7 +139,8 @@ class Servers:
         identity: Identity | None = None,
         onlooker: Callable[[str], Onlooker] = lambda _name: Onlooker(),
         opening: Opening = Opening.PROBE,
-        patience: float = 60.0,
+        patience: float = PATIENCE,
+        longest: float = LONGEST,
         wait: Wait = first_done,
         tools: ToolFilter | None = None,
     ) -> None:
@@ -156,6 +157,7 @@ class Servers:
         self.opening = opening
         self.filter = tools or ToolFilter()
         self.patience = patience
+        self.longest = longest
         self._places: dict[str, Place] = {}
         self._closed = False
         self._lock = threading.Lock()
@@ -229,6 +231,7 @@ class Servers:
                 identity=self.identity,
                 onlooker=_Ear(server, self.onlooker(server.name)),
                 patience=self.patience,
+                longest=self.longest,
                 wait=self.wait,
             )
         try:

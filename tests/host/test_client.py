@@ -542,3 +542,25 @@ def test_s7_a_lenient_client_takes_it_for_the_only_one_that_waits() -> None:
     client.line_arrived(WRONG)
     assert not two.is_answered
     assert notes.strays[1].taken is None
+
+
+def test_s4_endless_progress_is_given_up_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MCP: "Implementations SHOULD always enforce a maximum timeout, regardless of progress"."""
+    way = Line()
+    clock = Clock(monkeypatch, way)
+    client = Client(way, Nobody(), patience=10, longest=25, wait=clock.wait)
+    clock.steps = [(9, progress(101, count)) for count in range(9)]
+    with pytest.raises(NoAnswerError, match="within 25 s, whatever progress"):
+        client.call("tools/call", {"name": "x"})
+    assert clock.now == 3 * 9
+    assert json.loads(way.sent[-1])["method"] == "notifications/cancelled"
+
+
+def test_s4_who_is_patient_for_longer_waits_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The most that progress can bring never shortens patience."""
+    way = Line()
+    clock = Clock(monkeypatch, way)
+    client = Client(way, Nobody(), patience=100, longest=25, wait=clock.wait)
+    clock.steps = [(90, ""), (20, "")]
+    with pytest.raises(NoAnswerError, match="within 100 s; the server"):
+        client.call("tools/call", {"name": "x"})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.child import ChildTransport, Command
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.at_terminal import AtTerminal
-from humanmcp.host.client import FIRST_ID, PATIENCE, Client, first_done
+from humanmcp.host.client import FIRST_ID, LONGEST, PATIENCE, Client, first_done
 from humanmcp.host.commands import once
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.commands.numbers import seconds, whole_number
@@ -84,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag("offer", metavar="LIST", default=",".join(CAPABILITIES))
     flag("root", metavar="URI", action="append", default=[])
     flag("patience", metavar="SECONDS", type=seconds, default=PATIENCE)
+    flag("longest", metavar="SECONDS", type=seconds, default=LONGEST)
     once.add_arguments(parser)
     flag("script", metavar="FILE", default="")
     flag("example", action="store_true")
@@ -244,6 +245,7 @@ def _connected(
                 identity=identity,
                 onlooker=log,
                 patience=arguments.patience,
+                longest=arguments.longest,
                 strict=arguments.strict,
                 lenient=arguments.lenient,
                 progress=not arguments.no_progress,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.at_terminal import AtTerminal
 from humanmcp.host.chat import AtHost, Chat
-from humanmcp.host.client import PATIENCE
+from humanmcp.host.client import LONGEST, PATIENCE
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.commands.numbers import seconds, whole_number
 from humanmcp.host.company import Onlooker
@@ -76,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag("turns", metavar="N", type=whole_number, default=Limits().turns)
     flag("calls", metavar="N", type=whole_number, default=Limits().calls)
     flag("patience", metavar="SECONDS", type=seconds, default=PATIENCE)
+    flag("longest", metavar="SECONDS", type=seconds, default=LONGEST)
     flag("yes", action="store_true")
     flag("desk", action="store_true")
     flag("wire", action="store_true")
@@ -141,6 +142,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         onlooker=_onlookers(typist, language, wanted=arguments.wire),
         opening=Opening(arguments.opening),
         patience=arguments.patience,
+        longest=arguments.longest,
         wait=typist.wait,
         tools=ToolFilter(_patterns(arguments.tools), _patterns(arguments.no_tools)),
     )
