@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.table import Chair, Plan, Table
+from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError, sentence_of
@@ -59,6 +60,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         with in_order(), contextlib.ExitStack() as stack:
             home = home_folder(settings.home)
             plan = Plan(people_of(arguments.people), home, language, arguments.model)
+            if not arguments.no_desk and plan.people:
+                _end_desk_with(stack, home)
             table = Table(plan, FolderInbox(home), stack)
             stack.callback(undisturbed(table.servers.close))
             table.start(lambda: _announce(table, desk=not arguments.no_desk))
@@ -97,6 +100,22 @@ def _announce(table: Table, *, desk: bool) -> None:
         session = table.sessions.get(chair, "")
         where = links.get(chair) or say(ROOM, "in the session", language, session=session)
         show(Painted(f"{chair.value:>6}  ", "bold"), where)
+
+
+def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
+    """End the page that we start, where the play is broken off. At its end people go on reading.
+
+    One that was there before stays, as does one with which somebody answers elsewhere meanwhile.
+    """
+    from humanmcp.desk import launch  # noqa: PLC0415 - only where a page is wanted
+
+    def end(kind: type[BaseException] | None, *_: object) -> None:
+        others = any(one.life is Life.OPEN for one in FolderInbox(home).sessions())
+        if kind is not None and not others:
+            undisturbed(lambda: launch.end(home))()
+
+    if launch.find(home) is None:
+        stack.push(end)
 
 
 def _links(home: Path, table: Table) -> dict[Chair, str]:

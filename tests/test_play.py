@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, Self
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from humanmcp.cli import main
+from humanmcp.desk import launch
 from humanmcp.host.table import Chair
 from humanmcp.inbox.contract import Item, Life, Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.play import PlayError, people_of
 from humanmcp.protocol.transcript import Way
 from humanmcp.protocol.verdict import Form
+from tests.desk.desking import Desking
 from tests.serving import bare_environment
 from tests.waiting import until
 
@@ -30,11 +33,12 @@ TOOL = {"name": "get-japan-forecast", "inputSchema": SCHEMA}
 class Playing:
     """A running table, and one person who walks from seat to seat."""
 
-    def __init__(self, home: Path, people: str) -> None:
-        """Lay it."""
+    def __init__(self, home: Path, people: str, *, page: bool = False) -> None:
+        """Lay it, with its page or without."""
         self.process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "humanmcp", "play", "--no-desk"),
+                *(sys.executable, "-m", "humanmcp", "play"),
+                *(() if page else ("--no-desk",)),
                 *("--people", people, "--home", str(home), "--lang", "en"),
             ],
             stdin=subprocess.DEVNULL,
@@ -214,3 +218,26 @@ def test_seats_are_named_and_mistyped_ones_are_explained() -> None:
     assert people_of("model, server") == {Chair.MODEL, Chair.SERVER}
     with pytest.raises(PlayError, match="the seats are host, client, server, model"):
         people_of("modle")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_l3_a_play_that_is_broken_off_takes_its_page_with_it(tmp_path: Path, number: int) -> None:
+    """Ctrl-C, `kill` and a closed terminal: nothing that play started runs on."""
+    home = tmp_path / "box"
+    with Playing(home, "model", page=True) as table:
+        until(lambda: launch.find(home), "the page")
+        table.waiting(Chair.MODEL, "sampling/createMessage")
+        table.process.send_signal(number)
+        table.process.communicate(timeout=60)
+    until(lambda: launch.find(home) is None, "the end of the page")
+
+
+def test_l3_a_page_that_was_there_before_outlives_the_play(tmp_path: Path) -> None:
+    """It belongs to whoever started it."""
+    with Desking(tmp_path / "box") as desk:
+        with Playing(tmp_path / "box", "model", page=True) as table:
+            table.waiting(Chair.MODEL, "sampling/createMessage")
+            table.process.terminate()
+            table.process.communicate(timeout=60)
+        assert launch.find(tmp_path / "box") == desk.facts

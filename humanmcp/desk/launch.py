@@ -37,6 +37,7 @@ PROTO: Final = 1
 """Counts up when `desk.json` or the way to ask for a key changes."""
 
 START_WITHIN: Final = 10.0
+END_WITHIN: Final = 3.0
 _LOOK_EVERY: Final = 0.02
 
 
@@ -105,9 +106,9 @@ def wait_for_facts(folder: Path, within: float = START_WITHIN) -> DeskFacts | No
     return None
 
 
-def end(folder: Path, within: float = 3.0) -> None:
-    """End the desk of a folder, if there is one; one that is only starting is waited for."""
-    facts = wait_for_facts(folder, within) if is_held(folder / LOCK_NAME) else None
+def end(folder: Path) -> None:
+    """End the desk of a folder. One that was started just now is waited for."""
+    facts = wait_for_facts(folder, END_WITHIN)
     if facts is not None:
         with contextlib.suppress(OSError):  # it ends by itself just now
             os.kill(facts.pid, signal.SIGTERM)
