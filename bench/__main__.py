@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench import desk, load, measure, tap
 from bench.figures import Figure, table
-from humanmcp import terminal
+from humanmcp.common import terminal
 
 
 def main() -> None:

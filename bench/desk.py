@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from bench.figures import Figure
-from humanmcp.desk import launch
+from humanmcp.desk.http import launch
 from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.transcript import Frame, Way, to_json
+from humanmcp.protocol.conversation.transcript import Frame, Way, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from bench.figures import Figure, percentile
 from bench.peer import TOO_LONG, Peer, call, exists, humanmcp, watch
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import Form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,10 +13,10 @@ from bench.figures import Figure, percentile, ratio, spread
 from bench.peer import SDK_SERVER, TS_PACKAGES, TS_SERVER, Peer, call, exists, humanmcp, watch
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol import drafts
-from humanmcp.protocol.exchange import Exchange, Known
-from humanmcp.protocol.messages import Message, read
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.validation import check as draft_check
 
 if TYPE_CHECKING:
     import subprocess
@@ -133,7 +133,7 @@ def check(_folder: Path, rounds: int) -> Iterator[Figure]:
 
 def _seconds_of_check(exchange: Exchange, text: str) -> float:
     began = time.perf_counter()
-    verdict = drafts.check(exchange, text, Form.MESSAGE, Known())
+    verdict = draft_check.check(exchange, text, Form.MESSAGE, Known())
     took = time.perf_counter() - began
     assert verdict.sendable
     return took

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.cli import COMMANDS
+from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.locales import say, sentences
-from humanmcp.protocol import codes
-from humanmcp.protocol.faults import Fault
-from humanmcp.protocol.problems import Level
-from humanmcp.settings import FILE_NAME, PREFIX, Settings
+from humanmcp.protocol.diagnostics import codes
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.validation.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -15,10 +15,10 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__
+from humanmcp.common.parsing import Parser
+from humanmcp.common.settings import SettingError, load
 from humanmcp.locales import language_of, say, speaking, unspoken
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.parsing import Parser
-from humanmcp.settings import SettingError, load
 
 if TYPE_CHECKING:
     import argparse

@@ -10,22 +10,22 @@ import contextlib
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from humanmcp.common.paths import home_folder
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import Painted, complain
+from humanmcp.common.terminal import say as show
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.table import Chair, Plan, Table
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError, sentence_of
-from humanmcp.paths import home_folder
-from humanmcp.settings import add_flags
-from humanmcp.terminal import Painted, complain
-from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
 
 ROOM: Final = "play"
 DEFAULT: Final = "model,server"
@@ -107,7 +107,7 @@ def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
 
     One that was there before stays, as does one with which somebody answers elsewhere meanwhile.
     """
-    from humanmcp.desk import launch  # noqa: PLC0415 - only where a page is wanted
+    from humanmcp.desk.http import launch  # noqa: PLC0415 - only where a page is wanted
 
     def end(kind: type[BaseException] | None, *_: object) -> None:
         others = any(one.life is Life.OPEN for one in FolderInbox(home).sessions())
@@ -120,7 +120,7 @@ def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
 
 def _links(home: Path, table: Table) -> dict[Chair, str]:
     """Make one address a person: each opens the desk once, at the view of their seat."""
-    from humanmcp.desk import launch  # noqa: PLC0415 - only where a page is wanted
+    from humanmcp.desk.http import launch  # noqa: PLC0415 - only where a page is wanted
 
     try:
         launch.find_or_start(str(home), open_browser=False)

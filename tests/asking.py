@@ -6,17 +6,18 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from humanmcp import locales
-from humanmcp.protocol import drafts, messages
-from humanmcp.protocol.exchange import Exchange, Known
-from humanmcp.protocol.messages import Message
-from humanmcp.protocol.problems import Level
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.validation import check as draft_check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from humanmcp.protocol.problems import Problem
-    from humanmcp.protocol.verdict import Verdict
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.verdict import Verdict
 
 R2024, R2025_03, R2025_06, R2025, R2026 = (
     "2024-11-05",
@@ -39,7 +40,7 @@ def asked(
     text = f'{{"jsonrpc":"2.0","id":{token},"method":{json.dumps(method)}'
     if params is not None:
         text += f',"params":{json.dumps(params, ensure_ascii=False)}'
-    message = messages.read(f"{text}}}".encode())
+    message = jsonrpc.read(f"{text}}}".encode())
     assert isinstance(message, Message), message
     return Exchange(1, message, revision)
 
@@ -67,7 +68,7 @@ def check(
     exchange: Exchange, text: str, form: Form = Form.MESSAGE, known: Known | None = None
 ) -> Verdict:
     """Check a text, and hold the verdict to what every verdict must keep."""
-    verdict = drafts.check(exchange, text, form, known or Known())
+    verdict = draft_check.check(exchange, text, form, known or Known())
     hold(verdict)
     return verdict
 

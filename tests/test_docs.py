@@ -17,17 +17,22 @@ from urllib.parse import unquote
 import pytest
 
 from docs import make_reference
-from humanmcp import locales, logfile
+from humanmcp import locales
 from humanmcp.cli import COMMANDS, main
+from humanmcp.common import logfile
+from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.demo.command import DEMO_FOLDER
-from humanmcp.desk import launch, login, playing, prepared, rules, trouble
+from humanmcp.desk.auth import login
+from humanmcp.desk.http import demo_runner, error_handlers, launch
+from humanmcp.desk.presenters import rules
+from humanmcp.desk.state import saved_answers
 from humanmcp.inbox import layout
 from humanmcp.locales import LANGUAGES, sentences
-from humanmcp.protocol import codes
-from humanmcp.protocol.faults import Fault
-from humanmcp.settings import FILE_NAME, PREFIX, Settings
-from humanmcp.stub import files, on_purpose, place
-from humanmcp.stub.sentbox import SENT
+from humanmcp.protocol.diagnostics import codes
+from humanmcp.protocol.validation.faults import Fault
+from humanmcp.stub.text_files import files, on_purpose
+from humanmcp.stub.text_files import folder as open_folder
+from humanmcp.stub.text_files.sent_folder import SENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,10 +173,16 @@ def test_l9_the_japanese_page_of_faults_has_every_fault_of_the_english_one() -> 
 FOLDER_NAMES: Final = (
     *layout.NAMES,
     *(FILE_NAME, rules.BOOK_NAME, logfile.LOG_NAME, logfile.OLD_NAME, DEMO_FOLDER),
-    *(launch.FACTS_NAME, launch.LOCK_NAME, launch.LOG_NAME, launch.OPEN_NAME, trouble.OLD_NAME),
-    *(login.FILE_NAME, playing.LOG_NAME, prepared.FOLDER, SENT),
+    *(
+        launch.FACTS_NAME,
+        launch.LOCK_NAME,
+        launch.LOG_NAME,
+        launch.OPEN_NAME,
+        error_handlers.OLD_NAME,
+    ),
+    *(login.FILE_NAME, demo_runner.LOG_NAME, saved_answers.FOLDER, SENT),
     *on_purpose.NAMES,
-    *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", place.LOCK_NAME, place.TEMPORARY),
+    *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", open_folder.LOCK_NAME, open_folder.TEMPORARY),
 )
 """Every name that the rooms of the house give to something in the folder."""
 

@@ -1,7 +1,8 @@
 """Which room of the house may import which, as one table that the code is compared with.
 
-A room is a folder or a file directly in `humanmcp/`. Arrows point down the floors: a room imports
-rooms of lower floors, of the cellar as far as the table lets it, and itself; never a neighbour.
+A room is a folder or a file directly in `humanmcp/`, or a file of `humanmcp/common/`. Arrows point
+down the floors: a room imports rooms of lower floors, of the cellar as far as the table lets it,
+and itself; never a neighbour. The core is drawn once more by itself, as packages.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pytest
 from humanmcp.cli import COMMANDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 ROOT: Final = Path(__file__).parent.parent
 PACKAGE: Final = "humanmcp"
@@ -34,36 +35,49 @@ FLOORS: Final = (
 
 CELLAR: Final = {
     "__init__": (),
-    "bookshelf": ("locales", "protocol"),
-    "child": ("locales",),
-    "connecting": ("protocol", "settings"),
-    "descriptors": ("locales",),
+    "common": (),
+    "common/book_file": ("locales", "protocol"),
+    "common/child": ("locales",),
+    "connecting": ("protocol", "common/settings"),
+    "common/file_descriptors": ("locales",),
     "locales": ("protocol",),
-    "logfile": (),
-    "moments": (),
-    "parsing": ("locales",),
-    "paths": ("locales",),
-    "regular_file": (),
-    "settings": ("locales", "paths"),
-    "terminal": ("protocol",),
+    "common/logfile": (),
+    "common/timestamps": (),
+    "common/parsing": ("locales",),
+    "common/paths": ("locales",),
+    "common/regular_file": (),
+    "common/settings": ("locales", "common/paths"),
+    "common/terminal": ("protocol",),
 }
 """Below every floor: small things that many rooms use, each with what it may import itself."""
 
 CELLAR_KEYS: Final = {
     "protocol": ("__init__",),
-    "inbox": ("__init__", "descriptors", "locales", "paths"),
+    "inbox": ("__init__", "common/file_descriptors", "locales", "common/paths"),
     "stub": (
         "__init__",
-        "bookshelf",
-        "child",
-        "descriptors",
+        "common/book_file",
+        "common/child",
+        "common/file_descriptors",
         "locales",
-        "logfile",
-        "paths",
-        "settings",
+        "common/logfile",
+        "common/paths",
+        "common/settings",
     ),
 }
 """What these rooms may use of the cellar; every other room may use all of it."""
+
+CORE: Final = (
+    ("json",),
+    ("diagnostics", "spec"),
+    ("repair", "conversation"),
+    ("policy", "validation"),
+    ("session",),
+)
+"""The floors of `protocol/`: each package imports those of lower floors only."""
+
+MOST_FILES: Final = 24
+"""How many modules a folder may hold, besides its `__init__`."""
 
 GUESTS: Final = {
     "protocol": ("jsonschema_rs",),
@@ -82,9 +96,9 @@ IMPURE: Final = frozenset(
 IMPURE_CALLS: Final = frozenset({"__import__", "breakpoint", "eval", "exec", "input", "open"})
 """What the core does without: clocks, files, sockets, threads, logs, chance, the interpreter."""
 
-STDOUT_OWNERS: Final = frozenset({"stub/wire.py", "terminal.py"})
+STDOUT_OWNERS: Final = frozenset({"stub/wire.py", "common/terminal.py"})
 MOST_MODULES: Final = 200
-"""What `import humanmcp.stub.serve` may load in all; a bare interpreter loads about 30 of them."""
+"""What `import humanmcp.stub.serve` may load, besides our folders; a bare interpreter: about 30."""
 
 
 class Import(NamedTuple):
@@ -99,21 +113,29 @@ class Import(NamedTuple):
     def top(self) -> str:
         """The library, or the room when it is one of ours."""
         parts = self.name.split(".")
-        if parts[0] != PACKAGE:
-            return parts[0]
-        return parts[1] if len(parts) > 1 else "__init__"
+        return room_of(parts[1:]) if parts[0] == PACKAGE else parts[0]
+
+
+def room_of(parts: Sequence[str]) -> str:
+    """Return the room of a module, from its path below the package."""
+    if not parts:
+        return "__init__"
+    return "/".join(parts[:2]) if parts[0] == "common" and len(parts) > 1 else parts[0]
 
 
 def rooms(house: Path) -> set[str]:
     """List the rooms: folders with Python in them, and files."""
     folders = {path.name for path in house.iterdir() if path.is_dir() and any(path.glob("*.py"))}
-    return folders | {path.stem for path in house.glob("*.py")}
+    files = {path.stem for path in house.glob("*.py")}
+    shared = {f"common/{path.stem}" for path in house.glob("common/*.py")} - {"common/__init__"}
+    return folders | files | shared
 
 
 def modules(house: Path) -> Iterator[tuple[str, Path, ast.Module]]:
     """Parse every module as (room, file, tree)."""
     for file in sorted(house.rglob("*.py")):
-        room = file.relative_to(house).parts[0].removesuffix(".py")
+        parts = file.relative_to(house).with_suffix("").parts
+        room = room_of([part for part in parts if part != "__init__"] or parts)
         yield room, file, ast.parse(file.read_text(encoding="utf-8"), str(file))
 
 
@@ -143,10 +165,14 @@ def _imported(node: ast.AST, file: Path, house: Path) -> list[str]:
         base = ".".join((*folder, *([node.module] if node.module else [])))
     else:
         base = node.module or ""
-    if base != PACKAGE:
+    folder = house.parent.joinpath(*base.split("."))
+    if base.split(".")[0] != PACKAGE or not folder.is_dir():
         return [base]
-    known = rooms(house)
-    return [f"{PACKAGE}.{a.name}" if a.name in known else PACKAGE for a in node.names]
+    return [f"{base}.{a.name}" if _is_module(folder / a.name) else base for a in node.names]
+
+
+def _is_module(path: Path) -> bool:
+    return path.is_dir() or path.with_suffix(".py").is_file()
 
 
 def allowed(room: str) -> set[str]:
@@ -165,6 +191,29 @@ def wrong_arrows(house: Path) -> list[str]:
         for found in imports(house)
         if found.name.split(".")[0] == PACKAGE and found.top not in allowed(found.room)
     ]
+
+
+def wrong_arrows_of_the_core(house: Path) -> list[str]:
+    """List the imports between packages of the core that do not point down."""
+    floor = {name: at for at, names in enumerate(CORE) for name in names}
+    found = []
+    for each in imports(house):
+        package = each.place.removeprefix("protocol/").partition("/")[0].partition(".")[0]
+        target = each.name.split(".")[2:3]
+        if each.room == "protocol" and each.top == "protocol" and target != [package]:
+            known = package in floor and bool(target) and target[0] in floor
+            if not known or floor[target[0]] >= floor[package]:
+                found.append(f"{each.place}: {package} must not import {each.name}")
+    return found
+
+
+def crowded(house: Path) -> list[str]:
+    """List the folders with too many modules to be looked through."""
+    folders = {file.parent for file in house.rglob("*.py")}
+    count = {folder: len([*folder.glob("*.py")]) - 1 for folder in folders}
+    return sorted(
+        f"{folder.relative_to(house)}: {n} modules" for folder, n in count.items() if n > MOST_FILES
+    )
 
 
 def uninvited(house: Path) -> list[str]:
@@ -233,6 +282,16 @@ def test_arrows_point_down_only() -> None:
     assert wrong_arrows(HOUSE) == []
 
 
+def test_arrows_of_the_core_point_down_only() -> None:
+    """Packages of the core have an order too; `session.py` stands on all of them."""
+    assert wrong_arrows_of_the_core(HOUSE) == []
+
+
+def test_no_folder_is_crowded() -> None:
+    """A folder is read at one look."""
+    assert crowded(HOUSE) == []
+
+
 def test_every_library_is_used_in_its_own_room_only() -> None:
     """The stub, among others, has the standard library and nothing else."""
     assert uninvited(HOUSE) == []
@@ -281,7 +340,8 @@ def test_the_stub_starts_without_any_installed_library() -> None:
     assert run.returncode == 0, run.stderr
     loaded = run.stderr.split("\n")
     assert PACKAGE in loaded
-    assert len(loaded) <= MOST_MODULES, sorted(loaded)
+    packages = {name.rpartition(".")[0] for name in loaded if name.startswith(PACKAGE)}
+    assert len({*loaded} - packages) <= MOST_MODULES, sorted(loaded)
 
 
 # -- the rules themselves can fail ------------------------------------------------------------
@@ -292,6 +352,7 @@ OFFENCES: Final = {
     ),
     "inbox/folder.py": "def f():\n    from humanmcp import cli\n",
     "protocol/session.py": "import time\nfrom ..inbox import contract\nopen('x')\nprint('x')\n",
+    "protocol/json/spans.py": "from humanmcp.protocol.spec import versions\n",
     "attic/mess.py": "",
 }
 
@@ -316,6 +377,12 @@ def test_a_wrong_arrow_is_found(bad_house: Path) -> None:
     assert "stub/serve.py:1" in found
     assert "inbox/folder.py:2" in found
     assert "protocol/session.py:2" in found
+
+
+def test_a_wrong_arrow_of_the_core_is_found(bad_house: Path) -> None:
+    """Upwards."""
+    found = wrong_arrows_of_the_core(bad_house)
+    assert found == ["protocol/json/spans.py:1: json must not import humanmcp.protocol.spec"]
 
 
 def test_an_uninvited_library_is_found(bad_house: Path) -> None:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.desk import launch
+from humanmcp.desk.http import launch
 from humanmcp.host.table import Chair
 from humanmcp.inbox.contract import Item, Life, Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.play import PlayError, people_of
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.verdict import Form
 from tests.desk.desking import Desking
 from tests.serving import bare_environment
 from tests.waiting import until

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
-from humanmcp.protocol import clients
+from humanmcp.protocol.policy import known_clients
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -265,7 +265,7 @@ def wait_to_write(host: Host, asked: int | None) -> int:
         return 0
     if asked is not None:
         return max(0, asked)
-    known = clients.find(host.client)
+    known = known_clients.find(host.client)
     is_long = known is not None and (known.call is None or known.call >= DEFAULT_WAIT)
     return 0 if is_long else DEFAULT_WAIT
 

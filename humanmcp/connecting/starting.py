@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.settings import PREFIX, Settings
 from humanmcp.connecting.hosts import Command
-from humanmcp.settings import PREFIX, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,19 +7,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp import paths
+from humanmcp.common import paths
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import is_terminal
 from humanmcp.demo.good_host import GoodHost, Mood
 from humanmcp.demo.runner import Runner
 from humanmcp.demo.screen import Screen
 from humanmcp.demo.server import Child
 from humanmcp.locales import language_of, say
-from humanmcp.settings import add_flags
-from humanmcp.terminal import is_terminal
 
 if TYPE_CHECKING:
     import argparse
 
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
 
 WEATHER_BOOK: Final = "weather.toml"
 DEMO_FOLDER: Final = "demo"

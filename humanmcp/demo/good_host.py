@@ -11,25 +11,25 @@ import enum
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from humanmcp.protocol import revisions
-from humanmcp.protocol.events import (
+from humanmcp.protocol.conversation.events import (
     NoticeArrived,
     RequestArrived,
     ResponseArrived,
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.messages import Kind, Message, read
-from humanmcp.protocol.problems import Level, Problem
+from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.session import Role, Session
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.events import Event
-    from humanmcp.protocol.exchange import Exchange
-    from humanmcp.protocol.messages import JsonObject
+    from humanmcp.protocol.conversation.events import Event
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.json.jsonrpc import JsonObject
 
 
 class Mood(enum.Enum):
@@ -203,7 +203,7 @@ class GoodHost:
         """Say whether the server chose a revision that this host does not speak."""
         result = message.body.get("result")
         chosen = result.get("protocolVersion") if isinstance(result, dict) else None
-        return isinstance(chosen, str) and chosen not in revisions.HANDSHAKE
+        return isinstance(chosen, str) and chosen not in versions.HANDSHAKE
 
     def _understood(self, asked: Message, message: Message) -> Answered | None:
         """Read an answer as far as it can be read; None where nothing can be made of it."""

@@ -7,10 +7,10 @@ import math
 import time
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.child import EndedError
+from humanmcp.common.child import EndedError
 from humanmcp.demo import steps
 from humanmcp.demo.good_host import Answered, Failed, Ignored, Noticed, WasAsked
-from humanmcp.protocol.messages import Kind
+from humanmcp.protocol.json.jsonrpc import Kind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from humanmcp.demo.screen import Screen
     from humanmcp.demo.server import Child
     from humanmcp.demo.steps import Step
-    from humanmcp.protocol.messages import Message
+    from humanmcp.protocol.json.jsonrpc import Message
 
 LOOK_EVERY: Final = 0.2
 GIVES_UP_AFTER: Final = 20.0

@@ -7,11 +7,11 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.terminal import Painted
+from humanmcp.common.terminal import say as show
 from humanmcp.demo import steps
 from humanmcp.demo.good_host import Answered, Failed
 from humanmcp.locales import problem, say
-from humanmcp.terminal import Painted
-from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from humanmcp.demo.good_host import Ignored
     from humanmcp.demo.steps import Step
-    from humanmcp.protocol.messages import Message
+    from humanmcp.protocol.json.jsonrpc import Message
 
 LONGEST_SHOWN: Final = 1_000
 """Characters of one line or text that are shown: a huge answer must not flood a screen."""

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Final, Self
 
-from humanmcp.child import ChildTransport, Command
+from humanmcp.common.child import ChildTransport, Command
 from humanmcp.inbox.folder import FolderInbox
 
 _LOOK_EVERY: Final = 0.05

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.starting import empty_arguments
+from humanmcp.protocol.validation.starting_draft import empty_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from humanmcp.protocol.messages import JsonObject
+    from humanmcp.protocol.json.jsonrpc import JsonObject
 
 TOOL: Final = "get-japan-forecast"
 REVISION: Final = "2024-11-05"

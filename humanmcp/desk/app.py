@@ -14,25 +14,25 @@ from fastapi.exceptions import RequestValidationError
 from starlette.responses import Response
 
 from humanmcp import __version__
-from humanmcp.desk import (
-    acting,
-    api,
-    asks,
-    entrance,
-    keeping,
-    newcomer,
-    pages,
-    past,
-    saying,
-    taps,
-    trouble,
-    writing,
-)
+from humanmcp.desk import outgoing
+from humanmcp.desk.auth.guard import Guard, cookie_of, header
+from humanmcp.desk.auth.visit_path import linked
 from humanmcp.desk.composing import UnreadableItemError
-from humanmcp.desk.guard import Guard, cookie_of, header
-from humanmcp.desk.place import linked
-from humanmcp.desk.templates import render, web_folder
-from humanmcp.desk.words import language_of
+from humanmcp.desk.http import error_handlers
+from humanmcp.desk.presenters.rendering import render, web_folder
+from humanmcp.desk.presenters.serializers import language_of
+from humanmcp.desk.routes import (
+    api,
+    api_drafts,
+    api_saved,
+    connect,
+    exchange_actions,
+    history,
+    inbox,
+    input_requests,
+    login,
+    taps,
+)
 from humanmcp.inbox.contract import StoreError, UnknownItemError
 from humanmcp.locales import say
 
@@ -42,16 +42,23 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Scope
 
-    from humanmcp.desk.desk import Desk
+    from humanmcp.desk.http.context import Desk
 
 _log = logging.getLogger(__name__)
 
-CALLS: Final = (api.router, writing.router, keeping.router, entrance.calls, newcomer.calls)
+CALLS: Final = (api.router, api_drafts.router, api_saved.router, login.calls, connect.calls)
 """The interface for scripts, which the page's own scripts use."""
 
 PAGES: Final = (
-    *(pages.router, acting.router, past.router, saying.router, asks.router, taps.router),
-    *(newcomer.router, entrance.router),
+    *(
+        inbox.router,
+        exchange_actions.router,
+        history.router,
+        outgoing.router,
+        input_requests.router,
+        taps.router,
+    ),
+    *(connect.router, login.router),
 )
 
 MOST_COUNTED: Final = 9
@@ -78,12 +85,12 @@ def make_app(desk: Desk) -> ASGIApp:
         lifespan=living,
         redirect_slashes=False,
         exception_handlers={
-            UnknownItemError: trouble.on_missing,
-            UnreadableItemError: trouble.on_missing,
-            404: trouble.on_missing,
-            StoreError: trouble.on_store,
-            RequestValidationError: trouble.on_invalid,
-            Exception: trouble.on_unforeseen,
+            UnknownItemError: error_handlers.on_missing,
+            UnreadableItemError: error_handlers.on_missing,
+            404: error_handlers.on_missing,
+            StoreError: error_handlers.on_store,
+            RequestValidationError: error_handlers.on_invalid,
+            Exception: error_handlers.on_unforeseen,
         },
     )
     app.state.desk = desk
@@ -109,7 +116,7 @@ def make_app(desk: Desk) -> ASGIApp:
         door=desk.door,
         login_page=login_page,
         tell=tell,
-        note=trouble.note,
+        note=error_handlers.note,
     )
 
 

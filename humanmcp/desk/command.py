@@ -17,25 +17,27 @@ from urllib.parse import urlsplit
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from humanmcp import __version__, terminal
-from humanmcp.descriptors import need_files
-from humanmcp.desk import launch, playing, snippets, trouble
+from humanmcp import __version__
+from humanmcp.common import terminal
+from humanmcp.common.file_descriptors import need_files
+from humanmcp.common.paths import home_folder, make_private
+from humanmcp.common.settings import add_flags
 from humanmcp.desk.app import make_app
-from humanmcp.desk.board import Board
-from humanmcp.desk.desk import Desk
-from humanmcp.desk.following import Following
-from humanmcp.desk.guard import Address
-from humanmcp.desk.launch import DeskFacts
-from humanmcp.desk.live import Live
-from humanmcp.desk.login import FILE_NAME, Door
-from humanmcp.desk.prepared import Shelf
-from humanmcp.desk.rules import BOOK_NAME
+from humanmcp.desk.auth.guard import Address
+from humanmcp.desk.auth.login import FILE_NAME, Door
+from humanmcp.desk.http import demo_runner, error_handlers, launch
+from humanmcp.desk.http.context import Desk
+from humanmcp.desk.http.launch import DeskFacts
+from humanmcp.desk.presenters import snippets
+from humanmcp.desk.presenters.rules import BOOK_NAME
+from humanmcp.desk.state.board import Board
+from humanmcp.desk.state.live import Live
+from humanmcp.desk.state.saved_answers import Shelf
+from humanmcp.desk.state.watcher import Following
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.lock import LifeLock, is_held
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.paths import home_folder, make_private
-from humanmcp.settings import add_flags
 
 if TYPE_CHECKING:
     import argparse
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
     from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
 
 NEXT_PORTS: Final = 16
 """How many ports are tried one after another before any free one will do."""
@@ -141,7 +143,7 @@ def _serve(
     home: Path, host: str, settings: Settings, told: Mapping[str, Any], *, open_browser: bool
 ) -> int:
     language = language_of(settings.lang)
-    trouble.log_to(home)
+    error_handlers.log_to(home)
     listening = listen(host, settings.port)
     port = int(listening.getsockname()[1])
     desk = make_desk(home, port, settings, told)
@@ -164,7 +166,7 @@ def _serve(
         with Following(home, desk.board), contextlib.suppress(KeyboardInterrupt):
             _Server(desk, ready).run(sockets=[listening])
     finally:
-        playing.end()
+        demo_runner.end()
     return 0
 
 

@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Action, Draft, Item, Key, Purpose, Reply, Seat, TakenError
 from humanmcp.inbox.decoded import read_line
-from humanmcp.protocol import drafts, faults, passing
-from humanmcp.protocol.exchange import Exchange, State
-from humanmcp.protocol.messages import Message
-from humanmcp.protocol.passing import Passing
-from humanmcp.protocol.pretty import pretty
-from humanmcp.protocol.results import tool_text
-from humanmcp.protocol.verdict import Form, Verdict
+from humanmcp.protocol.conversation.exchange import Exchange, State
+from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.validation import check, faults
+from humanmcp.protocol.validation import held as held_check
+from humanmcp.protocol.validation.held import Passing
+from humanmcp.protocol.validation.results import tool_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.inbox.contract import Inbox, SessionFacts
-    from humanmcp.protocol.faults import Fault
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.validation.faults import Fault
 
 BY: Final = "desk"
 """Who answered, in the transcript."""
@@ -96,8 +97,8 @@ def answerable(item: Item) -> bool:
 def verdict(inbox: Inbox, item: Item, text: str, form: Form) -> Verdict:
     """Say what is wrong with a text, as the stub will."""
     if item.purpose is Purpose.PASS:
-        return passing.judge(held(item), text, form, inbox.known(item.key.session))
-    return drafts.check(exchange_of(item), text, form, inbox.known(item.key.session))
+        return held_check.judge(held(item), text, form, inbox.known(item.key.session))
+    return check.check(exchange_of(item), text, form, inbox.known(item.key.session))
 
 
 def document(item: Item, draft: Draft) -> str:
@@ -132,7 +133,7 @@ def starting(inbox: Inbox, item: Item, language: str = "en") -> Draft:
     """
     if item.asked or not answerable(item):
         return Draft(pretty(item.line))
-    return Draft(drafts.start(exchange_of(item), inbox.known(item.key.session), language))
+    return Draft(check.start(exchange_of(item), inbox.known(item.key.session), language))
 
 
 def edited(item: Item) -> str:
@@ -140,7 +141,7 @@ def edited(item: Item) -> str:
     draft = item.draft
     if item.purpose is Purpose.ANSWER or draft is None or not draft.touched:
         return ""
-    if draft.form is not Form.MESSAGE or passing.answers(held(item), draft.text, draft.form):
+    if draft.form is not Form.MESSAGE or held_check.answers(held(item), draft.text, draft.form):
         return ""
     return draft.text
 
@@ -153,7 +154,7 @@ def plain(item: Item, start: Draft) -> Draft:
 
 def examples(item: Item) -> dict[str, str]:
     """Return every whole message that may be started from, results and errors, by name."""
-    return dict(drafts.templates(exchange_of(item))) if answerable(item) else {}
+    return dict(check.templates(exchange_of(item))) if answerable(item) else {}
 
 
 def breakable(item: Item, facts: SessionFacts) -> tuple[Fault, ...]:

@@ -9,20 +9,20 @@ from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp import paths
-from humanmcp.export.manner import Manner
+from humanmcp.common import paths
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import complain, is_terminal, say_raw
+from humanmcp.export.options import Manner
 from humanmcp.export.reading import LAST, find
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, trouble
-from humanmcp.protocol.visible import visible, visible_json
-from humanmcp.settings import add_flags
-from humanmcp.terminal import complain, is_terminal, say_raw
+from humanmcp.protocol.json.escaping import visible, visible_json
 
 if TYPE_CHECKING:
     import argparse
 
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
 
 FORMATS: Final = (
     "log",

@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from humanmcp import paths
+from humanmcp.common import paths
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import Painted, complain
+from humanmcp.common.terminal import say as show
+from humanmcp.export.conversation import tell
 from humanmcp.export.diff import Change, Difference, differences
 from humanmcp.export.reading import LAST, find
 from humanmcp.export.redact import redact_frames
-from humanmcp.export.story import tell
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.transcript import Way
-from humanmcp.settings import add_flags
-from humanmcp.terminal import Painted, complain
-from humanmcp.terminal import say as show
+from humanmcp.protocol.conversation.transcript import Way
 
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from humanmcp.export.story import Story
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
+    from humanmcp.export.conversation import Story
 
 SAME: Final = 0
 DIFFERENT: Final = 1

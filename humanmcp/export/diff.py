@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.conversation.transcript import Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.export.story import Story, Talk, Turn
+    from humanmcp.export.conversation import Story, Talk, Turn
 
 IGNORED: Final = frozenset({"_meta", "requestState"})
 

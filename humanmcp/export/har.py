@@ -10,13 +10,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from humanmcp import __version__
-from humanmcp.export.story import tell
-from humanmcp.protocol.transcript import Way
+from humanmcp.export.conversation import tell
+from humanmcp.protocol.conversation.transcript import Way
 
 if TYPE_CHECKING:
-    from humanmcp.export.manner import Manner
+    from humanmcp.export.conversation import Story, Turn
+    from humanmcp.export.options import Manner
     from humanmcp.export.reading import Recording
-    from humanmcp.export.story import Story, Turn
 
 
 def write(recording: Recording, manner: Manner) -> str:  # noqa: ARG001 - every format takes it

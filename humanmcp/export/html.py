@@ -5,21 +5,21 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.timestamps import log_time
+from humanmcp.export.conversation import GIST, tell
 from humanmcp.export.markdown import ROOM, note, sender
-from humanmcp.export.story import GIST, tell
 from humanmcp.locales import problem, say
 from humanmcp.locales.explain import explain
-from humanmcp.moments import log_time
-from humanmcp.protocol.pretty import pretty
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.visible import one_line, visible
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json.escaping import one_line, visible
+from humanmcp.protocol.json.layout import pretty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.manner import Manner
+    from humanmcp.export.conversation import Story, Turn
+    from humanmcp.export.options import Manner
     from humanmcp.export.reading import Recording
-    from humanmcp.export.story import Story, Turn
 
 _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.protocol.transcript import to_json
+from humanmcp.protocol.conversation.transcript import to_json
 
 if TYPE_CHECKING:
-    from humanmcp.export.manner import Manner
+    from humanmcp.export.options import Manner
     from humanmcp.export.reading import Recording
 
 

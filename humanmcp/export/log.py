@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.moments import log_time
-from humanmcp.protocol.logline import write_log_line
+from humanmcp.common.timestamps import log_time
+from humanmcp.protocol.conversation.capture_log import write_log_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.manner import Manner
+    from humanmcp.export.options import Manner
     from humanmcp.export.reading import Recording
-    from humanmcp.protocol.transcript import Frame
+    from humanmcp.protocol.conversation.transcript import Frame
 
 
 def write(recording: Recording, manner: Manner) -> str:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from humanmcp.export.cells import markdown_cell
-from humanmcp.export.story import tell
+from humanmcp.common.timestamps import log_time
+from humanmcp.export.conversation import tell
+from humanmcp.export.table_cells import markdown_cell
 from humanmcp.locales import problem, say
 from humanmcp.locales.explain import explain
-from humanmcp.moments import log_time
-from humanmcp.protocol.pretty import pretty
-from humanmcp.protocol.transcript import CHANGED, DROPPED, HELD, INSTEAD, LET_GO, Way
-from humanmcp.protocol.visible import visible
+from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, HELD, INSTEAD, LET_GO, Way
+from humanmcp.protocol.json.escaping import visible
+from humanmcp.protocol.json.layout import pretty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.manner import Manner
+    from humanmcp.export.conversation import Story, Turn
+    from humanmcp.export.options import Manner
     from humanmcp.export.reading import Recording
-    from humanmcp.export.story import Story, Turn
 
 ROOM = "story"
 

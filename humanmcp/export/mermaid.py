@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.export.story import tell
-from humanmcp.protocol.transcript import CHANGED, HELD, INSTEAD, Way
-from humanmcp.protocol.visible import one_line
+from humanmcp.export.conversation import tell
+from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, Way
+from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.manner import Manner
+    from humanmcp.export.conversation import Story, Turn
+    from humanmcp.export.options import Manner
     from humanmcp.export.reading import Recording
-    from humanmcp.export.story import Story, Turn
 
 _LONGEST: Final = 60
 _ARROWS: Final = {

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.moments import log_time
-from humanmcp.protocol import pretty as layout
-from humanmcp.protocol.logline import write_log_line
-from humanmcp.protocol.transcript import Way
+from humanmcp.common.timestamps import log_time
+from humanmcp.protocol.conversation.capture_log import write_log_line
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json import layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.manner import Manner
+    from humanmcp.export.options import Manner
     from humanmcp.export.reading import Recording
-    from humanmcp.protocol.transcript import Frame
+    from humanmcp.protocol.conversation.transcript import Frame
 
 _FURTHER: Final = "  "
 """What stands before each further line of a message."""

@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.export.conversation import tell
 from humanmcp.export.source import comment, literal
-from humanmcp.export.story import tell
-from humanmcp.protocol import revisions
-from humanmcp.protocol.transcript import Way, command_in
+from humanmcp.protocol.conversation.transcript import Way, command_in
+from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.manner import Manner
+    from humanmcp.export.conversation import Story, Talk
+    from humanmcp.export.options import Manner
     from humanmcp.export.reading import Recording
-    from humanmcp.export.story import Story, Talk
 
 
 def write(recording: Recording, manner: Manner) -> str:
@@ -84,7 +84,7 @@ def _refused_probes(story: Story) -> list[Talk]:
 
 
 def _is_modern(talk: Talk) -> bool:
-    return revisions.stated_in(talk.asked.request) is not None
+    return versions.stated_in(talk.asked.request) is not None
 
 
 def _client(story: Story) -> dict[str, list[Any]]:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.timestamps import from_log_time
 from humanmcp.inbox.contract import InboxError, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales.stop import StopError
-from humanmcp.moments import from_log_time
-from humanmcp.protocol.logline import is_log_line, read_log
-from humanmcp.protocol.transcript import Frame, from_json
+from humanmcp.protocol.conversation.capture_log import is_log_line, read_log
+from humanmcp.protocol.conversation.transcript import Frame, from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

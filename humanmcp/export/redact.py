@@ -16,7 +16,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from humanmcp.protocol.transcript import Frame
+    from humanmcp.protocol.conversation.transcript import Frame
 
 REDACTED: Final = "[redacted]"
 MARK: Final = re.compile(r"\[redacted(?::([A-Z0-9_]+))?\]")

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.export.conversation import tell
 from humanmcp.export.server_source import HEAD, MIDDLE, TAIL
 from humanmcp.export.source import comment, identifier, literal, sendable
-from humanmcp.export.story import tell
-from humanmcp.protocol.recorded import Recorded, Said, recorded
+from humanmcp.protocol.policy.recording import Recorded, Said, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from humanmcp.export.manner import Manner
+    from humanmcp.export.conversation import Story, Talk
+    from humanmcp.export.options import Manner
     from humanmcp.export.reading import Recording
-    from humanmcp.export.story import Story, Talk
 
 _LISTS: Final[Mapping[str, str]] = {
     "tools/list": "tools",

@@ -6,18 +6,18 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.locales.stop import Phrase
-from humanmcp.protocol import revisions
-from humanmcp.protocol.events import RequestArrived, Sent
+from humanmcp.protocol.conversation.events import RequestArrived, Sent
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.verdict import Form
 from humanmcp.protocol.session import Role, Session
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.host.at_inbox import AtInbox
-    from humanmcp.protocol.events import Outcome
-    from humanmcp.protocol.exchange import Known
+    from humanmcp.protocol.conversation.events import Outcome
+    from humanmcp.protocol.conversation.exchange import Known
 
 
 class Asked:
@@ -32,7 +32,7 @@ class Asked:
         """Ask at this session of the inbox. `known` is what the check may take as established."""
         self.desk = desk
         self.session = Session(Role.CLIENT)
-        self.session.negotiated = revisions.R2025_11
+        self.session.negotiated = versions.R2025_11
         self.session.known = known
         self.asked = 0
 

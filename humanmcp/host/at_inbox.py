@@ -14,26 +14,26 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, assert_never
 
-from humanmcp.child import EndedError
+from humanmcp.common.child import EndedError
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.ordering import handed_in
 from humanmcp.locales.stop import told
-from humanmcp.protocol import drafts
-from humanmcp.protocol.events import Late, Parked, Refused, Sent
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.problems import Level, Problem
-from humanmcp.protocol.transcript import Frame
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.events import Late, Parked, Refused, Sent
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import Frame
+from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.host.company import Judge
+    from humanmcp.host.client.callbacks import Judge
     from humanmcp.inbox.contract import Inbox, Seat
     from humanmcp.locales.stop import Reason
-    from humanmcp.protocol.exchange import Exchange, Known
-    from humanmcp.protocol.transcript import Way
-    from humanmcp.protocol.verdict import Verdict
+    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.transcript import Way
+    from humanmcp.protocol.diagnostics.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ class AtInbox:
             id=exchange.id.token,
             revision=exchange.revision,
             arrived=stamp(),
-            draft=Draft(drafts.start(exchange, known, self.language), by=BY_US, at=stamp()),
+            draft=Draft(check.start(exchange, known, self.language), by=BY_US, at=stamp()),
         )
 
     def describe(self, revision: str, known: Known) -> None:

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.child import Command
+from humanmcp.common.child import Command
 from humanmcp.host.variables import NotSetError, expanded
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.jsontext import read
-from humanmcp.protocol.problems import line_and_column
+from humanmcp.protocol.diagnostics.model import line_and_column
+from humanmcp.protocol.repair.reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.diagnostics.model import Problem
 
 DEFAULT_NAME: Final = ".mcp.json"
 """The file in the home directory that is read when none is named."""

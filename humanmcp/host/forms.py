@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol import schemas
+from humanmcp.protocol.validation.json_schema import validator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -145,7 +145,7 @@ def value(field: Field, typed: str, *, numbered: bool = False) -> Any:  # noqa: 
         FieldError: it cannot be one, or breaks a rule of the field.
     """
     found = _read(field, typed, numbered=numbered)
-    wrong = schemas.mismatch(found, dict(field.schema))
+    wrong = validator.mismatch(found, dict(field.schema))
     if wrong is not None:
         raise FieldError(field, typed, wrong[1])
     return found

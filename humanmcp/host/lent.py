@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.terminal import Painted
+from humanmcp.common.terminal import say as show
+from humanmcp.host.client.handshake import entries_of
+from humanmcp.host.client.requests import LISTS, MistypedError, Requests
 from humanmcp.host.conversation import Image, Text
-from humanmcp.host.form_at_terminal import FormAtTerminal
 from humanmcp.host.offering import PICTURES
-from humanmcp.host.opening import entries_of
-from humanmcp.host.requests import LISTS, MistypedError, Requests
 from humanmcp.host.sampling import turns_heard
-from humanmcp.host.showing import line_of
+from humanmcp.host.terminal.form import FormAtTerminal
+from humanmcp.host.terminal.results import line_of
 from humanmcp.locales.stop import StopError
-from humanmcp.terminal import Painted
-from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
+    from humanmcp.host.client.requests import Asking
     from humanmcp.host.conversation import Block, Turn
-    from humanmcp.host.requests import Asking
     from humanmcp.host.servers import Server, Servers
-    from humanmcp.host.typing_in import Typist
+    from humanmcp.host.terminal.typing import Typist
 
 ROOM: Final = "host"
 KINDS: Final = {"/prompts": ("prompts",), "/resources": ("resources", "templates")}

@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from humanmcp.host.company import Onlooker
+from humanmcp.host.client.callbacks import Onlooker
 from humanmcp.inbox.contract import InboxError
-from humanmcp.protocol.events import ResponseArrived
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.conversation.events import ResponseArrived
+from humanmcp.protocol.conversation.transcript import Way
 
 if TYPE_CHECKING:
-    from humanmcp.child import EndedError
+    from humanmcp.common.child import EndedError
     from humanmcp.host.at_inbox import AtInbox
-    from humanmcp.host.client import Client
-    from humanmcp.host.company import Stray
-    from humanmcp.protocol.events import Event
+    from humanmcp.host.client.callbacks import Stray
+    from humanmcp.host.client.client import Client
+    from humanmcp.protocol.conversation.events import Event
 
 
 logger = logging.getLogger(__name__)

@@ -11,23 +11,23 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from humanmcp.host.at_terminal import show_sampling
+from humanmcp.common.terminal import Painted, complain
+from humanmcp.common.terminal import say as show
+from humanmcp.host.client.respondents import REFUSAL
 from humanmcp.host.conversation import Role, Stop, Text, Turn
 from humanmcp.host.offering import blocks_heard
-from humanmcp.host.respondents import REFUSAL
+from humanmcp.host.terminal.answering import show_sampling
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.verdict import Form
-from humanmcp.terminal import Painted, complain
-from humanmcp.terminal import say as show
+from humanmcp.protocol.diagnostics.verdict import Form
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.host.company import Judge, Respondent
-    from humanmcp.host.typing_in import Typist
+    from humanmcp.host.client.callbacks import Judge, Respondent
+    from humanmcp.host.terminal.typing import Typist
     from humanmcp.locales.stop import Reason
-    from humanmcp.protocol.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Exchange, Known
 
 ROOM: Final = "host"
 METHOD: Final = "sampling/createMessage"

@@ -11,9 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.child import ChildTransport, EndedError, StartError
-from humanmcp.host.client import LONGEST, PATIENCE, Client, first_done
-from humanmcp.host.company import Onlooker
+from humanmcp.common.child import ChildTransport, EndedError, StartError
+from humanmcp.host.client.callbacks import Onlooker
+from humanmcp.host.client.client import LONGEST, PATIENCE, Client, first_done
+from humanmcp.host.client.handshake import NoAnswerError, Opening, OpeningError, entries_of
 from humanmcp.host.conversation import OfferedTool
 from humanmcp.host.offering import (
     BETWEEN,
@@ -24,19 +25,18 @@ from humanmcp.host.offering import (
     offered_name,
     text_of,
 )
-from humanmcp.host.opening import NoAnswerError, Opening, OpeningError, entries_of
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.events import NoticeArrived
+from humanmcp.protocol.conversation.events import NoticeArrived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.host.client import Wait
-    from humanmcp.host.company import Respondent, Stray
+    from humanmcp.host.client.callbacks import Respondent, Stray
+    from humanmcp.host.client.client import Wait
+    from humanmcp.host.client.handshake import Identity
     from humanmcp.host.config import Entry
     from humanmcp.host.conversation import Image
-    from humanmcp.host.opening import Identity
-    from humanmcp.protocol.events import Event
+    from humanmcp.protocol.conversation.events import Event
 
 _TROUBLE: Final = (StartError, OpeningError, NoAnswerError, EndedError)
 

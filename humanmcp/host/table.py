@@ -15,30 +15,30 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.child import ChildTransport, Command
+from humanmcp.common.child import ChildTransport, Command
+from humanmcp.common.terminal import Painted
+from humanmcp.common.terminal import say as show
 from humanmcp.host.at_inbox import AtInbox
-from humanmcp.host.chat import ending_of
-from humanmcp.host.client import LONGEST_PATIENCE
-from humanmcp.host.company import Onlooker
+from humanmcp.host.client.callbacks import Onlooker
+from humanmcp.host.client.client import LONGEST_PATIENCE
+from humanmcp.host.client.handshake import Identity, Opening
+from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.config import Entry
-from humanmcp.host.host_chair import HostAtDesk, PlayedHost
+from humanmcp.host.host_seat import HostAtDesk, PlayedHost
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.choose import Choice as ModelChoice
 from humanmcp.host.models.choose import seat_model
-from humanmcp.host.opening import Identity, Opening
 from humanmcp.host.recorded import Recorded
-from humanmcp.host.respondents import Nobody
 from humanmcp.host.runner import Runner, TurnLimitError
 from humanmcp.host.servers import Servers
+from humanmcp.host.terminal.chat import ending_of
 from humanmcp.inbox.contract import Seat
-from humanmcp.terminal import Painted
-from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import ExitStack
 
-    from humanmcp.host.company import Respondent
+    from humanmcp.host.client.callbacks import Respondent
     from humanmcp.host.conversation import ToolResult, ToolUse, Turn
     from humanmcp.host.offering import Place
     from humanmcp.host.runner import Choice

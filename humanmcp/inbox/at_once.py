@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Item, Key, Seat
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.messages import Kind, Message, read
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from humanmcp.inbox.contract import Inbox, SessionFacts
-    from humanmcp.protocol.transcript import Frame
+    from humanmcp.protocol.conversation.transcript import Frame
 
 
 def answered_at_once(inbox: Inbox, facts: SessionFacts, waited: Collection[int]) -> Iterator[Item]:

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from humanmcp.inbox.atomic import LARGEST
-from humanmcp.protocol.transcript import Frame, from_json
+from humanmcp.protocol.conversation.transcript import Frame, from_json
 
 if TYPE_CHECKING:
     from pathlib import Path

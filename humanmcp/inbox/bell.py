@@ -14,7 +14,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.descriptors import leave_signals_to_the_main_thread, wait_until_ready
+from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread, wait_until_ready
 from humanmcp.inbox.atomic import OPEN_FLAGS
 
 if TYPE_CHECKING:

@@ -29,15 +29,15 @@ import errno
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from humanmcp.locales.stop import Phrase, StopError
-from humanmcp.protocol.exchange import Known, State
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.verdict import Form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from humanmcp.protocol.problems import Problem
-    from humanmcp.protocol.transcript import Frame
+    from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.diagnostics.model import Problem
 
 
 class Seat(enum.Enum):

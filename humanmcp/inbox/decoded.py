@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol import messages
+from humanmcp.protocol.json import jsonrpc
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.messages import Batch, Malformed, Message
+    from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 
 LARGEST: Final = 16 * 1024 * 1024
 """Characters of lines that are remembered together; a decoded one takes several times as much."""
@@ -36,7 +36,7 @@ class Decoded:
             if found is not None:
                 self._known[line] = found  # the one that was asked for last
                 return found
-        found = messages.read(line.encode("utf-8", "surrogatepass"))
+        found = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
         self._remember(line, found)
         return found
 

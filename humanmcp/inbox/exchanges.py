@@ -29,14 +29,14 @@ from humanmcp.inbox.atomic import (
     write_temporary,
 )
 from humanmcp.inbox.contract import Draft, Key, TakenError, UnknownItemError
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from humanmcp.inbox.contract import Answer, Item, Reply, Waiting
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.diagnostics.model import Problem
 
 _log = logging.getLogger(__name__)
 _Found = TypeVar("_Found")

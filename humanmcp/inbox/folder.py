@@ -11,6 +11,7 @@ import stat
 import time
 from typing import TYPE_CHECKING
 
+from humanmcp.common.paths import UnsafeFolderError, make_private
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import keeping, replace_file
 from humanmcp.inbox.backwards import frames_before
@@ -23,16 +24,15 @@ from humanmcp.inbox.outbox import Outbox
 from humanmcp.inbox.polls import ExchangePolls
 from humanmcp.inbox.shelves import ItemShelf, Remembered, SessionShelf
 from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
-from humanmcp.paths import UnsafeFolderError, make_private
-from humanmcp.protocol.exchange import Known, State
+from humanmcp.protocol.conversation.exchange import Known, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from humanmcp.inbox.contract import Answer, Draft, Item, Key, Reply, SessionFacts, Waiting
-    from humanmcp.protocol.problems import Problem
-    from humanmcp.protocol.transcript import Frame
+    from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.diagnostics.model import Problem
 
 
 class _Own:

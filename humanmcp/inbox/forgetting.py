@@ -18,12 +18,12 @@ from humanmcp.inbox import layout
 from humanmcp.inbox.atomic import make_temporary_folder, move, sync_folder
 from humanmcp.inbox.contract import InboxError, Life
 from humanmcp.inbox.exchanges import discard
-from humanmcp.protocol import messages
-from humanmcp.protocol.documents import divide
-from humanmcp.protocol.encodings import decode
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.jsontext import read as read_json
-from humanmcp.protocol.transcript import FORGOTTEN, Frame, Way, from_json, to_json
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import FORGOTTEN, Frame, Way, from_json, to_json
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.repair.decoding import decode
+from humanmcp.protocol.repair.reading import read as read_json
+from humanmcp.protocol.validation.documents import divide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -134,7 +134,7 @@ def _typed(text: str) -> Iterator[str]:
         yield typed
         reading = read_json(typed)
         if reading.readable:
-            yield messages.compact(reading.json)
+            yield jsonrpc.compact(reading.json)
 
 
 def _blank(file: Path, left: Callable[[bytes], bytes | None]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 
 # -- in the home ------------------------------------------------------------------------------
 SESSIONS: Final = "sessions"

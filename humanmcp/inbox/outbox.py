@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.inbox.exchanges import SessionFolder
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.diagnostics.model import Problem
 
 _log = logging.getLogger(__name__)
 

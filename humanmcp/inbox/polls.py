@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import Signature, read_file, signature
 from humanmcp.inbox.contract import Draft, Key, Reply
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

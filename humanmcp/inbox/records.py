@@ -26,10 +26,10 @@ from humanmcp.inbox.contract import (
     Waiting,
 )
 from humanmcp.inbox.layout import FORMAT
-from humanmcp.protocol.exchange import Known, State
-from humanmcp.protocol.problems import Applicability, Edit, Fix, Level, Problem
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.model import Applicability, Edit, Fix, Level, Problem
+from humanmcp.protocol.diagnostics.verdict import Form
 
 if TYPE_CHECKING:
     import enum

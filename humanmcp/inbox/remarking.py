@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.decoded import read_line
-from humanmcp.protocol import drafts
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.messages import Message
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import Inbox, Item
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.diagnostics.model import Problem
 
 
 def remarks_on(inbox: Inbox, item: Item) -> tuple[Problem, ...]:
@@ -19,9 +19,9 @@ def remarks_on(inbox: Inbox, item: Item) -> tuple[Problem, ...]:
     request = read_line(item.line)
     if not isinstance(request, Message):
         return ()
-    remarks = drafts.remarks(request, item.revision, inbox.known(item.key.session))
+    remarks = check.remarks(request, item.revision, inbox.known(item.key.session))
     if has_twin(inbox, item):
-        return (*remarks, drafts.same_id(request, item.revision))
+        return (*remarks, check.same_id(request, item.revision))
     return remarks
 
 

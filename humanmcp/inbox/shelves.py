@@ -17,7 +17,7 @@ from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import Signature, read_file, signature
 from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError, Waiting
 from humanmcp.inbox.lock import is_held
-from humanmcp.protocol.exchange import Known, State
+from humanmcp.protocol.conversation.exchange import Known, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.atomic import LARGEST, fdatasync, open_private
 from humanmcp.inbox.contract import StoreError
-from humanmcp.protocol.transcript import Frame, from_json, to_json
+from humanmcp.protocol.conversation.transcript import Frame, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.diagnostics.model import Problem
 
 LANGUAGES: Final = ("en", "ja")
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import UnknownSentenceError, say
-from humanmcp.protocol import revisions
-from humanmcp.protocol.revisions import NOTIFICATIONS, REQUESTS, Way
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.versions import NOTIFICATIONS, REQUESTS, Way
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
     way = known[0] if known else Way.BOTH
     if way is Way.BOTH:
         way = Way.TO_CLIENT if inwards is (seat in CLIENT_SIDE) else Way.TO_SERVER
-    absent = known is not None and revision in revisions.ALL and revision not in known[1]
+    absent = known is not None and revision in versions.ALL and revision not in known[1]
 
     def text(*codes: str, **fillings: str) -> str:
         return _text(codes, seat, language, fillings)
@@ -73,7 +73,7 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
         sender=text(way.value),
         silence=text(f"{room}.silence", f"{way.value} {others}", others),
         note=text("not in revision", method=method, revision=revision) if absent else "",
-        page=revisions.page(method, revision),
+        page=versions.page(method, revision),
     )
 
 

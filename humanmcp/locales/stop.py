@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from humanmcp.locales import UnknownSentenceError, problem, say
-from humanmcp.protocol.problems import Problem
+from humanmcp.protocol.diagnostics.model import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

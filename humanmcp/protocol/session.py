@@ -13,8 +13,8 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
-from humanmcp.protocol import drafts, learning, messages, revisions
-from humanmcp.protocol.events import (
+from humanmcp.protocol.conversation import negotiation
+from humanmcp.protocol.conversation.events import (
     Event,
     Late,
     LineReady,
@@ -30,12 +30,15 @@ from humanmcp.protocol.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.exchange import Exchange, Happened, Known, State
-from humanmcp.protocol.exchanges import REMEMBERED, Exchanges
-from humanmcp.protocol.messages import Batch, Kind, Malformed, Message, RequestId
-from humanmcp.protocol.once import Once
-from humanmcp.protocol.progress import Progress
-from humanmcp.protocol.verdict import Form, Verdict
+from humanmcp.protocol.conversation.exchange import Exchange, Happened, Known, State
+from humanmcp.protocol.conversation.lazy import Once
+from humanmcp.protocol.conversation.pending import REMEMBERED, Exchanges
+from humanmcp.protocol.conversation.progress import Progress
+from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, RequestId
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,7 +99,7 @@ class Session:
     @property
     def revision(self) -> str:
         """The revision of the conversation: stated last, else negotiated, else the latest one."""
-        return self._last_stated or self.negotiated or revisions.LATEST_HANDSHAKE
+        return self._last_stated or self.negotiated or versions.LATEST_HANDSHAKE
 
     @property
     def agreed(self) -> str:
@@ -128,7 +131,7 @@ class Session:
 
     def receive(self, line: bytes) -> tuple[Event, ...]:
         """Take one line from the peer, without its line feed, and say what happened."""
-        match messages.read(line):
+        match jsonrpc.read(line):
             case Message() as message:
                 return self._receive_one(message)
             case Batch() as batch:
@@ -159,7 +162,7 @@ class Session:
     def _receive_batch(self, batch: Batch) -> tuple[Event, ...]:
         # 2025-03-26: "Implementations MAY support sending JSON-RPC batches, but MUST support
         # receiving JSON-RPC batches"; 2025-06-18 removed them. `initialize` is never in one.
-        if self.negotiated != revisions.R2025_03:
+        if self.negotiated != versions.R2025_03:
             return self._cannot_read(Malformed(batch.raw.encode(), "N09"))
         number = self.exchanges.last + 1
         open_batch = self._batches[number] = _OpenBatch()
@@ -186,7 +189,7 @@ class Session:
                 self.exchanges.put(repeated._replace(request=message, parked=""))
             )
         self._theirs.asked(message)
-        look = Once(partial(drafts.remarks, message, revision, self.known))
+        look = Once(partial(check.remarks, message, revision, self.known))
         exchange = Exchange(
             number=self.exchanges.last + 1,
             request=message,
@@ -196,7 +199,7 @@ class Session:
             look=look,
         )
         if self.twins(exchange):
-            twice = drafts.same_id(message, revision)
+            twice = check.same_id(message, revision)
             exchange = exchange._replace(look=lambda: (*look(), twice))
         return RequestArrived(self.exchanges.put(exchange))
 
@@ -226,15 +229,15 @@ class Session:
         )
 
     def _revision_of(self, message: Message) -> str:
-        return learning.revision_of(message, self.negotiated)
+        return negotiation.revision_of(message, self.negotiated)
 
     def _learn_from_request(self, message: Message, revision: str) -> None:
-        self._last_stated = learning.stated_after(self._last_stated, message, revision)
-        self.known = learning.after_request(self.known, message, revision)
+        self._last_stated = negotiation.stated_after(self._last_stated, message, revision)
+        self.known = negotiation.after_request(self.known, message, revision)
 
     def _receive_notice(self, message: Message) -> tuple[Event, ...]:
         also = self._ours.hear(message)
-        remarks = drafts.remarks(message, self.revision, self.known, also)
+        remarks = check.remarks(message, self.revision, self.known, also)
         notice = NoticeArrived(message, remarks)
         if message.method == "notifications/initialized":
             self.known = self.known._replace(initialized=True)
@@ -264,7 +267,7 @@ class Session:
             return ResponseArrived(message, None)
         self._ours.over(asked)
         exchange = Exchange(0, asked, self._revision_of(asked))
-        problems = drafts.review(exchange, message, self.known)
+        problems = check.review(exchange, message, self.known)
         if self.role is Role.CLIENT and message.kind is Kind.RESULT:
             self._learn_from_result(exchange, message.body["result"])
         return ResponseArrived(message, asked, problems)
@@ -280,7 +283,7 @@ class Session:
             return Late(exchange)
         if exchange.parked:
             return Parked(exchange)
-        verdict = drafts.check(exchange, text, form, self.known)
+        verdict = check.check(exchange, text, form, self.known)
         own = verdict.line if verdict.sendable or not anyway else verdict.forced
         if own is None:
             return Refused(exchange, verdict)
@@ -347,8 +350,8 @@ class Session:
             return
         if exchange.method == "initialize":
             self.negotiated = str(result.get("protocolVersion", ""))
-        self.known = learning.after_result(self.known, exchange.request, result)
-        state = learning.question_in(result)
+        self.known = negotiation.after_result(self.known, exchange.request, result)
+        state = negotiation.question_in(result)
         if state:
             self._questions[state] = exchange.number
             if len(self._questions) > REMEMBERED:
@@ -369,7 +372,7 @@ class Session:
         token = exchange.progress_token
         if token is None:
             return None
-        said = "" if exchange.revision == revisions.R2024_11 else f',"message":{_text(message)}'
+        said = "" if exchange.revision == versions.R2024_11 else f',"message":{_text(message)}'
         step = max(step, math.floor(self._theirs.last(exchange.request)) + 1)
         line = (
             '{"jsonrpc":"2.0","method":"notifications/progress","params":'
@@ -388,8 +391,8 @@ class Session:
         exchange = self.exchanges.get(number)
         if exchange is None or exchange.state is not State.PENDING or exchange.parked:
             return None
-        modern = exchange.revision in revisions.MODERN
-        if not modern or exchange.method not in revisions.INPUT_REQUIRED_METHODS:
+        modern = exchange.revision in versions.MODERN
+        if not modern or exchange.method not in versions.INPUT_REQUIRED_METHODS:
             return None
         if self.twins(exchange):  # it would be the one answer that this id can have
             return None
@@ -420,7 +423,7 @@ class Session:
         }
         return (
             '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":'
-            f'{{"_meta":{{"{revisions.META_SUBSCRIPTION}":{exchange.id.token}}},'
+            f'{{"_meta":{{"{versions.META_SUBSCRIPTION}":{exchange.id.token}}},'
             f'"notifications":{_text(honoured)}}}}}'
         )
 
@@ -433,12 +436,12 @@ class Session:
         if capability not in (self.known.offered or {}):
             return ()
         method = f"notifications/{capability}/list_changed"
-        if self.revision not in revisions.MODERN:
+        if self.revision not in versions.MODERN:
             ready = self.known.initialized
             return (_text({"jsonrpc": "2.0", "method": method}),) if ready else ()
         return tuple(
             f'{{"jsonrpc":"2.0","method":{_text(method)},"params":'
-            f'{{"_meta":{{"{revisions.META_SUBSCRIPTION}":{one.id.token}}}}}}}'
+            f'{{"_meta":{{"{versions.META_SUBSCRIPTION}":{one.id.token}}}}}}}'
             for one in self.pending
             if one.method == "subscriptions/listen" and _listens(one, capability)
         )
@@ -463,7 +466,7 @@ class Session:
 
     def judge(self, text: str) -> Verdict:
         """Judge something of our own without saying it."""
-        verdict = drafts.check_saying(
+        verdict = check.check_saying(
             text,
             self.revision,
             self.known,
@@ -476,10 +479,10 @@ class Session:
 
     def _said_by_client(self, verdict: Verdict) -> Verdict:
         """Judge a saying anew that goes towards a server: other methods, and nothing is blocked."""
-        message = messages.read((verdict.forced or "").encode("utf-8", "surrogatepass"))
+        message = jsonrpc.read((verdict.forced or "").encode("utf-8", "surrogatepass"))
         if not isinstance(message, Message) or not message.method:
             return verdict
-        found = drafts.remarks(message, self._revision_of(message), self.known)
+        found = check.remarks(message, self._revision_of(message), self.known)
         return verdict._replace(line=verdict.forced, problems=found)
 
     def ask(
@@ -515,7 +518,7 @@ class Session:
         )
 
     def _remember(self, line: str, *, by_person: bool = False) -> None:
-        message = messages.read(line.encode())
+        message = jsonrpc.read(line.encode())
         if not isinstance(message, Message):
             return
         self._theirs.hear(message)

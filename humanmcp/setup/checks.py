@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.bookshelf import BookFileError, read_book
+from humanmcp.common.book_file import BookFileError, read_book
+from humanmcp.common.paths import home_folder
 from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, place
 from humanmcp.inbox.lock import is_held
-from humanmcp.paths import home_folder
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
 
 OLDEST_PYTHON: Final = (3, 11)
 LEAST_SPACE: Final = 50 * 1024 * 1024

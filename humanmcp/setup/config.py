@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.settings import Settings, add_flags
+from humanmcp.common.terminal import Painted, complain, say_json, say_raw
 from humanmcp.connecting.hosts import (
     BY_NAME,
     DEFAULT_NAME,
@@ -37,10 +39,8 @@ from humanmcp.connecting.starting import (
 )
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
-from humanmcp.settings import Settings, add_flags
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
-from humanmcp.terminal import Painted, complain, say_json, say_raw
 
 if TYPE_CHECKING:
     import argparse

@@ -14,17 +14,17 @@ import tomllib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.connecting.hosts import Format, Host
-from humanmcp.locales.stop import StopError
-from humanmcp.protocol import jsontext
-from humanmcp.protocol.problems import blocking
-from humanmcp.regular_file import (
+from humanmcp.common.regular_file import (
     PRIVATE,
     NotRegularError,
     keep_owner,
     read_regular,
     replace_regular,
 )
+from humanmcp.connecting.hosts import Format, Host
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.repair import reading
 from humanmcp.setup import jsonc, tables
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
     try:
         value = json.loads(jsonc.plain(text))
     except json.JSONDecodeError as error:
-        wrong = blocking(jsontext.read(jsonc.plain(text)).problems)
+        wrong = blocking(reading.read(jsonc.plain(text)).problems)
         why = wrong[0] if wrong else error.msg
         raise ConfigError(
             "no json", path=path, line=error.lineno, column=error.colno, why=why

@@ -6,20 +6,20 @@ import os
 import shutil
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import Painted, say_json
+from humanmcp.common.terminal import say as show
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, told
-from humanmcp.protocol.visible import one_line
-from humanmcp.settings import add_flags
+from humanmcp.protocol.json.escaping import one_line
 from humanmcp.setup import checks, trial
 from humanmcp.setup.checks import Finding, Level, ok, problem, warning
-from humanmcp.terminal import Painted, say_json
-from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
 
 ROOM: Final = "doctor"
 SLOW_START: Final = 1.5

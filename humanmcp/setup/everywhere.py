@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.terminal import Painted, complain
+from humanmcp.common.terminal import say as show
 from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, place, user_place
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
-from humanmcp.protocol.visible import one_line
+from humanmcp.protocol.json.escaping import one_line
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
 from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped
-from humanmcp.terminal import Painted, complain
-from humanmcp.terminal import say as show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.messages import members, skip_space
-from humanmcp.protocol.problems import Edit, Fix, line_and_column
+from humanmcp.protocol.diagnostics.model import Edit, Fix, line_and_column
+from humanmcp.protocol.json.jsonrpc import members, skip_space
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import Painted, complain
 from humanmcp.connecting.hosts import BY_NAME, Host
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED
-from humanmcp.settings import add_flags
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
 from humanmcp.setup.everywhere import ConfigFile, Standing, change_all
 from humanmcp.setup.wrap import WrapError, add_place, check_named, entry_of, place_of, report
 from humanmcp.setup.wrapping import unwrapped
-from humanmcp.terminal import Painted, complain
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
     from humanmcp.setup.config_file import Keys
 
 

@@ -11,23 +11,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import Painted, complain
 from humanmcp.connecting.hosts import BY_NAME, Format, Host, place
 from humanmcp.connecting.starting import starter
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, sentence_of
-from humanmcp.protocol.patterns import PatternError, parse_all
-from humanmcp.settings import add_flags
+from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
 from humanmcp.setup.everywhere import ConfigFile, Standing, change_all
 from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped, wrapped
-from humanmcp.terminal import Painted, complain
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
     from humanmcp.setup.config_file import Keys
 
 ROOM: Final = "wrap"

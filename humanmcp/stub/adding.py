@@ -10,14 +10,14 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox import layout
-from humanmcp.protocol.logline import is_log_line
-from humanmcp.protocol.transcript import to_json
+from humanmcp.protocol.conversation.capture_log import is_log_line
+from humanmcp.protocol.conversation.transcript import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from humanmcp.protocol.transcript import Frame
+    from humanmcp.protocol.conversation.transcript import Frame
 
 _PRIVATE: Final = 0o600
 

@@ -25,25 +25,26 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
-from humanmcp.child import ChildTransport, Command, EndedError, StartError
+from humanmcp.common.child import ChildTransport, Command, EndedError, StartError
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import say
 from humanmcp.locales.stop import sentence_of
-from humanmcp.protocol import messages, revisions
-from humanmcp.protocol.events import Sent
-from humanmcp.protocol.messages import Batch, Kind, Malformed, Message, RequestId
-from humanmcp.protocol.renaming import with_id, with_request_id
-from humanmcp.protocol.transcript import Frame, Way
+from humanmcp.protocol.conversation.events import Sent
+from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, RequestId
+from humanmcp.protocol.json.other_id import with_id, with_request_id
+from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.protocol.exchange import Exchange
-    from humanmcp.protocol.replay import Replay
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.policy.replay import Replay
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.answers import Answers
-    from humanmcp.stub.ledger import Ledger
-    from humanmcp.stub.manner import Forward
+    from humanmcp.stub.journal import Ledger
+    from humanmcp.stub.options import Forward
+    from humanmcp.stub.replies import Answers
 
 logger = logging.getLogger(__name__)
 
@@ -206,10 +207,10 @@ class Forwarding:
         self._waiting[exchange.number] = _Waiting(exchange, [self._frame(Way.IN, line)])
         if exchange.method == "initialize":
             run.opened = run.opened_by_client = True
-        elif not run.opened and not run.asked_for and exchange.revision not in revisions.MODERN:
+        elif not run.opened and not run.asked_for and exchange.revision not in versions.MODERN:
             run.asked_for = self._session.revision
             run.send(_handshake(run.asked_for, self._client))
-        if exchange.revision in revisions.MODERN:
+        if exchange.revision in versions.MODERN:
             run.send(line)
         else:
             run.send_once_open(line)
@@ -268,7 +269,7 @@ class Forwarding:
             self._hear(news.run, news.line)
 
     def _hear(self, run: _Run, line: bytes) -> None:
-        found = messages.read(line)
+        found = jsonrpc.read(line)
         for item in found.items if isinstance(found, Batch) else (found,):
             if isinstance(item, Malformed):
                 self._set_aside(item.raw, "no message")
@@ -291,7 +292,7 @@ class Forwarding:
     def _opened(self, run: _Run, message: Message) -> None:
         if message.kind is Kind.ERROR:
             self._stop(run)
-            error = messages.member(message.raw, "error") or ""
+            error = jsonrpc.member(message.raw, "error") or ""
             self._give_up(say("serve", "forward refused", self._language, error=error))
             return
         result = message.body["result"]
@@ -313,7 +314,7 @@ class Forwarding:
         del self._waiting[exchange.number]
         line = with_id(message.raw, exchange.id.token)
         if "\r" in line:  # between members; on the wire it would be a line break for some
-            line = messages.compact(line)
+            line = jsonrpc.compact(line)
         outcome = self._session.reply_with_line(exchange.number, line, deliberate=False)
         if not isinstance(outcome, Sent):
             logger.info("the real server answered %s too late", exchange.number)
@@ -331,7 +332,7 @@ class Forwarding:
             token = self._questions.token_of(message.params.get("requestId"))
             line = with_request_id(line, token) if token else line
         verdict = self._session.say(line, anyway=True)
-        line = verdict.line or verdict.forced or messages.compact(line)
+        line = verdict.line or verdict.forced or jsonrpc.compact(line)
         number = about.exchange.number if about is not None else 0
         self._ledger.write(line, number, by=BY_SERVER)
         self._note(self._frame(Way.OUT, line), about)

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Key, Order, Reply
 from humanmcp.inbox.ordering import handed_in, not_understood
-from humanmcp.protocol.transcript import Way
-from humanmcp.stub.explain import note
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.stub.text_files.problems_txt import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.answers import Answers
-    from humanmcp.stub.ledger import Ledger
-    from humanmcp.stub.voice import Voice
+    from humanmcp.stub.journal import Ledger
+    from humanmcp.stub.keepalive import Voice
+    from humanmcp.stub.replies import Answers
 
 logger = logging.getLogger(__name__)
 

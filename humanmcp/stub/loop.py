@@ -11,11 +11,9 @@ import logging
 import math
 from typing import TYPE_CHECKING, Final, assert_never
 
+from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.inbox.contract import Draft, InboxError, Item
-from humanmcp.paths import UnsafeFolderError
-from humanmcp.protocol import clients, drafts
-from humanmcp.protocol.book import Decision
-from humanmcp.protocol.events import (
+from humanmcp.protocol.conversation.events import (
     LineReady,
     NoticeArrived,
     RequestArrived,
@@ -26,34 +24,37 @@ from humanmcp.protocol.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.patience import gave_up_after
-from humanmcp.protocol.too_long import stand_in
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form
-from humanmcp.stub.agenda import NAP, Agenda
-from humanmcp.stub.answers import Answers
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.truncated import stand_in
+from humanmcp.protocol.policy import known_clients
+from humanmcp.protocol.policy.answer_book import Decision
+from humanmcp.protocol.policy.timeouts import gave_up_after
+from humanmcp.protocol.validation import check
 from humanmcp.stub.handed_in import HandedIn
-from humanmcp.stub.ledger import BY_US
-from humanmcp.stub.on_purpose import ANYWAY, RAW
-from humanmcp.stub.out_txt import BY_FILES, OutTxt
-from humanmcp.stub.status import Status
-from humanmcp.stub.vigil import Duty, Vigil
-from humanmcp.stub.voice import Voice
+from humanmcp.stub.journal import BY_US
+from humanmcp.stub.keepalive import Voice
+from humanmcp.stub.pending_timers import Duty, Vigil
+from humanmcp.stub.poll_schedule import NAP, Agenda
+from humanmcp.stub.replies import Answers
+from humanmcp.stub.text_files.on_purpose import ANYWAY, RAW
+from humanmcp.stub.text_files.out_txt import BY_FILES, OutTxt
+from humanmcp.stub.text_files.status import Status
 from humanmcp.stub.wire import EndOfInput, Told, TooLong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.bookshelf import BookFile
-    from humanmcp.protocol.events import Event
-    from humanmcp.protocol.exchange import Exchange
-    from humanmcp.protocol.messages import Message
+    from humanmcp.common.book_file import BookFile
+    from humanmcp.protocol.conversation.events import Event
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.files import TextFiles
     from humanmcp.stub.forwarding import Forwarding
-    from humanmcp.stub.ledger import Ledger
-    from humanmcp.stub.manner import Manner
+    from humanmcp.stub.journal import Ledger
+    from humanmcp.stub.options import Manner
+    from humanmcp.stub.text_files.files import TextFiles
     from humanmcp.stub.wire import Wire
 
 logger = logging.getLogger(__name__)
@@ -433,7 +434,7 @@ class Stub:
         self.answers.repeated(exchange.number)
 
     def _item(self, exchange: Exchange, vigil: Vigil) -> Item:
-        start = drafts.start(exchange, self.session.known, self.manner.language)
+        start = check.start(exchange, self.session.known, self.manner.language)
         now = self.clock.stamp()
         return Item(
             key=self.ledger.key(exchange.number),
@@ -450,7 +451,7 @@ class Stub:
         """Remember how long this client waited, when it says that it gave up for the time."""
         vigil = self.answers.vigils.get(exchange.number)
         client = self.session.known.client_name
-        if vigil is None or clients.is_shared(client):
+        if vigil is None or known_clients.is_shared(client):
             return
         seconds = gave_up_after(exchange, reason, now - vigil.arrived, vigil.patience)
         if seconds:

@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 
 from humanmcp.inbox import layout
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol import revisions
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.logline import is_log_line, read_log
-from humanmcp.protocol.messages import member
-from humanmcp.protocol.progress import METHOD as PROGRESS
-from humanmcp.protocol.recorded import Said, recorded, renewed
-from humanmcp.protocol.replay import Match, Otherwise, Replay
-from humanmcp.protocol.transcript import from_json
+from humanmcp.protocol.conversation.capture_log import is_log_line, read_log
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
+from humanmcp.protocol.conversation.transcript import from_json
+from humanmcp.protocol.json.jsonrpc import member
+from humanmcp.protocol.policy.recording import Said, recorded, renewed
+from humanmcp.protocol.policy.replay import Match, Otherwise, Replay
+from humanmcp.protocol.spec import versions
 from humanmcp.stub.adding import Addition, beside, growing
-from humanmcp.stub.manner import Forward
+from humanmcp.stub.options import Forward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from humanmcp.protocol.exchange import Exchange
-    from humanmcp.protocol.messages import Message
-    from humanmcp.protocol.recorded import Recorded
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.protocol.policy.recording import Recorded
     from humanmcp.protocol.session import Session
-    from humanmcp.protocol.transcript import Frame
-    from humanmcp.stub.ledger import Ledger
+    from humanmcp.stub.journal import Ledger
 
 
 class NoReplayError(StopError):
@@ -226,9 +226,9 @@ class Player:
         """Say which names change in a message: a question has an id that was never used."""
         kept = {name: pair for name, pair in names.items() if name != "id"}
         meta = member(member(said.raw.decode(), "params") or "{}", "_meta") or "{}"
-        subscription = member(meta, revisions.META_SUBSCRIPTION)
+        subscription = member(meta, versions.META_SUBSCRIPTION)
         if subscription in self._given:
-            kept[revisions.META_SUBSCRIPTION] = (subscription, self._given[subscription])
+            kept[versions.META_SUBSCRIPTION] = (subscription, self._given[subscription])
         if said.asks and said.message is not None and said.message.id is not None:
             token = said.message.id.token
             again = f"{len(self._said)}-{token.strip(chr(34))}"

@@ -11,33 +11,34 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp import __version__, paths
-from humanmcp.bookshelf import BookFile
-from humanmcp.descriptors import need_files
+from humanmcp import __version__
+from humanmcp.common import paths
+from humanmcp.common.book_file import BookFile
+from humanmcp.common.file_descriptors import need_files
+from humanmcp.common.logfile import log_to
+from humanmcp.common.settings import add_flags
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.logfile import log_to
-from humanmcp.protocol.book import Mode, Opening
+from humanmcp.protocol.policy.answer_book import Mode, Opening
 from humanmcp.protocol.session import Session
-from humanmcp.settings import add_flags
 from humanmcp.stub.clock import Clock
-from humanmcp.stub.files import TextFiles
-from humanmcp.stub.judging import decode
-from humanmcp.stub.ledger import Ledger
+from humanmcp.stub.journal import Ledger
 from humanmcp.stub.limits import SeenLimits
 from humanmcp.stub.loop import Stub
-from humanmcp.stub.manner import Manner
+from humanmcp.stub.options import Manner
+from humanmcp.stub.text_files.files import TextFiles
+from humanmcp.stub.text_files.judging import decode
 from humanmcp.stub.wire import Stderr, Stop, Wire
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from humanmcp.protocol.replay import Replay
-    from humanmcp.settings import Settings
-    from humanmcp.stub.manner import Forward
+    from humanmcp.common.settings import Settings
+    from humanmcp.protocol.policy.replay import Replay
+    from humanmcp.stub.options import Forward
 
 logger = logging.getLogger(__name__)
 
@@ -239,7 +240,7 @@ def _open_desk(home: Path, language: str) -> None:
     import subprocess  # noqa: PLC0415 - seldom wanted, and a part of every start otherwise
 
     subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
-        [sys.executable, "-m", "humanmcp.desk.launch", str(home), language],
+        [sys.executable, "-m", "humanmcp.desk.http.launch", str(home), language],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )

@@ -26,7 +26,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from humanmcp import descriptors
+from humanmcp.common import file_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -160,7 +160,7 @@ class Wire:
 
         From then on descriptor 0 reads nothing and descriptor 1 is stderr.
         """
-        source, sink = descriptors.claim()
+        source, sink = file_descriptors.claim()
         return cls(source, sink, longest=longest)
 
     # -- the loop's side ----------------------------------------------------------------------
@@ -229,7 +229,7 @@ class Wire:
         """
         if not self._is_pipe or self._broken or len(content) > select.PIPE_BUF:
             return False
-        if not descriptors.wait_until_ready(self._sink, for_reading=False, seconds=0):
+        if not file_descriptors.wait_until_ready(self._sink, for_reading=False, seconds=0):
             return False
         try:
             self._written_bytes += os.write(self._sink, content)
@@ -326,7 +326,7 @@ class Wire:
             try:
                 return os.read(self._source, _READ_SIZE)
             except BlockingIOError:  # the host made its pipe non-blocking, and we share it
-                descriptors.wait_until_ready(self._source, for_reading=True)
+                file_descriptors.wait_until_ready(self._source, for_reading=True)
             except OSError:  # a terminal that went away, a reset socket: there is no more
                 return b""
 
@@ -345,7 +345,7 @@ class Wire:
             try:
                 written = os.write(self._sink, rest[:_WRITE_SIZE])
             except BlockingIOError:
-                descriptors.wait_until_ready(self._sink, for_reading=False)
+                file_descriptors.wait_until_ready(self._sink, for_reading=False)
                 continue
             except OSError:
                 self._is_broken()
@@ -370,7 +370,7 @@ class Stop:
         """Begin to listen. Only the main thread may."""
         self._wake = wake
         self._before: dict[int, _Reaction] = {}
-        for number in descriptors.ending_signals():
+        for number in file_descriptors.ending_signals():
             if number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN:
                 continue
             self._before[number] = signal.signal(number, _leave_it_to_the_pipe)
@@ -444,7 +444,9 @@ class Stderr:
         try:
             # Not O_NONBLOCK: it would change the terminal or pipe for everybody who shares it. A
             # pipe that is ready takes PIPE_BUF bytes (4,096, at least 512) without waiting.
-            if not descriptors.wait_until_ready(self._descriptor, for_reading=False, seconds=0):
+            if not file_descriptors.wait_until_ready(
+                self._descriptor, for_reading=False, seconds=0
+            ):
                 return False
             written = os.write(self._descriptor, line)
         except (OSError, ValueError):  # full, closed, or -1

@@ -13,7 +13,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.descriptors import leave_signals_to_the_main_thread
+from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,35 +18,35 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from humanmcp import paths
-from humanmcp.bookshelf import BookFile, BookFileError
-from humanmcp.descriptors import claim
+from humanmcp.common import paths
+from humanmcp.common.book_file import BookFile, BookFileError
+from humanmcp.common.file_descriptors import claim
+from humanmcp.common.logfile import log_to, log_what_ends_a_thread
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import complain
+from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import InboxError, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales import problem as sentence
 from humanmcp.locales.stop import sentence_of, trouble
-from humanmcp.logfile import log_to, log_what_ends_a_thread
-from humanmcp.moments import stamp
-from humanmcp.protocol.patterns import PatternError, parse_all
-from humanmcp.protocol.transcript import HELD, Way
-from humanmcp.settings import add_flags
+from humanmcp.protocol.conversation.transcript import HELD, Way
+from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
 from humanmcp.tap.child import NOT_EXECUTABLE, NOT_FOUND, Child
-from humanmcp.tap.gate import Gate, Held
-from humanmcp.tap.holds import Holds
+from humanmcp.tap.held_queue import Holds
+from humanmcp.tap.hold_policy import Gate, Held
 from humanmcp.tap.listening import BY_CHECK, Listening
 from humanmcp.tap.recorder import Output, Recorder
 from humanmcp.tap.sink import Sink
 from humanmcp.tap.tapping import News, Session, Tap
 from humanmcp.tap.textlog import TextLog
-from humanmcp.terminal import complain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.protocol.correlate import Correlation
-    from humanmcp.protocol.patterns import Pattern
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
+    from humanmcp.protocol.conversation.observer import Correlation
+    from humanmcp.protocol.policy.hold_patterns import Pattern
 
 logger = logging.getLogger(__name__)
 

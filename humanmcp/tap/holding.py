@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp import paths
+from humanmcp.common import paths
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import complain
+from humanmcp.common.terminal import say as show
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.protocol.patterns import PatternError, parse_all
-from humanmcp.settings import add_flags
-from humanmcp.tap.which import held, one_tap
-from humanmcp.terminal import complain
-from humanmcp.terminal import say as show
+from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
+from humanmcp.tap.selection import held, one_tap
 
 if TYPE_CHECKING:
     import argparse
 
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
 
 FAILED: Final = 1
 

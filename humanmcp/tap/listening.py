@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import problem as sentence
-from humanmcp.protocol import messages
-from humanmcp.protocol.correlate import Correlation
-from humanmcp.protocol.hints import hints, line_hints
-from humanmcp.protocol.messages import Batch, Malformed, Message
-from humanmcp.protocol.problems import Level
-from humanmcp.protocol.transcript import COMMAND, Frame, Way
-from humanmcp.protocol.unanswered import Unanswered
-from humanmcp.protocol.views import View
+from humanmcp.protocol.conversation.observer import Correlation
+from humanmcp.protocol.conversation.perspective import View
+from humanmcp.protocol.conversation.transcript import COMMAND, Frame, Way
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
+from humanmcp.protocol.validation.observed import hints, line_hints
+from humanmcp.protocol.validation.unanswered import Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.contract import Inbox, SessionFacts
-    from humanmcp.protocol.correlate import Asked, Heard
-    from humanmcp.protocol.exchange import Known
-    from humanmcp.protocol.problems import Problem
-    from humanmcp.protocol.unanswered import NeverAnswered
+    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.observer import Asked, Heard
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.validation.unanswered import NeverAnswered
 
 logger = logging.getLogger(__name__)
 
@@ -153,7 +153,7 @@ class Listening:
     def _hear(self, frame: Frame) -> None:
         if not frame.raw.strip():
             return
-        found = messages.read(frame.raw)
+        found = jsonrpc.read(frame.raw)
         said = line_hints(frame.raw, found, self._correlation.revision)
         for problem in said:
             self._say(frame.seq, problem)

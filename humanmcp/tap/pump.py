@@ -14,13 +14,13 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
-from humanmcp.descriptors import leave_signals_to_the_main_thread, wait_until_ready
+from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread, wait_until_ready
 from humanmcp.tap.cutter import LONGEST_LINE, Cutter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.protocol.transcript import Way
+    from humanmcp.protocol.conversation.transcript import Way
     from humanmcp.tap.cutter import Cut
     from humanmcp.tap.sink import Sink
 

@@ -15,10 +15,10 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
-from humanmcp.descriptors import leave_signals_to_the_main_thread
+from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
+from humanmcp.common.timestamps import Stamps
 from humanmcp.inbox.contract import InboxError
-from humanmcp.moments import Stamps
-from humanmcp.protocol.transcript import Frame, Way
+from humanmcp.protocol.conversation.transcript import Frame, Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,23 +5,23 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from humanmcp import paths
+from humanmcp.common import paths
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import complain
+from humanmcp.common.terminal import say as show
+from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import Action, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError
-from humanmcp.moments import stamp
-from humanmcp.settings import add_flags
-from humanmcp.tap.which import NoTapError, held, one_tap, taps
-from humanmcp.terminal import complain
-from humanmcp.terminal import say as show
+from humanmcp.tap.selection import NoTapError, held, one_tap, taps
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox, Item
-    from humanmcp.settings import Settings
 
 BY: Final = "terminal"
 NOTHING: Final = 1

@@ -10,7 +10,7 @@ import os
 import threading
 from collections import deque
 
-from humanmcp.descriptors import leave_signals_to_the_main_thread, wait_until_ready
+from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread, wait_until_ready
 
 
 class Sink:

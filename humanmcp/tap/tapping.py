@@ -13,24 +13,24 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from humanmcp.descriptors import ending_signals
+from humanmcp.common.file_descriptors import ending_signals
+from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import sentence_of
-from humanmcp.moments import stamp
-from humanmcp.protocol.patterns import PatternError, parse_all
-from humanmcp.protocol.transcript import Way
-from humanmcp.tap.gate import Cancelled, Held
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
+from humanmcp.tap.hold_policy import Cancelled, Held
 from humanmcp.tap.pump import Pump
 from humanmcp.tap.recorder import BY_TAP
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from humanmcp.bookshelf import BookFile
+    from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.contract import Inbox
     from humanmcp.tap.child import Child
-    from humanmcp.tap.gate import Gate
-    from humanmcp.tap.holds import Holds
+    from humanmcp.tap.held_queue import Holds
+    from humanmcp.tap.hold_policy import Gate
     from humanmcp.tap.recorder import Recorder
     from humanmcp.tap.sink import Sink
 

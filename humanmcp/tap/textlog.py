@@ -10,13 +10,13 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from humanmcp.moments import log_time
-from humanmcp.protocol.logline import write_log_line
+from humanmcp.common.timestamps import log_time
+from humanmcp.protocol.conversation.capture_log import write_log_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from humanmcp.protocol.transcript import Frame
+    from humanmcp.protocol.conversation.transcript import Frame
 
 
 class TextLog:

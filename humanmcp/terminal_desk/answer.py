@@ -9,19 +9,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.paths import UnsafeFolderError, home_folder
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import complain
+from humanmcp.common.terminal import say as show
 from humanmcp.inbox.contract import InboxError, Life
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.paths import UnsafeFolderError, home_folder
-from humanmcp.protocol import drafts, faults
-from humanmcp.protocol.exchange import Exchange, State
-from humanmcp.protocol.inquiry import inquiry_in
-from humanmcp.protocol.pretty import pretty
-from humanmcp.protocol.verdict import Form
-from humanmcp.protocol.visible import one_line
-from humanmcp.settings import add_flags
-from humanmcp.terminal import complain
-from humanmcp.terminal import say as show
+from humanmcp.protocol.conversation.exchange import Exchange, State
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.validation import check, faults
+from humanmcp.protocol.validation.inquiry import inquiry_in
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.attaching import AttachmentError, result_with
 from humanmcp.terminal_desk.choose import choose, label, open_inbox, seats
@@ -34,8 +34,8 @@ from humanmcp.terminal_desk.sending import Text, keep
 if TYPE_CHECKING:
     import argparse
 
+    from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox
-    from humanmcp.settings import Settings
 
 ROOM: Final = "answer"
 
@@ -228,7 +228,7 @@ def _broken(case: Case, given: Text, name: str) -> Text:
     known = {one.value: one for one in faults.faults(exchange)}
     if name not in known:
         raise FaultError("no fault", name=name, choices=", ".join(known))
-    verdict = drafts.check(exchange, given.text, given.form)
+    verdict = check.check(exchange, given.text, given.form)
     whole = pretty(verdict.line or verdict.forced or "")
     return Text(faults.broken(exchange, whole, known[name]), Form.MESSAGE)
 
@@ -238,7 +238,7 @@ def _first_text(case: Case) -> Text:
     exchange = case.exchange
     if exchange is None:
         return Text(pretty(case.item.line), Form.MESSAGE)
-    return Text(drafts.start(exchange, case.known, case.language), Form.MESSAGE)
+    return Text(check.start(exchange, case.known, case.language), Form.MESSAGE)
 
 
 def _start_over(case: Case) -> int:
@@ -254,7 +254,7 @@ def _template(exchange: Exchange, name: str) -> str:
     Raises:
         TemplateError: there is none of that name. The sentence lists those that there are.
     """
-    known = drafts.templates(exchange)
+    known = check.templates(exchange)
     if name not in known:
         raise TemplateError(
             "no template" if known else "no templates",

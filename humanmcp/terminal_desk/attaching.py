@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.results import tool_text
+from humanmcp.protocol.validation.results import tool_text
 from humanmcp.terminal_desk.files import STDIN, read_bytes
 
 if TYPE_CHECKING:

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol import drafts, jsontext, messages, revisions
-from humanmcp.protocol.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.repair import reading as json_reading
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation import check
 from humanmcp.terminal_desk.explain import as_json
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.verdict import Form, Verdict
+    from humanmcp.protocol.diagnostics.verdict import Form, Verdict
 
 _NOTHING_KNOWN: Final = Known()
 
@@ -49,7 +52,7 @@ class Case:
 
     def judge(self, text: str) -> Verdict:
         """Judge another text in its place."""
-        return drafts.check(self.exchange, text, self.form, _NOTHING_KNOWN)
+        return check.check(self.exchange, text, self.form, _NOTHING_KNOWN)
 
 
 class CaseError(StopError):
@@ -80,33 +83,33 @@ def case_of(text: str, form: Form, asked: Asked) -> Case:
     if asked.request is None:
         message = _made_up(text, asked)
     else:
-        one_line = messages.compact(asked.request).encode("utf-8", "surrogatepass")
-        found = messages.read(one_line)
-        if not isinstance(found, messages.Message) or found.kind is not messages.Kind.REQUEST:
+        one_line = jsonrpc.compact(asked.request).encode("utf-8", "surrogatepass")
+        found = jsonrpc.read(one_line)
+        if not isinstance(found, jsonrpc.Message) or found.kind is not jsonrpc.Kind.REQUEST:
             raise CaseError("no request")
         message = found
-    revision = asked.revision or revisions.stated_in(message) or _asked_for(message)
+    revision = asked.revision or versions.stated_in(message) or _asked_for(message)
     return Case(Exchange(1, message, revision), text, form)
 
 
-def _asked_for(request: messages.Message) -> str:
+def _asked_for(request: jsonrpc.Message) -> str:
     """Return the revision of a request that states none: what it asks for, else the newest."""
     wanted = request.params.get("protocolVersion") if request.method == "initialize" else None
     if request.method == "server/discover":
-        return revisions.MODERN[-1]
-    return wanted if wanted in revisions.HANDSHAKE else revisions.LATEST_HANDSHAKE
+        return versions.MODERN[-1]
+    return wanted if wanted in versions.HANDSHAKE else versions.LATEST_HANDSHAKE
 
 
-def _made_up(text: str, asked: Asked) -> messages.Message:
+def _made_up(text: str, asked: Asked) -> jsonrpc.Message:
     """Make up a request for an answer whose request nobody has."""
-    reading = jsontext.read(text)  # also of a text that is not quite JSON yet
+    reading = json_reading.read(text)  # also of a text that is not quite JSON yet
     value = reading.value if reading.readable else None
     token = _own_id(reading.json, value) if asked.id is None else json.dumps(asked.id)
     name = asked.method or guessed_method(value)
-    made = messages.read(
+    made = jsonrpc.read(
         f'{{"jsonrpc":"2.0","id":{token},"method":{json.dumps(name)},"params":{{}}}}'.encode()
     )
-    if not isinstance(made, messages.Message) or made.id is None:
+    if not isinstance(made, jsonrpc.Message) or made.id is None:
         raise CaseError("no id", got=token)
     return made
 
@@ -117,7 +120,7 @@ def _own_id(text: str, value: Any) -> str:  # noqa: ANN401 - any JSON value
         return "1"
     if not isinstance(value.get("id"), (str, int)):
         return "1"
-    return messages.member(text, "id") or "1"
+    return jsonrpc.member(text, "id") or "1"
 
 
 def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -10,15 +10,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import Painted, complain, say_json, say_raw
+from humanmcp.common.terminal import say as show
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.protocol import revisions
-from humanmcp.protocol.mending import autofix
-from humanmcp.protocol.problems import Level
-from humanmcp.protocol.verdict import Form, Verdict
-from humanmcp.settings import add_flags
-from humanmcp.terminal import Painted, complain, say_json, say_raw
-from humanmcp.terminal import say as show
+from humanmcp.protocol.diagnostics.autofix import autofix
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+from humanmcp.protocol.spec import versions
 from humanmcp.terminal_desk import transcripts
 from humanmcp.terminal_desk.cases import (
     Asked,
@@ -34,7 +34,7 @@ from humanmcp.terminal_desk.lines import judge_lines
 if TYPE_CHECKING:
     import argparse
 
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
 
 ROOM: Final = "check"
 
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE|-", help=words("file"))
     parser.add_argument("--method", metavar="METHOD", help=words("method"))
     parser.add_argument(
-        "--revision", choices=revisions.ALL, metavar="REVISION", help=words("revision")
+        "--revision", choices=versions.ALL, metavar="REVISION", help=words("revision")
     )
     parser.add_argument("--request", metavar="FILE", help=words("request"))
     parser.add_argument(

@@ -11,16 +11,16 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from humanmcp.common.paths import home_folder
 from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Inbox, Item, Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.stop import StopError
-from humanmcp.paths import home_folder
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

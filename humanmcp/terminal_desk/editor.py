@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.paths import make_private
 from humanmcp.locales.stop import StopError
-from humanmcp.paths import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

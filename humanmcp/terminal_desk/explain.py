@@ -10,15 +10,15 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp import locales
+from humanmcp.common.terminal import Painted
 from humanmcp.locales import UnknownSentenceError, say
-from humanmcp.protocol.problems import Level
-from humanmcp.protocol.visible import one_line, visible
-from humanmcp.terminal import Painted
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.json.escaping import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from humanmcp.protocol.problems import Fix, Problem
+    from humanmcp.protocol.diagnostics.model import Fix, Problem
 
 Line = tuple[str | Painted, ...]
 

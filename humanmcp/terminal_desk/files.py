@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.encodings import decode
-from humanmcp.protocol.problems import blocking
+from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.repair.decoding import decode
 
 STDIN: Final = "-"
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import Painted, complain, say_json
+from humanmcp.common.terminal import say as show
+from humanmcp.common.timestamps import read_stamp
 from humanmcp.inbox.contract import InboxError, Key
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.moments import read_stamp
-from humanmcp.paths import UnsafeFolderError
-from humanmcp.protocol.exchange import State
-from humanmcp.settings import add_flags
-from humanmcp.terminal import Painted, complain, say_json
-from humanmcp.terminal import say as show
+from humanmcp.protocol.conversation.exchange import State
 from humanmcp.terminal_desk.choose import Seated, choose, choose_session, open_inbox, seats
 from humanmcp.terminal_desk.inbox import client_of, request_in_short
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox, Item
-    from humanmcp.settings import Settings
 
 ROOM: Final = "forget"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.terminal import complain
 from humanmcp.locales.explain import explain
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.pretty import pretty
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form
-from humanmcp.protocol.visible import one_line
-from humanmcp.terminal import complain
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.layout import pretty
 from humanmcp.terminal_desk import editor
 from humanmcp.terminal_desk.explain import explained, summary
 from humanmcp.terminal_desk.inbox import request_in_short
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.diagnostics.model import Problem
 
 _JSON_FORMS: Final = frozenset({Form.MESSAGE, Form.RESULT, Form.ERROR})
 

@@ -7,16 +7,17 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import Painted, complain, is_read, is_terminal, say_json, say_raw
+from humanmcp.common.terminal import say as show
 from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Purpose, Seat
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
-from humanmcp.protocol import inquiry, messages
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.visible import one_line
-from humanmcp.settings import add_flags
-from humanmcp.terminal import Painted, complain, is_read, is_terminal, say_json, say_raw
-from humanmcp.terminal import say as show
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.validation import inquiry
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.choose import Seated, label, open_inbox, seats
 from humanmcp.terminal_desk.explain import columns, cut, pad
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox, Item, Key, SessionFacts
-    from humanmcp.settings import Settings
 
 ROOM: Final = "inbox"
 _LOOK_EVERY: Final = 0.5
@@ -87,8 +88,8 @@ def rows(inbox: Inbox, *, everything: bool = False) -> list[Row]:
 
 def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
     """Say what is asked for in one short line: the method, the tool, the arguments as written."""
-    request = messages.read(item.line.encode("utf-8", "surrogatepass"))
-    if not isinstance(request, messages.Message):
+    request = jsonrpc.read(item.line.encode("utf-8", "surrogatepass"))
+    if not isinstance(request, jsonrpc.Message):
         return cut(item.line, longest)
     named = request.params.get("name", request.params.get("uri", ""))
     words = [item.method or request.kind.value]
@@ -99,14 +100,14 @@ def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
     if asked is not None:
         words.append(asked.question)
     elif written:
-        words.append(messages.compact(written))
+        words.append(jsonrpc.compact(written))
     return cut("  ".join(words), longest)
 
 
 def arguments_of(line: str) -> str:
     """Return the text of `params.arguments` as the client wrote it, "" when there is none."""
-    params = messages.member(line, "params")
-    return (messages.member(params, "arguments") or "") if params else ""
+    params = jsonrpc.member(line, "params")
+    return (jsonrpc.member(params, "arguments") or "") if params else ""
 
 
 def client_of(facts: SessionFacts) -> str:
@@ -130,8 +131,8 @@ def unreadable_in(seated: Seated, language: str) -> str:
 def row_as_json(row: Row, moment: datetime) -> dict[str, Any]:
     """Return a row as an object for machines."""
     item = row.item
-    request = messages.read(item.line.encode("utf-8", "surrogatepass"))
-    params = request.params if isinstance(request, messages.Message) else {}
+    request = jsonrpc.read(item.line.encode("utf-8", "surrogatepass"))
+    params = request.params if isinstance(request, jsonrpc.Message) else {}
     return {
         "name": row.name,
         "letter": row.seated.letter,

@@ -9,11 +9,12 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.terminal import complain, say_raw
 from humanmcp.locales import say
-from humanmcp.protocol import messages, revisions
-from humanmcp.protocol.surviving import failed
-from humanmcp.protocol.verdict import Form
-from humanmcp.terminal import complain, say_raw
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation.crash_guard import failed
 from humanmcp.terminal_desk import transcripts
 from humanmcp.terminal_desk.cases import Asked, Case, CaseError, case_of, verdict_as_json
 from humanmcp.terminal_desk.files import STDIN, unreadable
@@ -98,21 +99,21 @@ def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: AN
     if not isinstance(record, dict) or record.keys() & {"method", "request", "form", "id"}:
         return False
     text, said = record.get("text"), record.get("revision", "")
-    if arguments.method or not isinstance(text, str) or said not in ("", *revisions.ALL):
+    if arguments.method or not isinstance(text, str) or said not in ("", *versions.ALL):
         return False
     return transcripts.form_of(text) is transcripts.Form.MESSAGE
 
 
 def _line_case(record: Any, arguments: argparse.Namespace) -> Case:  # noqa: ANN401 - any JSON value
     if not isinstance(record, dict):
-        raise CaseError("line no object", got=messages.json_type(record))
+        raise CaseError("line no object", got=jsonrpc.json_type(record))
     for name in ("text", "method", "revision", "form"):
         if not isinstance(record.get(name, ""), str):
             raise CaseError("line member", got=name)
     if "text" not in record:
         raise CaseError("line no text")
     revision = record.get("revision") or arguments.revision
-    if revision is not None and revision not in revisions.ALL:
+    if revision is not None and revision not in versions.ALL:
         raise CaseError("line revision", got=revision)
     forms = {form.value: form for form in Form}
     form = record.get("form") or arguments.form

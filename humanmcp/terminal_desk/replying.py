@@ -6,18 +6,19 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.terminal import Painted, complain, say_json
+from humanmcp.common.terminal import say as show
+from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import Purpose, Reply, TakenError
 from humanmcp.inbox.ordering import hand_in
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
-from humanmcp.moments import stamp
-from humanmcp.protocol import drafts, passing
-from humanmcp.protocol.exchange import Exchange, Known, State
-from humanmcp.protocol.passing import Passing
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Verdict
-from humanmcp.terminal import Painted, complain, say_json
-from humanmcp.terminal import say as show
+from humanmcp.protocol.conversation.exchange import Exchange, Known, State
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.verdict import Verdict
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation import held as held_check
+from humanmcp.protocol.validation.held import Passing
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.explain import as_json, explained, summary
 from humanmcp.terminal_desk.sending import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.inbox.contract import Inbox, Item, Key, Seat
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.diagnostics.model import Problem
 
 ROOM: Final = "answer"
 _LOOK_EVERY: Final = 0.02
@@ -77,7 +78,7 @@ class Case:
         """Say who gets this text: a held message goes on, an answer goes back."""
         if self.held is None:
             return self.who
-        back = passing.answers(self.held, given.text, given.form)
+        back = held_check.answers(self.held, given.text, given.form)
         to_server = (self.item.way is Way.IN) is not back
         return self.say("the server") if to_server else self.who
 
@@ -90,9 +91,9 @@ def judged(case: Case, given: Text) -> Verdict:
     """Judge a text as the stub will, or the tap."""
     exchange, held = case.exchange, case.held
     if held is not None:
-        verdict = passing.judge(held, given.text, given.form, case.known)
+        verdict = held_check.judge(held, given.text, given.form, case.known)
     elif exchange is not None:
-        verdict = drafts.check(exchange, given.text, given.form, case.known)
+        verdict = check.check(exchange, given.text, given.form, case.known)
     else:  # its file was changed by somebody: the stub will say so
         return Verdict(given.text, given.text, given.text)
     # Several lines are our own way to lay out a draft: not worth a word each time.

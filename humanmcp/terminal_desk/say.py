@@ -9,17 +9,17 @@ import base64
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import complain, say_json
+from humanmcp.common.terminal import say as show
+from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import InboxError, Order, Reply
 from humanmcp.inbox.ordering import hand_in
 from humanmcp.locales import language_of
 from humanmcp.locales import say as sentence
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.moments import stamp
-from humanmcp.paths import UnsafeFolderError
-from humanmcp.protocol import server_first
-from humanmcp.settings import add_flags
-from humanmcp.terminal import complain, say_json
-from humanmcp.terminal import say as show
+from humanmcp.protocol.validation import server_initiated
 from humanmcp.terminal_desk.choose import choose, choose_session, open_inbox
 from humanmcp.terminal_desk.explain import as_json, explained
 from humanmcp.terminal_desk.files import read_bytes, read_text
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox
-    from humanmcp.protocol.problems import Problem
-    from humanmcp.settings import Settings
+    from humanmcp.protocol.diagnostics.model import Problem
 
 ROOM: Final = "say"
 _LOOK_EVERY: Final = 0.02
@@ -53,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("message", nargs="?", metavar="MESSAGE", help=words("message"))
     ways.add_argument("--file", metavar="FILE", help=words("file"))
-    ways.add_argument("--list-changed", choices=tuple(server_first.CHANGED), help=words("changed"))
+    ways.add_argument(
+        "--list-changed", choices=tuple(server_initiated.CHANGED), help=words("changed")
+    )
     ways.add_argument("--log", nargs=2, metavar=("LEVEL", "TEXT"), help=words("log"))
     ways.add_argument("--progress", nargs=2, metavar=("N", "VALUE"), help=words("progress"))
     ways.add_argument("--ask", metavar="METHOD", help=words("ask"))
@@ -116,7 +118,7 @@ def _progress(inbox: Inbox, number: str, value: str) -> tuple[str, Order, str]:
     if exchange is None:
         raise SayError("no request", number=number)
     whole = int(amount) if amount.is_integer() else amount
-    return item.key.session, Order.SAY, server_first.progress(exchange, whole)
+    return item.key.session, Order.SAY, server_initiated.progress(exchange, whole)
 
 
 def _packed(content: bytes) -> str:
@@ -126,10 +128,18 @@ def _packed(content: bytes) -> str:
 _ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
     ("message", Order.SAY, str),
     ("file", Order.SAY, read_text),
-    ("list_changed", Order.SAY, lambda kind: server_first.message(server_first.CHANGED[kind])),
-    ("log", Order.SAY, lambda value: server_first.log(*value)),
-    ("ask", Order.SAY, lambda method: server_first.request(method, f"h-{time.time_ns() % 10**9}")),
-    ("bytes", Order.RAW, lambda text: _packed(server_first.typed_bytes(text))),
+    (
+        "list_changed",
+        Order.SAY,
+        lambda kind: server_initiated.message(server_initiated.CHANGED[kind]),
+    ),
+    ("log", Order.SAY, lambda value: server_initiated.log(*value)),
+    (
+        "ask",
+        Order.SAY,
+        lambda method: server_initiated.request(method, f"h-{time.time_ns() % 10**9}"),
+    ),
+    ("bytes", Order.RAW, lambda text: _packed(server_initiated.typed_bytes(text))),
     ("bytes_of", Order.RAW, lambda name: _packed(read_bytes(name))),
     ("silence", Order.SILENCE, str),
     ("own_progress", Order.PROGRESS, str),

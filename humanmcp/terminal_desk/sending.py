@@ -11,14 +11,14 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import Draft, Inbox, Item, Key, Life, Reply
-from humanmcp.moments import stamp
-from humanmcp.protocol.exchange import Exchange, State
-from humanmcp.protocol.messages import Kind, Message, read
+from humanmcp.protocol.conversation.exchange import Exchange, State
+from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.problems import Problem
-    from humanmcp.protocol.verdict import Form
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.verdict import Form
 
 BY: Final = "terminal"
 """How this desk signs what it sends."""

@@ -5,23 +5,23 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import Painted, complain, is_terminal, say_json, say_raw
+from humanmcp.common.terminal import say as show
 from humanmcp.inbox.contract import InboxError, Purpose
 from humanmcp.inbox.remarking import remarks_on
 from humanmcp.locales import language_of, say
 from humanmcp.locales.explain import Card, explain
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.paths import UnsafeFolderError
-from humanmcp.protocol import drafts
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.inquiry import inquiry_in
-from humanmcp.protocol.messages import Kind, Malformed, Message, read
-from humanmcp.protocol.pretty import pretty
-from humanmcp.protocol.results import PLAIN_TEXT
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.visible import one_line
-from humanmcp.settings import add_flags
-from humanmcp.terminal import Painted, complain, is_terminal, say_json, say_raw
-from humanmcp.terminal import say as show
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, read
+from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.inquiry import inquiry_in
+from humanmcp.protocol.validation.results import PLAIN_TEXT
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.choose import Seated, choose, label, open_inbox, seats
 from humanmcp.terminal_desk.explain import as_json, explained
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox, Item
-    from humanmcp.protocol.inquiry import Inquiry
-    from humanmcp.protocol.problems import Problem
-    from humanmcp.settings import Settings
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.validation.inquiry import Inquiry
 
 ROOM: Final = "show"
 
@@ -107,7 +107,7 @@ def sheet_of(inbox: Inbox, wanted: str, language: str) -> Sheet:
     known = inbox.known(item.key.session)
     draft = item.draft.text if item.draft else ""
     if exchange is not None and item.draft is None and item.state is State.PENDING:
-        draft = drafts.start(exchange, known, language)
+        draft = check.start(exchange, known, language)
     asks = isinstance(request, Malformed) or (
         isinstance(request, Message) and request.kind is Kind.REQUEST
     )

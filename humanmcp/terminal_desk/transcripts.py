@@ -10,17 +10,22 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.terminal import Painted, say_json
+from humanmcp.common.terminal import say as show
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
-from humanmcp.protocol import jsontext
-from humanmcp.protocol.logline import is_log_line, read_log_line
-from humanmcp.protocol.messages import compact
-from humanmcp.protocol.overheard import Judged, Overheard, judge_frames, judge_messages
-from humanmcp.protocol.problems import Level
-from humanmcp.protocol.transcript import Frame, Way, from_json
-from humanmcp.protocol.visible import one_line
-from humanmcp.terminal import Painted, say_json
-from humanmcp.terminal import say as show
+from humanmcp.protocol.conversation.capture_log import is_log_line, read_log_line
+from humanmcp.protocol.conversation.transcript import Frame, Way, from_json
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.jsonrpc import compact
+from humanmcp.protocol.repair import reading as json_reading
+from humanmcp.protocol.validation.whole_conversation import (
+    Judged,
+    Overheard,
+    judge_frames,
+    judge_messages,
+)
 from humanmcp.terminal_desk.cases import CaseError
 from humanmcp.terminal_desk.explain import as_json, explained, summary
 
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.diagnostics.model import Problem
 
 ROOM: Final = "check"
 _SHOWN: Final = frozenset({Level.ERROR, Level.WARNING})
@@ -57,7 +62,7 @@ def form_of(text: str) -> Form:
         return Form.TRANSCRIPT
     if first is not None and len(lines) > 1 and any(map(_object, lines[1:])):
         return Form.LINES
-    reading = jsontext.read(text)
+    reading = json_reading.read(text)
     value = reading.value if reading.readable and not reading.edits else None
     is_message = isinstance(value, dict) and isinstance(value.get("method"), str)
     return Form.MESSAGE if is_message else Form.ANSWER

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.terminal import Painted, is_terminal, say_json, say_raw
+from humanmcp.common.terminal import say as show
 from humanmcp.locales import problem as sentence
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.messages import Batch, Malformed, read
-from humanmcp.terminal import Painted, is_terminal, say_json, say_raw
-from humanmcp.terminal import say as show
+from humanmcp.protocol.json.jsonrpc import Batch, Malformed, read
 from humanmcp.terminal_desk.choose import choose_session
 from humanmcp.terminal_desk.explain import as_json
 from humanmcp.terminal_desk.inbox import asker_of, unreadable_in
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import argparse
 
     from humanmcp.inbox.contract import Inbox
-    from humanmcp.protocol.problems import Problem
-    from humanmcp.protocol.transcript import Frame
+    from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.diagnostics.model import Problem
     from humanmcp.terminal_desk.choose import Seated
 
 ROOM: Final = "show"

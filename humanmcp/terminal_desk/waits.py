@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import UnknownSentenceError, say
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.visible import one_line
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import Item

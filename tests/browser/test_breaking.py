@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from humanmcp.protocol.faults import HUGE
+from humanmcp.protocol.validation.faults import HUGE
 from tests.browser.seats import Window, begin, call, open_menu
 from tests.browser.test_answering import read_json
 from tests.browser.test_page import AXE, violations

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from playwright.sync_api import Error, expect
 
-from humanmcp.desk.templates import web_folder
+from humanmcp.desk.presenters.rendering import web_folder
 from tests.browser.seats import Window, begin, call, open_menu, request
 from tests.waiting import until
 

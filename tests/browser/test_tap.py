@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from humanmcp.protocol.transcript import COMMAND as COMMAND_NOTE
-from humanmcp.protocol.transcript import DROPPED, Way
+from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
+from humanmcp.protocol.conversation.transcript import DROPPED, Way
 from tests.clients.hosts import NODE
 from tests.serving import bare_environment
 from tests.tap.tapped import COMMAND, Tapped, server

@@ -10,7 +10,7 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from tests.person import Person, weather
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import until

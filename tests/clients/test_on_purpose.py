@@ -19,8 +19,8 @@ from mcp import Client, StdioServerParameters
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Item, Life, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.diagnostics.verdict import Form
 from tests.clients.hosts import CLIENT_2_LEGACY, PYTHON_LEGACY, Host, Understood
 from tests.serving import COMMAND, bare_environment
 from tests.waiting import PATIENCE, until

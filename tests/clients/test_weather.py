@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from tests.clients.hosts import (
     CLIENT_2_AUTO,
     CLIENT_2_LEGACY,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.common.settings import Settings
 from humanmcp.connecting.starting import command_for, manner_for, passed_on
-from humanmcp.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path

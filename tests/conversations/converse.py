@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from humanmcp import locales
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.problems import blocking
+from humanmcp.protocol.diagnostics.model import blocking
 from tests.conversations.play import Played, Player
 from tests.conversations.script import Conversation, Deed, Step
 from tests.waiting import until
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.verdict import Form
+    from humanmcp.protocol.diagnostics.verdict import Form
     from tests.serving import Serving
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol import drafts
-from humanmcp.protocol.addressing import addressed, kind_of, unaddressed
-from humanmcp.protocol.book import Book, decide
-from humanmcp.protocol.events import (
+from humanmcp.protocol.conversation.events import (
     LineReady,
     NoticeArrived,
     Refused,
@@ -16,16 +13,19 @@ from humanmcp.protocol.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.messages import Kind
-from humanmcp.protocol.problems import Fix, Level, Problem
+from humanmcp.protocol.diagnostics.model import Fix, Level, Problem
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.policy.answer_book import Book, decide
 from humanmcp.protocol.session import Session
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.addressing import addressed, kind_of, unaddressed
 from tests.conversations.script import Deed, Step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.protocol.events import Event, Outcome
+    from humanmcp.protocol.conversation.events import Event, Outcome
 
 FORMS: Final = {
     Deed.SEND: Form.MESSAGE,
@@ -109,7 +109,7 @@ class Player:
         """Do with a text in `out.txt` what the stub does with it."""
         exchange = addressed(text, self.session.pending)
         if kind_of(text) in (Kind.REQUEST, Kind.NOTIFICATION) or (
-            exchange is None and self.session.unreadable and drafts.id_of(text) is None
+            exchange is None and self.session.unreadable and check.id_of(text) is None
         ):
             verdict = self.session.say(text)
             out = () if verdict.line is None else (verdict.line,)

@@ -9,12 +9,12 @@ import pytest
 
 from humanmcp.demo.good_host import Answered, Failed, GoodHost, Ignored, Mood, Noticed, WasAsked
 from humanmcp.locales import LANGUAGES, problem, say
-from humanmcp.protocol import drafts
-from humanmcp.protocol.exchange import Exchange
-from humanmcp.protocol.faults import Fault, broken, faults
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.faults import Fault, broken, faults
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.messages import Message
+    from humanmcp.protocol.json.jsonrpc import Message
 
 RIGHT = {"content": [{"type": "text", "text": "sunny"}]}
 
@@ -45,7 +45,7 @@ def answer(id: object = 1, **body: object) -> dict[str, object]:  # noqa: A002 -
 def on_the_wire(asked: Message, fault: Fault) -> str:
     """Break the right answer and return the line that Send anyway writes."""
     exchange = Exchange(1, asked, "2024-11-05")
-    verdict = drafts.check(exchange, broken(exchange, json.dumps(answer()), fault))
+    verdict = check.check(exchange, broken(exchange, json.dumps(answer()), fault))
     line = verdict.line or verdict.forced
     assert line is not None
     return line

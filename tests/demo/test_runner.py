@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.child import EndedError
+from humanmcp.common.child import EndedError
 from humanmcp.demo import runner
 from humanmcp.demo.good_host import GoodHost
 from humanmcp.demo.runner import Runner

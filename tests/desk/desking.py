@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import urlencode
 
-from humanmcp.desk import launch
+from humanmcp.desk.http import launch
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 
 from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.faults import Fault
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.validation.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.desk import guard, launch
-from humanmcp.desk.guard import Refusal
+from humanmcp.desk.auth import guard
+from humanmcp.desk.auth.guard import Refusal
+from humanmcp.desk.http import launch
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, sentences

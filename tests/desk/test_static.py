@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.desk.templates import web_folder
+from humanmcp.desk.presenters.rendering import web_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

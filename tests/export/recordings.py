@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from humanmcp.export.reading import Recording
-from humanmcp.protocol.transcript import Frame, Way, to_json
+from humanmcp.protocol.conversation.transcript import Frame, Way, to_json
 
 SEED: Final = Path(__file__).parent / "seed"
 

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from humanmcp.export.conversation import tell
 from humanmcp.export.diff import Change, differences
-from humanmcp.export.story import tell
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.conversation.transcript import Way
 from tests.export.recordings import OPENING, answer, ask, call, recording, text, write
 from tests.waiting import PATIENCE
 

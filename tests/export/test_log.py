@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.export import jsonl, log, pretty
-from humanmcp.export.manner import Manner
+from humanmcp.export.options import Manner
 from humanmcp.export.reading import find
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.visible import visible
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json.escaping import visible
 from tests.export.recordings import SEED, WEATHER, recording, write
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.export import har, html, markdown, mermaid
-from humanmcp.export.cells import defused, markdown_cell
-from humanmcp.export.manner import Manner
+from humanmcp.export.options import Manner
 from humanmcp.export.reading import Recording
-from humanmcp.protocol.transcript import CHANGED, HELD, INSTEAD, LET_GO, Way
+from humanmcp.export.table_cells import defused, markdown_cell
+from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, LET_GO, Way
 from tests.export.recordings import OPENING, WEATHER, answer, ask, call, frame, recording, text
 
 MANNER = Manner(zone=UTC)

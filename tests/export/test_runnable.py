@@ -17,11 +17,19 @@ from mcp import Client, MCPError, StdioServerParameters
 from humanmcp.cli import main
 from humanmcp.export import pytest as pytest_export
 from humanmcp.export import server as server_export
-from humanmcp.export.manner import Manner
+from humanmcp.export.options import Manner
 from humanmcp.export.reading import Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.export.source import identifier
-from humanmcp.protocol.transcript import CHANGED, COMMAND, HELD, INSTEAD, LET_GO, Frame, Way
+from humanmcp.protocol.conversation.transcript import (
+    CHANGED,
+    COMMAND,
+    HELD,
+    INSTEAD,
+    LET_GO,
+    Frame,
+    Way,
+)
 from tests.export.recordings import (
     OPENING,
     SEED,

@@ -7,10 +7,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.child import Command
+from humanmcp.common.child import Command
+from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.config import Entry
 from humanmcp.host.models.script import ScriptModel
-from humanmcp.host.respondents import Nobody
 from humanmcp.host.runner import Call, Limits, Runner
 from humanmcp.host.servers import Servers
 from tests.host.seats import SAMPLES, SCRIPTED, Notes, sample

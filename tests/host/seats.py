@@ -7,15 +7,15 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from humanmcp.child import ChildTransport, Command
-from humanmcp.host.company import Onlooker
-from humanmcp.host.transport import pair
+from humanmcp.common.child import ChildTransport, Command
+from humanmcp.host.client.callbacks import Onlooker
+from humanmcp.host.client.transport import pair
 from tests.host.scripted import ScriptedServer
 
 if TYPE_CHECKING:
-    from humanmcp.child import EndedError
-    from humanmcp.host.transport import MemoryTransport, Transport
-    from humanmcp.protocol.events import Event
+    from humanmcp.common.child import EndedError
+    from humanmcp.host.client.transport import MemoryTransport, Transport
+    from humanmcp.protocol.conversation.events import Event
 
 SCRIPTED: Final = Path(__file__).parent / "scripted.py"
 SAMPLES: Final = Path(__file__).parents[2] / "samples"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.child import Command
+from humanmcp.common.child import Command
 from humanmcp.host.config import ConfigError, Entry, find, name_before, parse, read_config
 
 if TYPE_CHECKING:

@@ -13,21 +13,21 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import pytest
 
-from humanmcp.child import Command
 from humanmcp.cli import main
-from humanmcp.host import chat as chat_module
-from humanmcp.host.chat import AtHost, Chat
+from humanmcp.common.child import Command
+from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.config import Entry
 from humanmcp.host.conversation import Role, Text, ToolUse, Turn
 from humanmcp.host.models.script import ScriptModel
 from humanmcp.host.offering import Place
-from humanmcp.host.respondents import Nobody
 from humanmcp.host.runner import Call, Refuse, Runner
 from humanmcp.host.servers import Servers
-from humanmcp.host.typing_in import Typist
+from humanmcp.host.terminal import chat as chat_module
+from humanmcp.host.terminal.chat import AtHost, Chat
+from humanmcp.host.terminal.typing import Typist
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import Form
 from tests.host.hosting import configuration, entry, says, use
 from tests.host.seats import SCRIPTED
 from tests.serving import bare_environment
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 ROLL: Final = use("dice__dice", sides=6)
 SLOW_PERSON: Final = Entry("kim", Command(("humanmcp", "serve", "--title", "kim")))
-HARD_TO_END: Final = Path(__file__).parent.parent / "child_of_child.py"
+HARD_TO_END: Final = Path(__file__).parents[1] / "common" / "child_of_child.py"
 
 
 def recorded(folder: Path, *turns: dict[str, Any]) -> str:

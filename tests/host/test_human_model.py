@@ -15,10 +15,10 @@ from humanmcp.host.models import ModelError
 from humanmcp.host.models.human import METHOD, HumanModel, params_of, said
 from humanmcp.inbox.contract import Draft, Item, Life, Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol import drafts
-from humanmcp.protocol.exchange import Known, State
-from humanmcp.protocol.messages import Message, read
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.validation import check
 from tests.host.hosting import says, table, use
 from tests.waiting import until
 
@@ -112,7 +112,7 @@ def test_the_check_finds_nothing_wrong_with_that_request() -> None:
     asked = {"jsonrpc": "2.0", "id": 1, "method": METHOD}
     message = read(json.dumps(asked | {"params": params_of(HISTORY, (DICE_TOOL,))}).encode())
     assert isinstance(message, Message)
-    assert drafts.remarks(message, "2025-11-25", Known(initialized=True)) == ()
+    assert check.remarks(message, "2025-11-25", Known(initialized=True)) == ()
 
 
 def test_a_person_plays_the_model_of_the_dice_chat(tmp_path: Path) -> None:

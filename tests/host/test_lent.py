@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.child import Command
+from humanmcp.common.child import Command
+from humanmcp.host.client.requests import MistypedError
+from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.config import Entry
 from humanmcp.host.conversation import Role, Text, Turn
 from humanmcp.host.lent import LendingError, Lent
-from humanmcp.host.requests import MistypedError
-from humanmcp.host.respondents import Nobody
 from humanmcp.host.servers import Servers
-from humanmcp.host.typing_in import Typist
+from humanmcp.host.terminal.typing import Typist
 from tests.host.hosting import DICE, configuration, entry, says
 from tests.host.test_host import chat, recorded, words
 

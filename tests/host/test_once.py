@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.child import ChildTransport, Command
-from humanmcp.host.client import Client
+from humanmcp.common.child import ChildTransport, Command
+from humanmcp.host.client.client import Client
+from humanmcp.host.client.handshake import Opening
+from humanmcp.host.client.requests import MistypedError
+from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.commands.once import Kind, Once, Status
-from humanmcp.host.opening import Opening
-from humanmcp.host.requests import MistypedError
-from humanmcp.host.respondents import Nobody
 from tests.host.seats import SAMPLES, SCRIPTED, as_process
 from tests.serving import bare_environment
 

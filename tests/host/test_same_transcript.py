@@ -12,12 +12,12 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
-from humanmcp.child import ChildTransport, Command
-from humanmcp.host.client import Client
-from humanmcp.host.opening import Opening
-from humanmcp.host.respondents import Nobody
+from humanmcp.common.child import ChildTransport, Command
+from humanmcp.host.client.client import Client
+from humanmcp.host.client.handshake import Opening
+from humanmcp.host.client.respondents import Nobody
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.conversation.transcript import Way
 from tests.person import Person
 
 if TYPE_CHECKING:

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.conversation import Image, Role, Stop, Text, Turn
 from humanmcp.host.models import ModelError
-from humanmcp.host.respondents import Nobody
 from humanmcp.host.sampling import SampledByModel, Sampler, turns_of
-from humanmcp.host.typing_in import Typist
-from humanmcp.protocol.events import RequestArrived, Sent
-from humanmcp.protocol.exchange import Known
+from humanmcp.host.terminal.typing import Typist
+from humanmcp.protocol.conversation.events import RequestArrived, Sent
+from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.diagnostics.verdict import Form
 from humanmcp.protocol.session import Role as Seat
 from humanmcp.protocol.session import Session
-from humanmcp.protocol.verdict import Form
 from tests.host.hosting import configuration, says, use
 from tests.host.test_host import chat, recorded, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.protocol.events import Outcome
+    from humanmcp.protocol.conversation.events import Outcome
 
 ASKED: Final = {
     "messages": [{"role": "user", "content": {"type": "text", "text": "Name a city"}}],

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.child import ChildTransport, Command
-from humanmcp.host.client import Client
-from humanmcp.host.opening import Opening, OpeningError
-from humanmcp.host.respondents import Nobody
-from humanmcp.protocol.events import ResponseArrived
+from humanmcp.common.child import ChildTransport, Command
+from humanmcp.host.client.client import Client
+from humanmcp.host.client.handshake import Opening, OpeningError
+from humanmcp.host.client.respondents import Nobody
+from humanmcp.protocol.conversation.events import ResponseArrived
+from tests.host.client.test_client import Named
 from tests.host.seats import Notes, sample
-from tests.host.test_client import Named
 
 HERE: Final = Path(__file__).parent
 NODE: Final = HERE.parent / "clients" / "node"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from humanmcp.host.chat import ending_of
 from humanmcp.host.conversation import OfferedTool, Role, Stop, Text, ToolResult, ToolUse, Turn
 from humanmcp.host.keys import Key, KeyFileError, find_key
 from humanmcp.host.models import ModelError, OverloadedError
@@ -16,6 +15,7 @@ from humanmcp.host.models.anthropic import AnthropicModel
 from humanmcp.host.models.choose import Choice, ModelChoiceError, key_kept_back, seat_model
 from humanmcp.host.models.openai import OpenAIModel
 from humanmcp.host.models.script import Recorder, ScriptError, ScriptModel
+from humanmcp.host.terminal.chat import ending_of
 from tests.host.hosting import table
 from tests.host.services import DONE, Say, chunk, error, message, piece, service
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from humanmcp.terminal import complain, say_raw
+from humanmcp.common.terminal import complain, say_raw
 from tests.hosts.installing import CannotRunError, Installed, install
 from tests.hosts.measuring import METHODS, waits
 from tests.hosts.playing import tried

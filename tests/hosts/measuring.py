@@ -1,6 +1,6 @@
 """How long a real host waits for one method: nobody answers, and the moment it gives up is taken.
 
-The figures belong into `humanmcp/protocol/clients.py`, with the version and the date.
+The figures belong into `humanmcp/protocol/policy/known_clients.py`, with the version and the date.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol import revisions
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.spec import versions
 from tests.hosts.model import Model
 from tests.hosts.playing import COMES_WITHIN, Room, client_of, started, wait, waiting
 
@@ -49,7 +49,7 @@ def waits(
     book = folder / "wait.toml"
     never = f'"{method}" = false\n' if method != "tools/call" else ""
     # Who is offered 2026-07-28 never sends `initialize`.
-    only = f"[server]\nrevisions = {[*revisions.HANDSHAKE]}\n" if method == "initialize" else ""
+    only = f"[server]\nrevisions = {[*versions.HANDSHAKE]}\n" if method == "initialize" else ""
     book.write_text(f"{only}[wait]\n{never}", "utf-8")
     with Model() as model, started(host, installed, model, room, "--book", str(book), *flags):
         wait(lambda: waiting(room, method), COMES_WITHIN)

@@ -26,10 +26,10 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
     Waiting,
 )
-from humanmcp.protocol.exchange import Known, State
-from humanmcp.protocol.problems import Edit, Fix, Level, Problem
-from humanmcp.protocol.transcript import Frame, Way
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.diagnostics.model import Edit, Fix, Level, Problem
+from humanmcp.protocol.diagnostics.verdict import Form
 from tests.waiting import until
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Answer, Draft, Key, Reply, SessionFacts, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from tests.inbox.contract import AT, frame_of, item_of
 
 if TYPE_CHECKING:

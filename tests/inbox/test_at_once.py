@@ -10,8 +10,8 @@ from humanmcp.cli import main
 from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.transcript import Frame, Way
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import Frame, Way
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,7 +22,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from tests.inbox.contract import AT, HINT, frame_of, item_of
 from tests.inbox.crashing import failing_at, killed_at
 

@@ -8,7 +8,7 @@ import pytest
 
 from humanmcp.inbox.contract import InboxError, Key, StoreError, TakenError, UnknownItemError
 from humanmcp.locales import LANGUAGES, sentences
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 
 KEY = Key("20261120T184907Z-4f2a", 3)
 

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.inbox import layout, transcripts
 from humanmcp.inbox.contract import (
     Answer,
@@ -30,9 +31,8 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.paths import UnsafeFolderError
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.diagnostics.verdict import Form
 from tests.inbox.contract import AT, HINT, InboxContract, frame_of, item_of
 from tests.waiting import until
 

@@ -10,8 +10,8 @@ import pytest
 from humanmcp.inbox.contract import Key, Reply, TakenError, UnknownItemError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.forgetting import NotForgottenError
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.transcript import FORGOTTEN, Way
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import FORGOTTEN, Way
 from tests.serving import Serving
 from tests.waiting import until
 

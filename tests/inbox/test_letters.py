@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.desk.board import Board
+from humanmcp.desk.state.board import Board
 from humanmcp.inbox import layout
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox

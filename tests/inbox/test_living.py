@@ -13,7 +13,7 @@ import pytest
 
 from humanmcp.inbox.contract import Key, Life, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from tests.inbox.contract import AT, item_of
 from tests.waiting import until
 

@@ -11,8 +11,8 @@ import pytest
 
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.contract import Answer, Draft, Reply, SessionFacts, Waiting
-from humanmcp.protocol.exchange import Known, State
-from humanmcp.protocol.transcript import to_json
+from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.conversation.transcript import to_json
 from tests.inbox.contract import AT, PROBLEM, frame_of, item_of
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, Life, Reply, SessionFacts, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from tests.inbox.contract import AT, HINT, item_of
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.problems import Problem
+    from humanmcp.protocol.diagnostics.model import Problem
 
 Texts: TypeAlias = "st.SearchStrategy[str]"
 # Few different texts: equal ones must be told apart, and the same one may be typed twice.

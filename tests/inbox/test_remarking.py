@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from humanmcp.inbox.contract import Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.remarking import remarks_on
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from tests.inbox.contract import AT, item_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from humanmcp.inbox import watch
 from humanmcp.inbox.contract import Answer, Draft, Key, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.watch import Watch
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from tests.inbox.contract import AT, frame_of, item_of
 from tests.waiting import until
 

@@ -10,7 +10,7 @@ import pytest
 from humanmcp.inbox.contract import Seat
 from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import CLIENT_SIDE, Card, explain
-from humanmcp.protocol.revisions import ALL, NOTIFICATIONS, REQUESTS, Way
+from humanmcp.protocol.spec.versions import ALL, NOTIFICATIONS, REQUESTS, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

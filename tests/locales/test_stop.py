@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.bookshelf import BookFileError, parse_book
+from humanmcp.common.book_file import BookFileError, parse_book
+from humanmcp.common.settings import SettingError, load
 from humanmcp.locales.stop import Phrase, sentence_of, told
-from humanmcp.settings import SettingError, load
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humanmcp.protocol.drafts import check
-from humanmcp.protocol.mending import autofix, suggestion
-from humanmcp.protocol.problems import Applicability
+from humanmcp.protocol.diagnostics.autofix import autofix, suggestion
+from humanmcp.protocol.diagnostics.model import Applicability
+from humanmcp.protocol.validation.check import check
 from tests.asking import asked
 from tests.protocol.damaging import Typed, carelessly, plainly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.mending import Autofix
+    from humanmcp.protocol.diagnostics.autofix import Autofix
 
 PLAIN: Final = tuple(plainly())
 CARELESS: Final = tuple(carelessly())

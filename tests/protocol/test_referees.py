@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 from mcp_types import methods
 from pydantic import TypeAdapter, ValidationError
 
-from humanmcp.protocol import drafts, revisions
-from humanmcp.protocol.revisions import R2025_11, R2026_07
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.versions import R2025_11, R2026_07
+from humanmcp.protocol.validation import check as draft_check
 from tests.asking import asked, check, stating
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.exchange import Exchange
+    from humanmcp.protocol.conversation.exchange import Exchange
 
 EVERYTHING: Final[dict[str, Any]] = {
     "roots": {},
@@ -68,7 +69,7 @@ SEATS: Final = sorted(
 
 def examples(method: str, revision: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """List the results we offer, as (variant, result), leaving out what mcp_types has not."""
-    for variant, text in drafts.templates(exchange_of(method, revision)).items():
+    for variant, text in draft_check.templates(exchange_of(method, revision)).items():
         message = json.loads(text)
         if "result" in message and variant != "task":  # no tasks in mcp_types
             yield variant, message["result"]
@@ -83,7 +84,7 @@ def test_every_template_passes_the_official_types(method: str, revision: str) ->
         if method not in CLIENTS:
             methods.parse_server_result(method, revision, result)
         assert not refused_by_referee(method, revision, result), variant
-    text = drafts.start(exchange_of(method, revision))
+    text = draft_check.start(exchange_of(method, revision))
     assert not refused_by_referee(method, revision, json.loads(text)["result"])
 
 
@@ -91,7 +92,7 @@ def test_no_method_is_without_a_referee() -> None:
     """What mcp_types leaves out: tasks, and what 2026-07-28 asks inside an answer."""
     ours = {
         (method, revision)
-        for method, (_way, known) in revisions.REQUESTS.items()
+        for method, (_way, known) in versions.REQUESTS.items()
         for revision in known
     }
     assert {method for method, _ in ours - set(SEATS)} <= {
@@ -166,10 +167,10 @@ def test_what_the_official_types_reject_we_reject(method: str, revision: str) ->
         for what, wrong in mutations(result):
             count += 1
             refused = refused_by_referee(method, revision, wrong)
-            if refused and drafts.check(exchange, json.dumps(wrong), Form.RESULT).sendable:
+            if refused and draft_check.check(exchange, json.dumps(wrong), Form.RESULT).sendable:
                 missed.append(f"{variant}: {what}")
     assert missed == []
-    assert count or method in revisions.EMPTY_RESULTS
+    assert count or method in versions.EMPTY_RESULTS
 
 
 @settings(max_examples=200)
@@ -201,10 +202,12 @@ def test_fixes_never_make_it_worse(revision: str) -> None:
         exchange = exchange_of(method, revision)
         for _variant, result in examples(method, revision):
             for _what, wrong in mutations(result):
-                verdict = drafts.check(exchange, json.dumps(wrong), Form.RESULT)
+                verdict = draft_check.check(exchange, json.dumps(wrong), Form.RESULT)
                 for problem in verdict.problems:
                     if problem.fix:
-                        again = drafts.check(exchange, problem.fix.apply(verdict.text), Form.RESULT)
+                        again = draft_check.check(
+                            exchange, problem.fix.apply(verdict.text), Form.RESULT
+                        )
                         assert not any(each.code.startswith("J") and each.blocks
                                        for each in again.problems)  # fmt: skip
                         assert problem not in again.problems

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.correlate import Correlation
-from humanmcp.protocol.events import (
+from humanmcp.protocol.conversation.events import (
     Late,
     LineReady,
     NoticeArrived,
@@ -23,11 +22,12 @@ from humanmcp.protocol.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.exchange import Exchange, State
-from humanmcp.protocol.messages import Kind, Message, read
+from humanmcp.protocol.conversation.exchange import Exchange, State
+from humanmcp.protocol.conversation.observer import Correlation
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.session import Role, Session
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

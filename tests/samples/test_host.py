@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.child import Command
+from humanmcp.common.child import Command
 from humanmcp.host.config import Entry, read_config
 from humanmcp.host.models.script import ScriptModel
 from tests.host.hosting import table

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.cli import main
+from humanmcp.common.settings import Settings
 from humanmcp.inbox.lock import LifeLock
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.settings import Settings
 from humanmcp.setup import checks, doctor, trial
 from humanmcp.setup.checks import Finding, Level
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.protocol.transcript import Frame, Way, from_json
+from humanmcp.protocol.conversation.transcript import Frame, Way, from_json
 from humanmcp.stub.adding import Addition
 
 if TYPE_CHECKING:

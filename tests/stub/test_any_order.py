@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from humanmcp.inbox.contract import InboxError, Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.messages import Message, read
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import until
 

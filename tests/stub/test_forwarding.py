@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from humanmcp.protocol.transcript import Frame, Way, from_json, to_json
+from humanmcp.protocol.conversation.transcript import Frame, Way, from_json, to_json
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import PATIENCE, until
 

@@ -12,7 +12,7 @@ import pytest
 from humanmcp.inbox.contract import Key, Life, Order, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.ordering import OrderError, hand_in, handed_in
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import Form
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until
 

@@ -12,7 +12,7 @@ import pytest
 from humanmcp.inbox import layout
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import Form
 from humanmcp.stub.limits import LARGEST, LONGEST, LONGEST_NAME, MOST_CLIENTS, SeenLimits
 from tests.serving import Serving
 from tests.stub.test_serve import INITIALIZE, call

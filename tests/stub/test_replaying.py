@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.protocol.transcript import Frame, Way, to_json
+from humanmcp.protocol.conversation.transcript import Frame, Way, to_json
 from humanmcp.stub.replaying import NoReplayError, read_replay
 from tests.serving import Serving
 

@@ -17,8 +17,8 @@ import pytest
 
 from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.diagnostics.verdict import Form
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import PATIENCE, until
 

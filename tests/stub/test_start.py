@@ -55,10 +55,10 @@ NOT_FOR_THE_FIRST_ANSWER: Final = {
     "tomllib": "for a book, a settings file or a sentence",
     "uuid": "brings `platform`",
     "watchdog": "a stub looks by itself",
-    "humanmcp.protocol.book_toml": "for a book",
-    "humanmcp.protocol.jsonmend": "for a text that is no JSON",
-    "humanmcp.protocol.recorded": "for --replay",
-    "humanmcp.protocol.replay": "for --replay",
+    "humanmcp.protocol.policy.book_format": "for a book",
+    "humanmcp.protocol.repair.parser": "for a text that is no JSON",
+    "humanmcp.protocol.policy.recording": "for --replay",
+    "humanmcp.protocol.policy.replay": "for --replay",
     "humanmcp.stub.replaying": "for --replay",
 }
 """What a start must not load, and why it is dear or what it is for."""
@@ -86,7 +86,11 @@ def test_the_modules_are_those_of_a_server_that_has_answered(
     """The list below is compared with a real start: the answer and what made it are there."""
     answer, loaded = first_answer
     assert json.loads(answer)["result"]["protocolVersion"] == "2025-11-25"
-    assert {"humanmcp.stub.loop", "humanmcp.inbox.folder", "humanmcp.protocol.drafts"} <= {*loaded}
+    assert {
+        "humanmcp.stub.loop",
+        "humanmcp.inbox.folder",
+        "humanmcp.protocol.validation.check",
+    } <= {*loaded}
 
 
 @pytest.mark.parametrize("module", NOT_FOR_THE_FIRST_ANSWER)

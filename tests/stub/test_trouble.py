@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.desk import launch
+from humanmcp.desk.http import launch
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.lock import is_held
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.messages import Message, read
-from humanmcp.protocol.transcript import from_json
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import from_json
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import PATIENCE, until
 

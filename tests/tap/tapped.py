@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, Self
 
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from humanmcp.inbox.contract import Item, Key, Reply
-    from humanmcp.protocol.transcript import Frame, Way
+    from humanmcp.protocol.conversation.transcript import Frame, Way
 
 SERVERS: Final = Path(__file__).parent / "servers"
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "tap", "--quiet")

@@ -13,8 +13,8 @@ from typing import Final
 import pytest
 
 from humanmcp.inbox.contract import Life, Seat
-from humanmcp.protocol.transcript import COMMAND as COMMAND_NOTE
-from humanmcp.protocol.transcript import Way, command_in
+from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
+from humanmcp.protocol.conversation.transcript import Way, command_in
 from tests.person import Person
 from tests.tap.tapped import COMMAND, Tapped, python, server
 from tests.waiting import PATIENCE, until

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.protocol.transcript import HELD, Way
+from humanmcp.protocol.conversation.transcript import HELD, Way
 from humanmcp.tap.child import exit_status
 from tests.tap.tapped import COMMAND, Tapped, python, server
 from tests.waiting import PATIENCE, until

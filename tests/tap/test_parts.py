@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.transcript import Frame, Way
+from humanmcp.protocol.conversation.transcript import Frame, Way
 from humanmcp.tap.cutter import Cut, Cutter
 from humanmcp.tap.pump import Pump
 from humanmcp.tap.recorder import Recorder

@@ -14,12 +14,12 @@ import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
 
+from humanmcp.export.conversation import tell
 from humanmcp.export.reading import find
-from humanmcp.export.story import tell
 from humanmcp.inbox.contract import Reply, Seat, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.verdict import Form
 from tests.clients.hosts import (
     CLIENT_2_AUTO,
     CLIENT_2_LEGACY,

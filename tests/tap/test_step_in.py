@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from humanmcp.inbox.contract import Action, Purpose, Reply
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.transcript import Way
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.verdict import Form
 from tests.tap.tapped import Tapped, python, server
 from tests.waiting import PATIENCE, until
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, Purpose, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol import drafts
-from humanmcp.protocol.exchange import Known, State
-from humanmcp.protocol.messages import Message, read
-from humanmcp.protocol.passing import Passing, judge
+from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.held import Passing, judge
 from humanmcp.terminal_desk.sending import exchange_of
 from tests.waiting import EVERY
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pytest
 
     from humanmcp.inbox.contract import Reply
-    from humanmcp.protocol.verdict import Verdict
+    from humanmcp.protocol.diagnostics.verdict import Verdict
 
 CALL: Final = (
     '{"jsonrpc":"2.0","id":3,"method":"tools/call",'
@@ -81,7 +81,7 @@ class Room:
         )
         exchange = exchange_of(item)
         if item.draft is None and exchange is not None:
-            item = item._replace(draft=Draft(drafts.start(exchange)))
+            item = item._replace(draft=Draft(check.start(exchange)))
         self.inbox.deliver(item)
         return key
 
@@ -131,7 +131,7 @@ def _judged(item: Item, reply: Reply) -> Verdict:
         return judge(held, reply.text, reply.form)
     exchange = exchange_of(item)
     assert exchange is not None
-    return drafts.check(exchange, reply.text, reply.form)
+    return check.check(exchange, reply.text, reply.form)
 
 
 class Ran(NamedTuple):

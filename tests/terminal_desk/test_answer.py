@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.inbox.contract import Answer, Draft, Reply, Seat
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.verdict import Form
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.diagnostics.verdict import Form
 from humanmcp.terminal_desk import sending
 from tests.terminal_desk.rooms import CALL, INITIALIZE, QUESTION, ago
 
@@ -212,11 +212,11 @@ def test_the_verdict_of_the_stub_counts(
     wrong = '{"content": 5}'
     exchange = sending.exchange_of(room.inbox.item(key))
     assert exchange is not None
-    desk = "humanmcp.protocol.drafts.check"
-    from humanmcp.protocol import drafts  # noqa: PLC0415 - the real one, before it is replaced
+    desk = "humanmcp.protocol.validation.check.check"
+    from humanmcp.protocol.validation import check  # noqa: PLC0415 - the real one, before it is replaced
 
-    lenient = drafts.check(exchange, '{"content":[]}', Form.RESULT)
-    strict = drafts.check(exchange, wrong, Form.RESULT)
+    lenient = check.check(exchange, '{"content":[]}', Form.RESULT)
+    strict = check.check(exchange, wrong, Form.RESULT)
 
     def refuse(*_: object) -> None:
         for taken, _reply in room.inbox.take(session):
@@ -295,7 +295,7 @@ def test_k1_a_fault_of_the_check_is_told_at_the_terminal(
     def fail(*_args: object) -> None:
         raise LookupError("the moon")
 
-    monkeypatch.setattr("humanmcp.protocol.drafts._findings", fail)
+    monkeypatch.setattr("humanmcp.protocol.validation.check._findings", fail)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(SUNNY.encode())))
     ran = shell("answer", "3", "--message", "-")
     assert ran.status == 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.inbox.letters import letter_of, rank_of
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from humanmcp.terminal_desk.choose import ChoiceError, choose, label, seats
 
 if TYPE_CHECKING:

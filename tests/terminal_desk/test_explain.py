@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.problems import Edit, Fix, Level, Problem, line_and_column
+from humanmcp.protocol.diagnostics.model import Edit, Fix, Level, Problem, line_and_column
 from humanmcp.terminal_desk.explain import columns, cut, explained, fix_in_words, pad, summary
 
 TEXT = '{\n\t"a\u202e": 1\n}'

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.inbox.contract import Answer, Key
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from tests.terminal_desk.rooms import CALL, ago
 
 if TYPE_CHECKING:

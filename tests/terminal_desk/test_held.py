@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.inbox.contract import Draft, Purpose, Seat
-from humanmcp.protocol.exchange import State
-from humanmcp.protocol.pretty import pretty
-from humanmcp.protocol.transcript import Way
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json.layout import pretty
 from tests.terminal_desk.rooms import CALL
 
 if TYPE_CHECKING:

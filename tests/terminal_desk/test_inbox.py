@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from humanmcp.inbox.contract import Answer, Draft
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from humanmcp.terminal_desk.inbox import request_in_short
 from tests.terminal_desk.rooms import CALL, INITIALIZE, ago, waiting
 from tests.waiting import PATIENCE, until

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Draft
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from tests.terminal_desk.rooms import CALL, INITIALIZE, QUESTION, ago, waiting
 
 if TYPE_CHECKING:

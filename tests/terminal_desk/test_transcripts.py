@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.protocol.transcript import Frame, Way, to_json
+from humanmcp.protocol.conversation.transcript import Frame, Way, to_json
 from tests.terminal_desk.rooms import Ran
 
 if TYPE_CHECKING:

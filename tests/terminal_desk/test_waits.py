@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from humanmcp.inbox.contract import Item, Key, Reply, Waiting
-from humanmcp.protocol.exchange import State
+from humanmcp.protocol.conversation.exchange import State
 from humanmcp.terminal_desk.waits import clock, outlook, waited
 
 NOW = datetime(2026, 11, 20, 12, 0, 30, tzinfo=UTC)

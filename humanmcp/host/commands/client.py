@@ -9,44 +9,44 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.child import ChildTransport, Command
+from humanmcp.common.child import ChildTransport, Command
+from humanmcp.common.paths import home_folder
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import complain
+from humanmcp.common.terminal import say as show
 from humanmcp.host.at_inbox import AtInbox
-from humanmcp.host.at_terminal import AtTerminal
-from humanmcp.host.client import FIRST_ID, LONGEST, PATIENCE, Client, first_done
+from humanmcp.host.client.client import FIRST_ID, LONGEST, PATIENCE, Client, first_done
+from humanmcp.host.client.connection import Connection
+from humanmcp.host.client.handshake import Identity, Opening
+from humanmcp.host.client.requests import MistypedError
+from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.commands import once
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.commands.numbers import seconds, whole_number
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
-from humanmcp.host.connection import Connection
-from humanmcp.host.opening import Identity, Opening
-from humanmcp.host.prompt import Prompt
 from humanmcp.host.recorded import Recorded
-from humanmcp.host.requests import MistypedError
-from humanmcp.host.respondents import Nobody
-from humanmcp.host.typing_in import Typist
-from humanmcp.host.wirelog import WireLog
+from humanmcp.host.terminal.answering import AtTerminal
+from humanmcp.host.terminal.prompt import Prompt
+from humanmcp.host.terminal.typing import Typist
+from humanmcp.host.terminal.wire_log import WireLog
 from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say, speaking
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.paths import home_folder
-from humanmcp.protocol import revisions
-from humanmcp.settings import add_flags
-from humanmcp.terminal import complain
-from humanmcp.terminal import say as show
+from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from humanmcp.host.client import Wait
-    from humanmcp.host.company import Onlooker, Respondent
-    from humanmcp.settings import Settings
+    from humanmcp.common.settings import Settings
+    from humanmcp.host.client.callbacks import Onlooker, Respondent
+    from humanmcp.host.client.client import Wait
 
 ROOM: Final = "client"
 CAPABILITIES: Final = ("roots", "sampling", "elicitation")
 EXAMPLE_ROOT: Final = "file:///example/root1"
-EXAMPLE_REVISION: Final = revisions.R2025_03
+EXAMPLE_REVISION: Final = versions.R2025_03
 EXAMPLE_CALL: Final = {"name": "calculate", "arguments": {"first": 5, "second": [10, 20]}}
 _FLAGS_OF_A_SCRIPT: Final = "#!"
 
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     flag("cwd", metavar="FOLDER", default="")
     flag("opening", choices=[one.value for one in Opening], default=Opening.HANDSHAKE.value)
-    flag("revision", choices=revisions.HANDSHAKE, default=revisions.LATEST_HANDSHAKE)
+    flag("revision", choices=versions.HANDSHAKE, default=versions.LATEST_HANDSHAKE)
     flag("name", metavar="NAME/VERSION", default="example-client/1.0.0")
     flag("offer", metavar="LIST", default=",".join(CAPABILITIES))
     flag("root", metavar="URI", action="append", default=[])

@@ -8,40 +8,40 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.paths import home_folder
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import complain
 from humanmcp.host.at_inbox import AtInbox
-from humanmcp.host.at_terminal import AtTerminal
-from humanmcp.host.chat import AtHost, Chat
-from humanmcp.host.client import LONGEST, PATIENCE
+from humanmcp.host.client.callbacks import Onlooker
+from humanmcp.host.client.client import LONGEST, PATIENCE
+from humanmcp.host.client.handshake import Identity, Opening
+from humanmcp.host.client.respondents import WhenAsked
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.commands.numbers import seconds, whole_number
-from humanmcp.host.company import Onlooker
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.models.choose import AUTO, IMAGES, Choice, key_kept_back, seat_model
 from humanmcp.host.offering import ToolFilter
-from humanmcp.host.one_prompt import AtHostOnce, ask_once
-from humanmcp.host.opening import Identity, Opening
-from humanmcp.host.respondents import WhenAsked
 from humanmcp.host.runner import Limits, Runner
 from humanmcp.host.sampling import SampledByModel, Sampler
 from humanmcp.host.servers import Servers
-from humanmcp.host.typing_in import Typist
-from humanmcp.host.wirelog import WireLog
+from humanmcp.host.terminal.answering import AtTerminal
+from humanmcp.host.terminal.chat import AtHost, Chat
+from humanmcp.host.terminal.one_prompt import AtHostOnce, ask_once
+from humanmcp.host.terminal.typing import Typist
+from humanmcp.host.terminal.wire_log import WireLog
 from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.paths import home_folder
-from humanmcp.settings import add_flags
-from humanmcp.terminal import complain
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from humanmcp.host.company import Respondent
+    from humanmcp.common.settings import Settings
+    from humanmcp.host.client.callbacks import Respondent
     from humanmcp.host.conversation import Turn
     from humanmcp.host.models import Model
-    from humanmcp.settings import Settings
 
 ROOM: Final = "host"
 SAMPLING: Final = ("human", "model", "no")

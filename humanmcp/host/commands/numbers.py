@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from humanmcp.host.client import LONGEST_PATIENCE
+from humanmcp.host.client.client import LONGEST_PATIENCE
 from humanmcp.locales import language_of, say
 
 

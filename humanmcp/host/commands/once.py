@@ -7,23 +7,23 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.child import EndedError, StartError
-from humanmcp.host.explaining import told_to_asker
-from humanmcp.host.opening import NoAnswerError, OpeningError, entries_of
-from humanmcp.host.requests import LISTS, MistypedError, Requests, typed_of
-from humanmcp.host.showing import as_json, gist, line_of
+from humanmcp.common.child import EndedError, StartError
+from humanmcp.common.terminal import complain, say_raw
+from humanmcp.common.terminal import say as show
+from humanmcp.host.client.handshake import NoAnswerError, OpeningError, entries_of
+from humanmcp.host.client.requests import LISTS, MistypedError, Requests, typed_of
+from humanmcp.host.terminal.problem_lines import told_to_asker
+from humanmcp.host.terminal.results import as_json, gist, line_of
 from humanmcp.locales import language_of, say
-from humanmcp.protocol import messages
-from humanmcp.protocol.problems import Level
-from humanmcp.terminal import complain, say_raw
-from humanmcp.terminal import say as show
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.json import jsonrpc
 
 if TYPE_CHECKING:
     import argparse
 
-    from humanmcp.host.client import Client
-    from humanmcp.host.opening import Response
-    from humanmcp.host.requests import Asking
+    from humanmcp.host.client.client import Client
+    from humanmcp.host.client.handshake import Response
+    from humanmcp.host.client.requests import Asking
     from humanmcp.locales.stop import StopError
 
 ROOM: Final = "client"
@@ -208,6 +208,6 @@ def _status(response: Response, language: str) -> Status:
 def _result_of(response: Response) -> str:
     """Return the result as the server wrote it."""
     raw = response.message.raw
-    spans = {name: (start, end) for name, start, end in messages.members(raw)}
+    spans = {name: (start, end) for name, start, end in jsonrpc.members(raw)}
     start, end = spans["result"]
     return raw[start:end]

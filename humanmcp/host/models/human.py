@@ -24,10 +24,10 @@ from humanmcp.host.conversation import (
     blocks_of,
 )
 from humanmcp.host.models import ModelError
-from humanmcp.protocol import messages
-from humanmcp.protocol.exchange import Known
-from humanmcp.protocol.lints_sampling import TEXT_ONLY
-from humanmcp.protocol.messages import Message
+from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,7 +114,7 @@ def said(line: str, number: int = 1) -> Turn:
     Raises:
         ModelError: the person answered with an error, or with something that is no turn.
     """
-    message = messages.read(line.encode("utf-8", "surrogatepass"))
+    message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
     body = message.body if isinstance(message, Message) else {}
     if isinstance(body.get("error"), dict):
         raise ModelError.quoting(str(body["error"].get("message", "")))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from humanmcp.host.conversation import Role, Turn, TurnError, blocks_of, written
 from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.jsontext import read
-from humanmcp.protocol.problems import blocking
+from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.repair.reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

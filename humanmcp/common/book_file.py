@@ -1,0 +1,115 @@
+"""The answer book's file: read at the start, and again whenever it is saved.
+
+Knows TOML and the file; what a book means stands in `protocol/book.py`, how it is written in
+`protocol/book_toml.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError, told
+from humanmcp.protocol.policy.answer_book import Book
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LOOK_EVERY = 1.0
+
+
+ROOM = "book"
+
+
+class BookFileError(StopError):
+    """An answer book cannot be used. The sentence names the file, and the place in it."""
+
+    room = ROOM
+
+    def why(self, language: str) -> str:
+        """Say what is wrong, without the name of the file."""
+        fillings = {name: told(part, language) for name, part in self.fillings.items()}
+        place = f"{fillings['place']}: " if fillings.get("place") else ""
+        return place + say(ROOM, self.code, language, **fillings)
+
+    def sentence(self, language: str) -> str:
+        """Say which file, where in it, what is wrong, and what to do."""
+        return f"{self.fillings['file']}: {self.why(language)}"
+
+
+def read_book(path: Path) -> Book:
+    """Read a book's file.
+
+    Raises:
+        BookFileError: it cannot be read, or not be used.
+    """
+    try:
+        return parse_book(path.read_text(encoding="utf-8-sig"), path)
+    except UnicodeDecodeError as error:
+        raise BookFileError("encoding", file=path) from error
+    except OSError as error:
+        raise BookFileError("unreadable", file=path, why=error) from error
+
+
+def parse_book(text: str, path: Path) -> Book:
+    """Read the text of a book that stands, or is to stand, in this file.
+
+    Raises:
+        BookFileError: it is no TOML, or something in it has no meaning.
+    """
+    import tomllib  # noqa: PLC0415 - 5 ms of a server's start that only a book has to pay
+
+    from humanmcp.protocol.policy.book_format import BookError, parse  # noqa: PLC0415 - as above
+
+    try:
+        return parse(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise BookFileError("toml", file=path, why=error) from error
+    except BookError as error:
+        raise BookFileError(error.code, file=path, place=error.place, **error.fillings) from error
+
+
+class BookFile:
+    """A book and the file that it is read from. Without a file it stays the default book."""
+
+    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
+        """Read the book.
+
+        Raises:
+            BookFileError: the file is missing although it must exist, or it cannot be used.
+        """
+        self.path = path
+        self.book = Book()
+        self.complaint: BookFileError | None = None
+        """Why the file, as it is now, cannot be used; the last good book stays in force."""
+        self._stamp: tuple[int, int] | None = None
+        self._next_look = 0.0
+        if must_exist and not path.exists():
+            raise BookFileError("missing", file=path)
+        self._look()
+        if self.complaint is not None:
+            raise self.complaint
+
+    def poll(self, now: float) -> bool:
+        """Look whether the file was saved, at most once a second. True when the book changed."""
+        if now < self._next_look:
+            return False
+        self._next_look = now + _LOOK_EVERY
+        return self._look()
+
+    def _look(self) -> bool:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return False
+        stamp = (found.st_mtime_ns, found.st_size)
+        if stamp == self._stamp:
+            return False
+        self._stamp = stamp
+        try:
+            self.book = read_book(self.path)
+        except BookFileError as error:
+            self.complaint = error
+        else:
+            self.complaint = None
+        return True

@@ -1,0 +1,97 @@
+"""Speak to the person at a terminal: the one door to stdout of every command but `serve`.
+
+What came over the wire is made visible first (`protocol/visible.py`), so that no message can act
+on the terminal that shows it. Colour is added after that, part by part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from typing import Any, Final, NamedTuple, TextIO
+
+from humanmcp.protocol.json.escaping import visible
+
+_COLOURS: Final = {
+    "dim": "2",
+    "bold": "1",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "cyan": "36",
+}
+
+
+_LEFT: Final[set[int]] = set()
+"""Descriptors whose reader went away: what is written there goes nowhere from then on."""
+
+
+class Painted(NamedTuple):
+    """A part of a line with its colour: dim, bold, red, green, yellow or cyan."""
+
+    text: str
+    colour: str
+
+
+def say(*parts: str | Painted) -> None:
+    """Write the parts as one line to stdout. A reader that went away (`| head`) is no error."""
+    _write(sys.stdout, parts)  # noqa: TID251 - this module is the door
+
+
+def complain(*parts: str | Painted) -> None:
+    """Write the parts as one line to stderr."""
+    _write(sys.stderr, parts)
+
+
+def rewrite(text: str) -> None:
+    """Put text in the place of the line that the cursor stands in, and leave the cursor there."""
+    stream = sys.stdout  # noqa: TID251 - this module is the door
+    with contextlib.suppress(OSError):  # a terminal that was closed
+        stream.buffer.write(f"\r\x1b[K{visible(text)}".encode("utf-8", "replace"))
+        stream.buffer.flush()
+
+
+def say_json(value: Any) -> None:  # noqa: ANN401 - any JSON value
+    """Write a value as one line of JSON, for machines."""
+    _raw(sys.stdout, json.dumps(value, ensure_ascii=True))  # noqa: TID251 - this module is the door
+
+
+def say_raw(text: str) -> None:
+    """Write text as it is: for what goes into a file or a pipe and must not be changed."""
+    _raw(sys.stdout, text)  # noqa: TID251 - this module is the door
+
+
+def is_read() -> bool:
+    """Say whether somebody still reads stdout, as far as the last write told."""
+    return sys.stdout.fileno() not in _LEFT  # noqa: TID251 - this module is the door
+
+
+def is_terminal() -> bool:
+    """Say whether a person reads stdout."""
+    return sys.stdout.isatty()  # noqa: TID251 - this module is the door
+
+
+def _write(stream: TextIO, parts: tuple[str | Painted, ...]) -> None:
+    # https://no-color.org: "should check for a NO_COLOR environment variable that, when present
+    # and not an empty string, prevents the addition of ANSI color"
+    coloured = stream.isatty() and not os.environ.get("NO_COLOR")
+    _raw(stream, "".join(_shown(part, coloured=coloured) for part in parts))
+
+
+def _shown(part: str | Painted, *, coloured: bool) -> str:
+    if isinstance(part, str):
+        return visible(part)
+    text = visible(part.text)
+    return f"\x1b[{_COLOURS[part.colour]}m{text}\x1b[0m" if coloured else text
+
+
+def _raw(stream: TextIO, text: str) -> None:
+    try:
+        stream.buffer.write(text.encode("utf-8", "replace") + b"\n")
+        stream.buffer.flush()
+    except BrokenPipeError:
+        # Nobody reads on. Point the descriptor elsewhere, so that the flush at exit is silent too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        _LEFT.add(stream.fileno())

@@ -1,0 +1,348 @@
+"""What may reach the desk at all: one middleware around every route, in a fixed order of checks.
+
+Knows addresses, headers and sizes; nothing of sessions or messages. It decides on the raw Host
+header and on `scope["path"]` and never on a URL that was put together from them: that is how a
+Host header has chosen the path before (CVE-2026-48710).
+
+The order, each before the next: Host, target, size, origin, content type, who it is.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from starlette.requests import ClientDisconnect
+
+from humanmcp.desk.auth.visit_path import place_of, placed, visit_of, within
+from humanmcp.desk.http.bodies import LARGEST, Bodies, Body, BodyError, Trouble
+from humanmcp.protocol.json.escaping import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from humanmcp.desk.auth.login import Door
+
+_log = logging.getLogger(__name__)
+
+LONGEST_SECRET: Final = 512
+"""Bytes of an Authorization or Cookie value that are looked at; ours are much shorter."""
+
+API: Final = "/api/"
+STATIC: Final = "/static/"
+PUBLIC: Final = frozenset({"/login", "/api/login", "/favicon.ico"})
+"""What needs no login: the way to log in. The files under /static/ are the published source."""
+
+_METHODS: Final = ("GET", "HEAD", "POST")
+_JSON: Final = "application/json"
+_FORM: Final = "application/x-www-form-urlencoded"
+_TARGET: Final = re.compile(rb"/(?!/)[A-Za-z0-9._~!$&'()*+,;=:@%/-]*\Z")
+_ESCAPED_PATH: Final = re.compile(rb"%(?:2e|2f|5c|00)", re.IGNORECASE)
+
+HEADERS: Final[Mapping[str, str]] = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    # Not "no-referrer": browsers then send `Origin: null` with the forms of our own pages.
+    "referrer-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+"""What every answer carries, refusals too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request goes no further: a status, and the code of a sentence that echoes nothing."""
+
+    status: int
+    code: str
+
+
+WRONG_HOST: Final = Refusal(421, "host")
+BAD_TARGET: Final = Refusal(400, "target")
+BAD_METHOD: Final = Refusal(405, "method")
+NO_WEBSOCKET: Final = Refusal(426, "websocket")
+TOO_LARGE: Final = Refusal(413, "large")
+TOO_SLOW: Final = Refusal(408, "slow")
+TOO_MUCH: Final = Refusal(413, "much")
+TOO_BUSY: Final = Refusal(503, "busy")
+FOREIGN: Final = Refusal(403, "foreign")
+NOT_JSON: Final = Refusal(415, "no json")
+NOT_FORM: Final = Refusal(415, "no form")
+STRANGER: Final = Refusal(401, "stranger")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where this desk listens, and by which names it may be called.
+
+    `names` are hosts without port; an IPv6 address stands in brackets.
+    """
+
+    port: int
+    names: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+
+    @property
+    def authorities(self) -> frozenset[str]:
+        """Every `Host` header that is ours."""
+        with_port = {f"{name}:{self.port}" for name in self.names}
+        return frozenset(with_port | (set(self.names) if self.port == 80 else set()))
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """Every `Origin` header that is ours."""
+        return frozenset(f"http://{authority}" for authority in self.authorities)
+
+    @property
+    def cookie(self) -> str:
+        """The name of this desk's cookie: cookies know no ports, so the name carries it."""
+        return f"humanmcp-{self.port}"
+
+
+def judge(scope: Scope, address: Address) -> Refusal | None:
+    """Say why a request may not enter, before anybody asks who sent it. None lets it pass."""
+    headers: list[tuple[bytes, bytes]] = scope["headers"]
+    return (
+        _host(headers, address)
+        or _target(scope)
+        or _size(headers)
+        or _origin(scope, headers, address)
+        or _content(scope, headers)
+    )
+
+
+def header(headers: list[tuple[bytes, bytes]], name: str) -> str | None:
+    """Return the value of a header, None without it. Several become one that matches nothing."""
+    found = [value for key, value in headers if key == name.encode()]
+    if not found:
+        return None
+    return found[0].decode("latin-1") if len(found) == 1 else "\x00"
+
+
+def _host(headers: list[tuple[bytes, bytes]], address: Address) -> Refusal | None:
+    host = header(headers, "host")
+    return None if host is not None and host.lower() in address.authorities else WRONG_HOST
+
+
+def _target(scope: Scope) -> Refusal | None:
+    if scope["type"] == "websocket":
+        return NO_WEBSOCKET
+    raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "replace")
+    if not _TARGET.match(raw) or _ESCAPED_PATH.search(raw):
+        return BAD_TARGET
+    if header(scope["headers"], "upgrade") is not None:
+        return NO_WEBSOCKET
+    return None if scope["method"] in _METHODS else BAD_METHOD
+
+
+def _size(headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+    length = header(headers, "content-length")
+    if length is None:
+        return None
+    return None if length.isascii() and length.isdigit() and _fits(length) else TOO_LARGE
+
+
+def _fits(length: str) -> bool:
+    return len(length) <= 12 and int(length) <= LARGEST
+
+
+def _origin(scope: Scope, headers: list[tuple[bytes, bytes]], address: Address) -> Refusal | None:
+    """Keep other pages out: by what the browser says of where a request comes from.
+
+    A page of ours may be opened by hand (`none`); the login page by a link from anywhere, since
+    it gives nothing away and GET consumes nothing.
+    """
+    path: str = scope["path"]
+    site = header(headers, "sec-fetch-site")
+    origin = header(headers, "origin")
+    shows = scope["method"] != "POST"
+    if site is not None and site != "same-origin":
+        is_page = shows and not path.startswith(API)
+        by_hand = site == "none" and is_page
+        if not by_hand and not (is_page and (path == "/login" or path.startswith(STATIC))):
+            return FOREIGN
+    if origin is not None and origin.lower() not in address.origins:
+        return FOREIGN
+    if not shows and site is None and origin is None and header(headers, "cookie") is not None:
+        return FOREIGN
+    return None
+
+
+def _content(scope: Scope, headers: list[tuple[bytes, bytes]]) -> Refusal | None:
+    if scope["method"] != "POST":
+        return None
+    wanted, refusal = (_JSON, NOT_JSON) if scope["path"].startswith(API) else (_FORM, NOT_FORM)
+    kind, _, parameters = (header(headers, "content-type") or "").partition(";")
+    plain = header(headers, "content-encoding") is None
+    charset = parameters.strip().lower() in ("", "charset=utf-8")
+    return None if kind.strip().lower() == wanted and charset and plain else refusal
+
+
+class Guard:
+    """The middleware. `login_page` renders what an unknown browser is shown instead of a page.
+
+    `tell` says a refusal in the language of whoever asked, by its code. `note` writes down what
+    nobody foresaw, after the answer to it.
+    """
+
+    def __init__(  # noqa: PLR0913 - what it must not know itself is given to it
+        self,
+        app: ASGIApp,
+        *,
+        address: Address,
+        door: Door,
+        login_page: Callable[[Scope], bytes],
+        tell: Callable[[Scope, str], str],
+        note: Callable[[Scope, Exception], None],
+    ) -> None:
+        """Stand in front of `app`."""
+        self._app = app
+        self._address = address
+        self._door = door
+        self._login_page = login_page
+        self._tell = tell
+        self._note = note
+        self._bodies = Bodies()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        scope = placed(scope)
+        refusal = judge(scope, self._address) or self._who(scope)
+        if refusal is not None:
+            _log.info("refused %d %s", refusal.status, one_line(scope["path"], 120))
+            await self._refuse(refusal, scope, _with_headers(send, scope))
+            return
+        with self._bodies.coming(receive, _address(scope), _declared(scope)) as body:
+            await self._pass(scope, body, _with_headers(send, scope))
+
+    async def _pass(self, scope: Scope, body: Body, send: Send) -> None:
+        async def sending(message: Message) -> None:
+            # Frameworks turn what goes wrong while they read a body into an answer of their own.
+            if body.trouble is None:
+                await send(message)
+
+        try:
+            if body.trouble is None:
+                await self._app(scope, body.receive, sending)
+        except BodyError:
+            _log.debug("a body was refused")
+        except ClientDisconnect:
+            _log.debug("whoever asked has gone")
+        except Exception as error:  # noqa: BLE001 - nobody foresaw it; the answer says so
+            self._note(scope, error)
+        if body.trouble is not None:
+            await self._refuse(_REFUSALS[body.trouble], scope, send)
+
+    def _who(self, scope: Scope) -> Refusal | None:
+        """Recognise the visitor: by the token of scripts, or by the cookie of a visit's place.
+
+        The cookie alone opens nothing: other servers of this computer may have been sent it.
+        """
+        path: str = scope["path"]
+        if path in PUBLIC or path.startswith(STATIC):
+            return None
+        bearer = header(scope["headers"], "authorization")
+        if bearer is not None:
+            scheme, _, token = bearer[:LONGEST_SECRET].partition(" ")
+            known = scheme.lower() == "bearer" and self._door.knows_token(token)
+            return None if known else STRANGER
+        visit = visit_of(place_of(scope), cookie_of(scope, self._address.cookie))
+        if visit and self._door.knows_visit(visit):
+            scope.setdefault("state", {})["visit"] = visit
+            return None
+        return STRANGER
+
+    async def _refuse(self, refusal: Refusal, scope: Scope, send: Send) -> None:
+        page = not scope["path"].startswith(API) and scope["method"] == "GET"
+        if refusal is STRANGER and page:
+            kind, body = "text/html; charset=utf-8", self._login_page(scope)
+        else:
+            said = self._tell(scope, refusal.code)
+            kind, body = "text/plain; charset=utf-8", f"{said}\n".encode()
+        await send(
+            {
+                "type": "http.response.start",
+                "status": refusal.status,
+                "headers": [
+                    (b"content-type", kind.encode()),
+                    (b"content-length", str(len(body)).encode()),
+                    (b"connection", b"close"),
+                ],
+            }
+        )
+        await send(
+            {"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body}
+        )
+
+
+_REFUSALS: Final[Mapping[Trouble, Refusal]] = {
+    Trouble.LARGE: TOO_LARGE,
+    Trouble.MUCH: TOO_MUCH,
+    Trouble.SLOW: TOO_SLOW,
+    Trouble.BUSY: TOO_BUSY,
+}
+
+
+def _address(scope: Scope) -> str:
+    """Return where a stranger sends something from, "" for who is known or sends nothing."""
+    if scope["method"] != "POST" or scope["path"] not in PUBLIC:
+        return ""  # nothing comes, or only who is known gets this far
+    client = scope.get("client")
+    return str(client[0]) if client else "?"
+
+
+def _declared(scope: Scope) -> int:
+    """Return how many bytes a request says that it brings; the guard has looked at the number."""
+    return int(header(scope["headers"], "content-length") or "0")
+
+
+def cookie_of(scope: Scope, name: str) -> str:
+    """Return one cookie of a request, "" without it."""
+    cookies = header(scope["headers"], "cookie") or ""
+    for part in cookies[: LONGEST_SECRET * 8].split(";"):
+        key, _, value = part.strip().partition("=")
+        if key == name:
+            return value[:LONGEST_SECRET]
+    return ""
+
+
+def _with_headers(send: Send, scope: Scope) -> Send:
+    """Add what every answer carries, and lead on within the visit's place.
+
+    Only files that are the same for everybody may be kept.
+    """
+    place = place_of(scope)
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [_leading(header, place) for header in message.get("headers", ())]
+            headers += [(key.encode(), value.encode()) for key, value in HEADERS.items()]
+            if not any(key == b"cache-control" for key, _ in headers):
+                kept = b"no-cache" if scope["path"].startswith(STATIC) else b"no-store"
+                headers.append((b"cache-control", kept))
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return sending
+
+
+def _leading(header: tuple[bytes, bytes], place: str) -> tuple[bytes, bytes]:
+    name, value = header
+    if name.lower() != b"location":
+        return header
+    return name, within(value.decode("latin-1"), place).encode("latin-1")

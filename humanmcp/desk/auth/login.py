@@ -1,0 +1,219 @@
+"""Who may use the desk: one-time keys, a short code, the visits of browsers, the token of scripts.
+
+Knows secrets and the clock; nothing of HTTP. Secrets are compared as bytes in constant time, and
+what is kept on disk are digests of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+import os
+import secrets
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.desk.auth.visit_path import visit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+FILE_NAME: Final = "visits.json"
+KEY_LIFE: Final = 300.0
+"""Seconds that a one-time key can be used."""
+IDLE: Final = 12 * 3600.0
+"""Seconds without a request after which a browser has to log in again."""
+LONGEST: Final = 7 * 24 * 3600.0
+"""Seconds after which it has to in any case."""
+TRIES: Final = 5
+"""Wrong codes after which there is a new code."""
+PAUSE: Final = 5.0
+"""Seconds after that in which no code is looked at: nobody guesses or changes codes quickly."""
+_WRITE_EVERY: Final = 60.0
+# Without 0/O, 1/I/L: a code is read from one screen and typed at another.
+_LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
+
+
+@dataclass(slots=True)
+class _Visit:
+    began: float
+    seen: float
+
+
+def elapsed() -> float:
+    """Return seconds that nobody can set, those of a sleeping computer too where it counts them."""
+    boot = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot is None else time.clock_gettime(boot)
+
+
+@dataclass
+class Door:
+    """Lets people and scripts in. `file` keeps the visits.
+
+    `clock` measures how long something lasts: a step of the computer's clock ends no visit. `wall`
+    gives seconds since 1970: a desk that starts reads in the file how long ago somebody was here.
+    """
+
+    file: Path | None = None
+    clock: Callable[[], float] = elapsed
+    wall: Callable[[], float] = time.time
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    tell: Callable[[str], None] = field(default=lambda _code: None)
+    """Shows the new code where the old one was printed: wrong ones may be anybody's."""
+    _keys: dict[bytes, float] = field(default_factory=dict)
+    _visits: dict[str, _Visit] = field(default_factory=dict)
+    _code: str = ""
+    _wrong: int = 0
+    _pause_until: float = 0.0
+    _written: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        """Remember the visits of the desk that was here before."""
+        self._code = _new_code()
+        if self.file is not None:
+            self._visits = _read(self.file, self.wall() - self.clock())
+
+    @property
+    def code(self) -> str:
+        """The short code for people whose browser is elsewhere: `ABCD-EFGH`."""
+        return f"{self._code[:4]}-{self._code[4:]}"
+
+    def new_key(self) -> str:
+        """Make a key that opens the door once, within five minutes."""
+        key = secrets.token_urlsafe(16)
+        with self._lock:
+            now = self.clock()
+            self._keys = {known: until for known, until in self._keys.items() if until > now}
+            self._keys[_digest(key)] = now + KEY_LIFE
+        return key
+
+    def enter_with_key(self, key: str) -> str | None:
+        """Use up a one-time key. Returns the visit, named by both of its secrets, or None."""
+        with self._lock:
+            until = self._keys.pop(_digest(key), 0.0)
+            return self._begin() if until > self.clock() else None
+
+    def enter_with_code(self, code: str) -> str | None:
+        """Try the short code. Every few wrong ones there is a new code: guessing leads nowhere."""
+        with self._lock:
+            if self.clock() < self._pause_until:
+                return None
+            typed = code.replace("-", "").replace(" ", "").upper()[:32]
+            right = _same(typed, self._code)
+            self._wrong = 0 if right else self._wrong + 1
+            spent = self._wrong >= TRIES
+            if right or spent:
+                self._code, self._wrong = _new_code(), 0
+            if spent:
+                _log.warning("%d wrong login codes: the code has changed", TRIES)
+                self._pause_until = self.clock() + PAUSE
+            visit = self._begin() if right else None
+        if right or spent:
+            self.tell(self.code)
+        return visit
+
+    def knows_token(self, token: str) -> bool:
+        """Say whether a script showed the desk's token."""
+        return _same(token, self.token)
+
+    def knows_visit(self, visit: str) -> bool:
+        """Say whether this names a visit that still counts, and note that it was seen."""
+        with self._lock:
+            name, now = _digest(visit).hex(), self.clock()
+            found = self._visits.get(name)
+            if found is None:
+                return False
+            if now - found.seen > IDLE or now - found.began > LONGEST:
+                del self._visits[name]
+                self._write()
+                return False
+            found.seen = now
+            if now - self._written > _WRITE_EVERY:
+                self._write()
+            return True
+
+    def leave(self, visit: str) -> None:
+        """End a visit: its cookie opens nothing any more."""
+        with self._lock:
+            if self._visits.pop(_digest(visit).hex(), None) is not None:
+                self._write()
+
+    def still_in(self, visit: str) -> bool:
+        """Say whether a visit has not been ended, without counting as a sign of life."""
+        with self._lock:
+            return _digest(visit).hex() in self._visits
+
+    def _begin(self) -> str:
+        visit = visit_of(secrets.token_urlsafe(16), secrets.token_urlsafe(32))
+        now = self.clock()
+        self._visits[_digest(visit).hex()] = _Visit(now, now)
+        self._write()
+        return visit
+
+    def _write(self) -> None:
+        self._written = self.clock()
+        if self.file is None:
+            return
+        ahead = self.wall() - self._written
+        record = {name: [v.began + ahead, v.seen + ahead] for name, v in self._visits.items()}
+        try:
+            write_private(self.file, json.dumps(record))
+        except OSError as error:  # a full disk: the visits still count until this desk ends
+            _log.warning("cannot keep the visits in %s: %s", self.file, error)
+
+
+def write_private(file: Path, text: str) -> None:
+    """Replace a file that only its owner may read, in one step.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    fresh = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(fresh, flags, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            # What UTF-8 cannot hold becomes its escape, which JSON reads back as it was.
+            stream.write(text.encode("utf-8", "backslashreplace"))
+        fresh.replace(file)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def _read(file: Path, ahead: float) -> dict[str, _Visit]:
+    """Read the visits. `ahead` is by how much the file's clock shows more than the desk's."""
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+        return {
+            str(name): _Visit(float(began) - ahead, float(seen) - ahead)
+            for name, (began, seen) in record.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        _log.warning("cannot read %s, everybody has to log in again: %s", file, error)
+        return {}
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def _same(given: str, ours: str) -> bool:
+    # On text that is not ASCII `compare_digest` raises; on bytes it never does.
+    return hmac.compare_digest(
+        given.encode("utf-8", "surrogatepass"), ours.encode("utf-8", "surrogatepass")
+    )
+
+
+def _new_code() -> str:
+    return "".join(secrets.choice(_LETTERS) for _ in range(8))

@@ -1,0 +1,1 @@
+"""What every page and every call of the interface needs."""

@@ -1,0 +1,253 @@
+"""Find the desk of an inbox folder, or start one that outlives whoever asked.
+
+Standard library only: a stub calls this. Whether a desk lives is decided by the lock it holds,
+never by a process id or an answering port; `desk.json` only says where it listens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import webbrowser
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.common.paths import home_folder, make_private
+from humanmcp.common.terminal import complain
+from humanmcp.desk.auth.login import write_private
+from humanmcp.inbox.lock import is_held
+from humanmcp.locales import language_of
+from humanmcp.locales.stop import StopError, sentence_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOCK_NAME: Final = "desk.lock"
+FACTS_NAME: Final = "desk.json"
+LOG_NAME: Final = "desk.log"
+OPEN_NAME: Final = "open-desk.html"
+PROTO: Final = 1
+"""Counts up when `desk.json` or the way to ask for a key changes."""
+
+START_WITHIN: Final = 10.0
+END_WITHIN: Final = 3.0
+_LOOK_EVERY: Final = 0.02
+
+
+class NoDeskError(StopError):
+    """A desk was started and did not come up, or one lets nobody in."""
+
+    room = "no_desk"
+
+
+@dataclass(frozen=True, slots=True)
+class DeskFacts:
+    """What `desk.json` says: where the desk listens, and the token that scripts show it."""
+
+    address: str
+    token: str
+    pid: int
+    version: str
+    proto: int = PROTO
+
+
+def find_or_start(home: str | Path, *, open_browser: bool) -> str:
+    """Return the address of this inbox's desk; start one when there is none.
+
+    The address opens nothing by itself: a browser also needs the one-time key, which never
+    passes through an argument list or a log.
+
+    Raises:
+        NoDeskError: it did not come up.
+        OSError: the folder cannot be used.
+    """
+    folder = make_private(home_folder(str(home)))
+    facts = find(folder)
+    if facts is None:
+        _start(folder)
+        facts = _wait_for(folder)
+    if open_browser:
+        open_in_browser(folder, facts)
+    return facts.address
+
+
+def find(folder: Path) -> DeskFacts | None:
+    """Return where the living desk of a folder listens; None when there is none."""
+    if not is_held(folder / LOCK_NAME):
+        return None
+    try:
+        record: dict[str, Any] = json.loads((folder / FACTS_NAME).read_text(encoding="utf-8"))
+        return DeskFacts(
+            address=str(record["address"]),
+            token=str(record["token"]),
+            pid=int(record["pid"]),
+            version=str(record["version"]),
+            proto=int(record["proto"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # it holds the lock and is still writing the file
+
+
+def wait_for_facts(folder: Path, within: float = START_WITHIN) -> DeskFacts | None:
+    """Return where the desk listens as soon as it says so; None when it never does."""
+    end = time.monotonic() + within
+    while time.monotonic() < end:
+        facts = find(folder)
+        if facts is not None:
+            return facts
+        time.sleep(_LOOK_EVERY)
+    return None
+
+
+def end(folder: Path) -> None:
+    """End the desk of a folder. One that was started just now is waited for."""
+    facts = wait_for_facts(folder, END_WITHIN)
+    if facts is not None:
+        with contextlib.suppress(OSError):  # it ends by itself just now
+            os.kill(facts.pid, signal.SIGTERM)
+
+
+def write_facts(folder: Path, facts: DeskFacts) -> None:
+    """Say where this desk listens."""
+    write_private(folder / FACTS_NAME, json.dumps(asdict(facts)))
+
+
+def forget_facts(folder: Path) -> None:
+    """Take away where a desk that is dead listened. Only who holds the lock may do so.
+
+    Whoever waits for the new desk would otherwise read the old one's address and token, and trust
+    them, because the lock is held again.
+    """
+    (folder / FACTS_NAME).unlink(missing_ok=True)
+
+
+def login_address(facts: DeskFacts) -> str:
+    """Ask a running desk for an address with a one-time key in its fragment.
+
+    Raises:
+        NoDeskError: it gives no key.
+        OSError: the desk does not answer.
+    """
+    return ways_in(facts)[0]
+
+
+def ways_in(facts: DeskFacts) -> tuple[str, str]:
+    """Ask a running desk for the ways in: an address with a one-time key, and the short code.
+
+    The key stands in the fragment, which is never sent, so it reaches no log and no Referer.
+
+    Raises:
+        NoDeskError: it gives no key.
+        OSError: the desk does not answer.
+    """
+    host, _, port = facts.address.removeprefix("http://").rstrip("/").rpartition(":")
+    connection = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=5)
+    with contextlib.closing(connection):
+        connection.request(
+            "POST",
+            "/api/login-key",
+            body=b"{}",
+            headers={
+                "Authorization": f"Bearer {facts.token}",
+                "Content-Type": "application/json",
+            },
+        )
+        response = connection.getresponse()
+        body = response.read()
+    if response.status != 200:
+        raise NoDeskError("no key", status=response.status)
+    record = json.loads(body)
+    return f"{facts.address}login#k={record['key']}", str(record.get("code", ""))
+
+
+def open_in_browser(folder: Path, facts: DeskFacts, login: str = "") -> bool:
+    """Open the page, logged in. False where this computer has no browser.
+
+    The key goes through a file that only its owner may read: on a command line every user of the
+    machine could read it. The desk itself passes an address
+    with a key as `login`: if it asked for one over HTTP, it would wait for itself.
+    """
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    page = folder / OPEN_NAME
+    target = html.escape(login or login_address(facts))
+    write_private(
+        page,
+        f'<!doctype html><meta charset="utf-8"><title>humanmcp</title>'
+        f'<meta http-equiv="refresh" content="0; url={target}">',
+    )
+    # In a process of its own: a browser that prints would write into the stdout of a stub.
+    subprocess.Popen(  # noqa: S603 - our own interpreter, and the address of our own file
+        [sys.executable, "-m", "webbrowser", page.as_uri()],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    return True
+
+
+def _start(folder: Path) -> None:
+    """Start a desk that survives its starter: a host kills the whole process group of a stub."""
+    words = [sys.executable, "-m", "humanmcp", "desk", "--home", str(folder)]
+    log = os.open(folder / LOG_NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(log, "ab") as stream:
+        if sys.platform == "win32":  # pragma: no cover - Windows only
+            _start_on_windows(words, stream)
+        else:
+            subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stream,
+                cwd=folder,
+                start_new_session=True,
+            )
+
+
+if sys.platform == "win32":  # pragma: no cover - Windows only
+
+    def _start_on_windows(words: list[str], stream: Any) -> None:  # noqa: ANN401 - any binary file
+        detached = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+        for flags in (detached | subprocess.CREATE_BREAKAWAY_FROM_JOB, detached):
+            try:
+                subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=stream,
+                    creationflags=flags,
+                )
+            except PermissionError:  # the host's job object forbids leaving it
+                continue
+            return
+
+
+def _wait_for(folder: Path) -> DeskFacts:
+    facts = wait_for_facts(folder)
+    if facts is None:
+        raise NoDeskError("no start", log=folder / LOG_NAME)
+    return facts
+
+
+def main(home: str, language: str = "") -> int:
+    """Be `python -m humanmcp.desk.http.launch HOME LANG`, which `humanmcp serve --open` starts."""
+    try:
+        complain(find_or_start(home, open_browser=True))
+    except (OSError, StopError) as error:
+        complain("humanmcp: ", sentence_of(error, language_of(language)))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,93 @@
+"""The frame of every page: what all of them show, and what their forms send."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from fastapi import HTTPException, Request
+from starlette.responses import HTMLResponse, Response
+
+from humanmcp.desk.auth.visit_path import linked
+from humanmcp.desk.http.context import desk_of
+from humanmcp.desk.http.request_context import called, script_json, spoken
+from humanmcp.desk.presenters import serializers
+from humanmcp.desk.presenters.rendering import render, web_folder
+from humanmcp.locales import LANGUAGES, say
+
+EDITOR: Final = "vendor/editor.js"
+
+THEMES: Final = ("auto", "light", "dark")
+
+RECENT: Final = 12
+"""Lines of the past that stand under what waits."""
+
+YEAR: Final = 365 * 24 * 3600
+
+LARGEST_FORM: Final = 16 * 1024 * 1024
+
+MOST_FIELDS: Final = 200
+"""Fields of a form: the longest of ours asks a user for a few dozen things."""
+
+
+async def note_version(request: Request) -> None:
+    """Note the last change before a page gathers what it shows.
+
+    A change that comes while it gathers may be missing in it; the page's script then asks for it.
+    """
+    request.state.version = desk_of(request).board.version
+
+
+def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401 - templates take anything
+    """Render a page with what every page shows."""
+    desk = desk_of(request)
+    theme = request.cookies.get("theme", "auto")
+    common = {
+        "path": request.scope["path"],
+        "called": called(request),
+        "theme": theme if theme in THEMES else "auto",
+        "version": getattr(request.state, "version", desk.board.version),
+        "count": desk.board.count(),
+        "sessions": desk.board.sessions(),
+        "now": datetime.now(UTC).timestamp(),
+        "session": "",
+        "editor": editor_address(),
+    }
+    language = spoken(request)
+    common["words"] = script_json(dict(serializers.for_scripts(language)))
+    html = linked(render(name, language, **{**common, **values}), request.scope)
+    # What UTF-8 cannot hold is shown as its escape.
+    response = HTMLResponse(html.encode("utf-8", "backslashreplace"), status_code=status)
+    asked = request.query_params.get("lang", "")
+    if asked in LANGUAGES:
+        remember(response, "lang", asked)
+    return response
+
+
+@cache
+def editor_address() -> str:
+    """Return the address of the JSON editor's script; "" in a checkout where it was not built."""
+    return f"/static/{EDITOR}" if (web_folder() / "static" / EDITOR).is_file() else ""
+
+
+def remember(response: Response, name: str, value: str) -> None:
+    """Let the browser keep what was chosen, for a year."""
+    response.set_cookie(name, value, max_age=YEAR, path="/", samesite="strict", httponly=True)
+
+
+async def form_values(request: Request) -> dict[str, str]:
+    """Read a form that a page sent. The guard has bounded its size.
+
+    Raises:
+        HTTPException: it has more fields than any form of ours.
+    """
+    body = (await request.body())[:LARGEST_FORM]
+    # Browsers write line ends as CR LF in forms; a text keeps the ones that were typed.
+    text = body.decode("utf-8", "replace")
+    try:
+        pairs = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise HTTPException(400, say("desk", "form.fields", spoken(request))) from None
+    return {name: values[-1].replace("\r\n", "\n") for name, values in pairs.items()}

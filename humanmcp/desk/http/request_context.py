@@ -1,0 +1,58 @@
+"""How every answer of the desk is written: to whom, in which language, when, as which JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from starlette.responses import JSONResponse
+
+from humanmcp.desk.http.context import desk_of
+from humanmcp.desk.presenters.serializers import language_of
+from humanmcp.protocol.json.escaping import visible
+
+if TYPE_CHECKING:
+    from fastapi import Request
+
+
+LONGEST_CALLED: Final = 40
+"""Characters of the name that a person gives themselves."""
+
+
+class AsciiJson(JSONResponse):
+    """JSON in ASCII: a lone surrogate is a legal part of a JSON text, and not of UTF-8."""
+
+    def render(self, content: Any) -> bytes:  # noqa: ANN401 - any JSON value
+        """Write the value."""
+        return json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def now() -> str:
+    """Return this moment as the inbox writes it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def spoken(request: Request) -> str:
+    """Choose the language of an answer."""
+    return language_of(
+        request.query_params.get("lang", ""),
+        request.cookies.get("lang", ""),
+        request.headers.get("accept-language", ""),
+        desk_of(request).language,
+    )
+
+
+def called(request: Request) -> str:
+    """Return the name that a person gave themselves in this browser, "" for none."""
+    return visible(unquote(request.cookies.get("name", ""))[:LONGEST_CALLED])
+
+
+def script_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a value for a data block of a page: nothing in it may end the block."""
+    # ASCII only: a lone surrogate, which JSON can carry, has no place in a page's UTF-8.
+    text = json.dumps(value, ensure_ascii=True)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

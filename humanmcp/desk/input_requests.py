@@ -1,0 +1,156 @@
+"""Asking back while a request waits: what can be asked of this client, and what it said.
+
+Reads the inbox and shows it as words; what may be asked when, and which answer belongs to which
+question, `protocol/questions.py` knows. Knows no HTTP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.desk import composing
+from humanmcp.desk.presenters import rows
+from humanmcp.desk.presenters.serializers import ROOM
+from humanmcp.inbox.contract import Life, Purpose, Seat
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation import input_requests
+from humanmcp.protocol.validation.input_requests import Asked, Question
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.desk.state.board import SessionView
+    from humanmcp.inbox.contract import Inbox, Item, Key
+    from humanmcp.protocol.conversation.transcript import Frame
+
+LOOK_BACK: Final = 2000
+"""Lines after which the request is no longer looked for: it was asked very long ago."""
+_CHUNK: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One thing that could be asked. `why` says in words why it cannot, "" when it can."""
+
+    question: Question
+    title: str
+    why: str
+
+
+def offers(inbox: Inbox, item: Item, session: SessionView, language: str) -> tuple[Offer, ...]:
+    """List what could be asked while this exchange waits; none where a server cannot ask."""
+    facts = session.facts
+    ours = facts.seat is Seat.SERVER and item.purpose is Purpose.ANSWER
+    if not ours or item.state is not State.PENDING or facts.life is not Life.OPEN:
+        return ()
+    exchange, known = composing.exchange_of(item), inbox.known(item.key.session)
+    found = []
+    for question in Question:
+        hindered = input_requests.obstacle(question, exchange, known)
+        why = ""
+        if hindered is not None:
+            code, missing = f"ask.not.{hindered.why.value}", hindered.capability
+            why = say(ROOM, code, language, capability=missing, revision=item.revision)
+        found.append(Offer(question, say(ROOM, f"ask.{question.value}", language), why))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A question and its answer as the page shows them. `outcome` is "" while it is open.
+
+    It is accept, decline or cancel of a user, else `result` or `error`.
+    """
+
+    question: Question
+    token: str
+    words: str
+    outcome: str = ""
+    fields: tuple[tuple[str, str], ...] = ()
+    line: str = ""
+
+
+def told(inbox: Inbox, item: Item) -> tuple[Told, ...]:
+    """List the questions that were asked while this exchange has been waiting, oldest first."""
+    if item.state is not State.PENDING or item.revision in versions.MODERN:
+        return ()
+    frames = reversed(list(_since(inbox, item.key)))
+    lines = [(one.way, one.raw) for one in frames if one.way in (Way.IN, Way.OUT)]
+    return tuple(_told(one) for one in input_requests.asked_at(item.key.number, lines))
+
+
+def _since(inbox: Inbox, key: Key) -> Iterator[Frame]:
+    """Yield the lines of a session back to the request, newest first."""
+    before = 0
+    for _chunk in range(LOOK_BACK // _CHUNK):
+        frames = inbox.before(key.session, before, _CHUNK)
+        for frame in reversed(frames):
+            yield frame
+            if frame.number == key.number and frame.way is Way.IN:
+                return
+        if not frames or frames[0].seq <= 1:
+            return
+        before = frames[0].seq
+
+
+def _told(asked: Asked) -> Told:
+    words = one_line(_words(asked), 300)
+    heard = asked.answer
+    if heard is None:
+        return Told(asked.question, asked.token, words)
+    line = pretty(heard.raw)
+    if heard.kind is Kind.ERROR:
+        why = (("error", rows.outcome(heard.body)),)
+        return Told(asked.question, asked.token, words, "error", why, line)
+    result = heard.body.get("result")
+    outcome, fields = _heard(asked.question, result if isinstance(result, dict) else {})
+    return Told(asked.question, asked.token, words, outcome, fields, line)
+
+
+def _words(asked: Asked) -> str:
+    params = asked.request.params
+    if asked.question is Question.USER:
+        return str(params.get("message", ""))
+    if asked.question is Question.MODEL:
+        said = params.get("messages")
+        return _said(said[-1]) if isinstance(said, list) and said else ""
+    return ""
+
+
+def _said(message: Any) -> str:  # noqa: ANN401 - any JSON value
+    content = message.get("content") if isinstance(message, dict) else None
+    text = content.get("text") if isinstance(content, dict) else None
+    return text if isinstance(text, str) else rows.gist(content)
+
+
+def _heard(question: Question, result: dict[str, Any]) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Say what became of a question, and what was told. It came over a wire: it may be anything."""
+    match question:
+        case Question.USER:
+            action = result.get("action")
+            content = result.get("content")
+            filled = content.items() if isinstance(content, dict) else ()
+            known = action if action in ("accept", "decline", "cancel") else "result"
+            return str(known), tuple((one_line(name, 80), _short(value)) for name, value in filled)
+        case Question.MODEL:
+            return "result", ((one_line(str(result.get("model", "")), 80), _said(result)[:1000]),)
+        case Question.ROOTS:
+            roots = result.get("roots")
+            listed = (
+                [one for one in roots if isinstance(one, dict)] if isinstance(roots, list) else ()
+            )
+            return "result", tuple(
+                (one_line(str(one.get("name", "")), 80), one_line(str(one.get("uri", "")), 300))
+                for one in listed
+            )
+
+
+def _short(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    return one_line(value, 1000) if isinstance(value, str) else rows.gist({"": value})[2:]

@@ -1,0 +1,205 @@
+"""Say something first: a client's request to a server, or what a server says of its own accord.
+
+In the server's seat also what is wrong on purpose: bytes, silence, an end. Whoever owns the session
+sends it or says why not; the answer stands in the transcript.
+"""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from humanmcp.desk.composing import BY, SETTLES_WITHIN, exchange_of
+from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
+from humanmcp.desk.http.request_context import now, spoken
+from humanmcp.desk.presenters import serializers
+from humanmcp.desk.state.history import recent
+from humanmcp.inbox.contract import Inbox, Order, Reply, Seat
+from humanmcp.inbox.ordering import OrderError, hand_in
+from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.model import Problem
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation.server_initiated import openers, typed_bytes
+from humanmcp.protocol.validation.starting_draft import empty_arguments
+
+T = TypeVar("T")
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+MOST: Final = 40
+"""Beginnings that get a button."""
+SHOWN: Final = 8
+"""Lines of the conversation that stand under the box."""
+ANSWERED_WITHIN: Final = 0.5
+"""Seconds that the page waits for an answer, so that it can show it at once."""
+_LOOK_EVERY: Final = 0.01
+_ORDERS: Final = frozenset(
+    one.value for one in (Order.PROGRESS, Order.SILENCE, Order.EXIT, Order.CRASH)
+)
+
+_LISTS: Final = (
+    ("tools", "tools/list"),
+    ("resources", "resources/list"),
+    ("prompts", "prompts/list"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A message to begin with. `tool` is the tool that it calls, "" for another method."""
+
+    method: str
+    tool: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What was written, and what became of it so far."""
+
+    text: str = ""
+    problems: tuple[Problem, ...] = ()
+    sent: bool = False
+    waits: bool = False
+    why: str = ""
+
+
+@router.get("/say/{name}")
+def show(request: Request, name: str, sent: str = "") -> HTMLResponse:
+    """Show the box, the messages to begin with, and what was said last."""
+    return _page(request, name, Said(sent=bool(sent)))
+
+
+@router.post("/say/{name}")
+async def act(request: Request, name: str) -> Response:
+    """Hand in what was written, or put another message to begin with into the box."""
+    values = await form_values(request)
+    return await run_in_threadpool(_act, request, name, values)
+
+
+def _act(request: Request, name: str, values: dict[str, str]) -> Response:
+    desk = desk_of(request)
+    text, act = values.get("text", ""), values.get("act", "send")
+    if act.startswith("begin "):
+        chosen = [one for one in _beginnings(desk, name) if act == f"begin {one.method} {one.tool}"]
+        return _page(request, name, Said(chosen[0].text if chosen else text))
+    heard = _heard(desk.inbox, name)
+    reply = _reply(act, text)
+    try:
+        ticket = hand_in(desk.inbox, name, reply)
+    except OrderError as error:
+        return _page(request, name, Said(text, why=error.sentence(spoken(request))))
+    problems = soon(lambda: desk.inbox.refused(name, ticket), SETTLES_WITHIN)
+    if problems is None or problems:
+        return _page(request, name, Said(text, problems or (), waits=problems is None))
+    if reply.order is Order.SAY:
+        soon(lambda: _heard(desk.inbox, name) > heard or None, ANSWERED_WITHIN)
+    desk.board.refresh(name, 0)
+    return RedirectResponse(f"/say/{name}?sent=1", 303)
+
+
+def _reply(act: str, text: str) -> Reply:
+    """Turn a button and what was written into what is handed in."""
+    word, _, rest = act.partition(" ")
+    if word in _ORDERS:
+        return Reply(rest, by=BY, at=now(), order=Order(word))
+    if act == "raw":
+        packed = base64.b64encode(typed_bytes(text.replace("\r\n", "\n"))).decode("ascii")
+        return Reply(packed, by=BY, at=now(), order=Order.RAW)
+    return Reply(text, Form.MESSAGE, act == "anyway", BY, now())
+
+
+def _heard(inbox: Inbox, name: str) -> int:
+    """Return the number of the last line that came from the server, as far as it was lately."""
+    return max((one.seq for one in inbox.before(name, 0, SHOWN) if one.way is Way.OUT), default=0)
+
+
+def soon(found: Callable[[], T | None], within: float) -> T | None:
+    """Wait a moment for something: None when it does not come."""
+    end = time.monotonic() + within
+    while (result := found()) is None and time.monotonic() < end:
+        time.sleep(_LOOK_EVERY)
+    return result
+
+
+def _page(request: Request, name: str, said: Said) -> HTMLResponse:
+    desk = desk_of(request)
+    session = desk.board.session(name)
+    language = spoken(request)
+    beginnings = _beginnings(desk, name)
+    frames = [one for one in desk.inbox.before(name, 0, SHOWN) if one.way in (Way.IN, Way.OUT)]
+    return page(
+        request,
+        "say.html",
+        here=session,
+        beginnings=beginnings,
+        text=said.text or beginnings[0].text,
+        problems=[serializers.describe(one, language) for one in said.problems],
+        sent=said.sent,
+        waits=said.waits,
+        why=said.why,
+        seat=session.facts.seat.value,
+        lines=[(one.way is Way.IN, one.at, one.text) for one in reversed(frames)],
+        rows=desk.board.waiting(name),
+        recent=recent(desk.board, RECENT),
+        session=name,
+        opened="",
+    )
+
+
+def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
+    """List what one may begin with: the lists that the server offers, its tools, and a ping."""
+    known, facts = desk.inbox.known(name), desk.board.session(name).facts
+    if facts.seat is Seat.SERVER:
+        return _of_a_server(desk, name, facts.revision or versions.LATEST_HANDSHAKE)
+    offered = {one for one, _method in _LISTS} if known.offered is None else set(known.offered)
+    asked = [(method, "", None) for one, method in _LISTS if one in offered]
+    called = [
+        ("tools/call", tool, {"name": tool, "arguments": empty_arguments(entry)})
+        for tool, entry in (known.tools or {}).items()
+    ]
+    everything = [*asked, *called, ("ping", "", None)][:MOST]
+    return tuple(
+        Beginning(method, tool, _text(method, params, facts.revision, known))
+        for method, tool, params in everything
+    )
+
+
+def _of_a_server(desk: Desk, name: str, revision: str) -> tuple[Beginning, ...]:
+    """List what a server may say first, progress of what waits included."""
+    waiting = [exchange_of(item) for item in desk.inbox.items(name)[:MOST]]
+    return tuple(
+        Beginning(one.method, one.about, one.text)
+        for one in openers(revision, waiting, f"h-{datetime.now():%H%M%S}")  # noqa: DTZ005 - for the eye of the one who asks
+    )
+
+
+def _text(method: str, params: dict[str, Any] | None, revision: str, known: Known) -> str:
+    """Write a request, under an id that the client itself does not use."""
+    body: dict[str, Any] = {
+        "jsonrpc": "2.0",
+        "id": f"person-{datetime.now():%H%M%S}",  # noqa: DTZ005 - for the eye of the one who asks
+        "method": method,
+    }
+    if revision in versions.MODERN:
+        meta = {
+            versions.META_REVISION: revision,
+            versions.META_CLIENT: {"name": known.client_name, "version": known.client_version},
+            versions.META_CAPABILITIES: dict(known.client_capabilities),
+        }
+        params = {**(params or {}), "_meta": meta}
+    return json.dumps(
+        body if params is None else {**body, "params": params}, ensure_ascii=False, indent=2
+    )

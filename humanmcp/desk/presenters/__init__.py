@@ -1,0 +1,1 @@
+"""How messages and sessions look on the page."""

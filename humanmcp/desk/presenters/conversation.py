@@ -1,0 +1,303 @@
+"""What a model is asked, as a person reads it: who said what, which tools were called and offered.
+
+Pure: the line of a `sampling/createMessage` goes in, values for the template come out. Nothing of
+it is trusted: a part that is not what MCP wants is shown as the JSON that came. Text from the wire
+is made visible here (`protocol/visible.py`) and escaped by the template.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+
+from humanmcp.desk.presenters import tools as tool_cards
+from humanmcp.desk.presenters.readable_json import Number, decoded, is_text, shown, written
+from humanmcp.inbox.decoded import read_line
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.jsonrpc import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from humanmcp.desk.presenters.tools import Offered
+    from humanmcp.inbox.contract import Item
+
+METHOD: Final = "sampling/createMessage"
+MOST_TURNS: Final = 100
+"""Turns that are shown, the newest: what was said last is what is to be answered."""
+RECENT: Final = 8
+"""Turns that stand open; those before them are one click away."""
+MOST_PARTS: Final = 40
+"""Parts of one turn, and of one result, that are shown."""
+MOST_CHARACTERS: Final = 200_000
+"""Characters of all turns together: a page that a phone can hold."""
+_NAME: Final = 80
+
+
+class Speaker(enum.Enum):
+    """Whose turn it is."""
+
+    USER = "user"
+    MODEL = "model"
+    TOOL = "tool"
+    OTHER = "other"
+    """Somebody whom MCP does not know; the turn has the role as it came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words."""
+
+    kind: ClassVar[str] = "text"
+    text: str
+    cut: int = 0
+    """Characters that are not shown; 0 when all of them are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The call of a tool: its name, and its arguments as `city: "東京", days: 3`."""
+
+    kind: ClassVar[str] = "call"
+    tool: str
+    text: str
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool answered. `tool` is its name; the id of the call where no call is known."""
+
+    kind: ClassVar[str] = "result"
+    tool: str
+    failed: bool
+    parts: tuple[Part, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What is no text: a picture, a sound, a file. `size` counts bytes; None where nobody knows."""
+
+    kind: ClassVar[str] = "thing"
+    what: str
+    about: str
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """JSON that has no other words, as it came. `name` is the member it stands in, "" for none."""
+
+    kind: ClassVar[str] = "unread"
+    text: str
+    cut: int = 0
+    name: str = ""
+
+
+Part: TypeAlias = Said | Call | Result | Thing | Unread
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one of them said. `more` counts the parts that are not shown."""
+
+    speaker: Speaker
+    role: str
+    parts: tuple[Part, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """All that a model is given to answer."""
+
+    system: Said | None
+    earlier: tuple[Turn, ...]
+    recent: tuple[Turn, ...]
+    left_out: int
+    """Turns before those, which are not shown."""
+    tools: tuple[Offered, ...]
+    more_tools: int
+    told: frozenset[str]
+    """The parameters that all this stands for; the others are still to be listed."""
+
+
+def conversation_of(item: Item) -> Conversation | None:
+    """Read what a model is asked; None when this is no such request, or has no list of messages."""
+    if item.method != METHOD or item.asked:  # the answer to one has no conversation in it
+        return None
+    params = _params(item.line)
+    said = params.get("messages")
+    if not isinstance(said, list):
+        return None
+    system, tools = params.get("systemPrompt"), params.get("tools")
+    turns = _turns(said)
+    listed = tools if isinstance(tools, list) else []
+    read = {"messages": True, "systemPrompt": is_text(system), "tools": isinstance(tools, list)}
+    return Conversation(
+        system=Said(*shown(system)) if is_text(system) and system else None,
+        earlier=turns[:-RECENT],
+        recent=turns[-RECENT:],
+        left_out=len(said) - len(turns),
+        tools=tuple(map(tool_cards.offered, listed[: tool_cards.MOST])),
+        more_tools=max(0, len(listed) - tool_cards.MOST),
+        told=frozenset(name for name, it_is in read.items() if it_is),
+    )
+
+
+def _params(line: str) -> dict[str, Any]:
+    """Decode the parameters, numbers as they were written; empty where the line is no request."""
+    if not isinstance(read_line(line), Message):
+        return {}
+    found = decoded(jsonrpc.member(line, "params") or "{}")
+    return found if isinstance(found, dict) else {}
+
+
+# -- who said what --------------------------------------------------------------------------------
+
+
+def _turns(said: Sequence[Any]) -> tuple[Turn, ...]:
+    """Read the newest turns, as many as a page can hold, the oldest of them first."""
+    names = _names_of_calls(said)
+    turns: list[Turn] = []
+    characters = 0
+    for message in reversed(said[-MOST_TURNS:]):
+        turn = _turn(message, names)
+        characters += sum(map(_length, turn.parts))
+        if turns and characters > MOST_CHARACTERS:
+            break
+        turns.append(turn)
+    return tuple(reversed(turns))
+
+
+def _length(part: Part) -> int:
+    match part:
+        case Said(text) | Unread(text) | Call(text=text):
+            return len(text)
+        case Result(parts=parts):
+            return sum(map(_length, parts))
+        case Thing():
+            return 0
+
+
+def _turn(message: Any, names: Mapping[str, str]) -> Turn:  # noqa: ANN401 - it came over a wire
+    if not isinstance(message, dict) or "content" not in message:
+        return Turn(Speaker.OTHER, "", (_unread(message),))
+    content = _blocks(message["content"])
+    parts = tuple(_part(block, names) for block in content[:MOST_PARTS])
+    role = _role(message)
+    match role:
+        case "user" if parts and all(isinstance(part, Result) for part in parts):
+            speaker = Speaker.TOOL  # MCP has no role for tools: their results come as the user's
+        case "user":
+            speaker = Speaker.USER
+        case "assistant":
+            speaker = Speaker.MODEL
+        case _:
+            speaker = Speaker.OTHER
+    return Turn(speaker, role, parts, max(0, len(content) - MOST_PARTS))
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    role = message.get("role")
+    return one_line(role, _NAME) if is_text(role) else ""
+
+
+def _blocks(content: Any) -> list[Any]:  # noqa: ANN401 - it came over a wire
+    """List the blocks of a content: since 2025-11-25 it may be one block or a list of them."""
+    return content if isinstance(content, list) else [content]
+
+
+def _names_of_calls(said: Sequence[Any]) -> dict[str, str]:
+    """Say which tool each call named, by the id of the call."""
+    return {
+        block["id"]: block["name"]
+        for block in _all_blocks(said)
+        if block.get("type") == "tool_use"
+        and is_text(block.get("id"))
+        and is_text(block.get("name"))
+    }
+
+
+def _all_blocks(said: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    for message in said:
+        if isinstance(message, dict):
+            for block in _blocks(message.get("content")):
+                if isinstance(block, dict):
+                    yield block
+
+
+def _part(block: Any, names: Mapping[str, str]) -> Part:  # noqa: ANN401 - it came over a wire
+    match block:
+        case {"type": "text", "text": str(text)} if is_text(text):
+            return Said(*shown(text))
+        case {"type": "tool_use", "name": str(name)} if is_text(name):
+            return Call(one_line(name, _NAME), *shown(_arguments(block.get("input", {}))))
+        case {"type": "tool_result", "content": list(content)}:
+            return _result(block, content, names)
+        case {"type": "text" | "tool_use" | "tool_result"}:
+            return _unread(block)
+        case {"type": str(kind)} if is_text(kind):
+            return _thing(kind, block)
+        case _:
+            return _unread(block)
+
+
+def _result(block: Mapping[str, Any], content: list[Any], names: Mapping[str, str]) -> Result:
+    call = block.get("toolUseId")
+    tool = names.get(call, call) if is_text(call) else ""
+    # A result in a result is none of MCP's: it is shown as it came, and nothing nests further.
+    parts = [
+        _unread(one)
+        if isinstance(one, dict) and one.get("type") == "tool_result"
+        else _part(one, {})
+        for one in content[:MOST_PARTS]
+    ]
+    if "structuredContent" in block:
+        parts.append(_unread(block["structuredContent"], "structuredContent"))
+    return Result(
+        one_line(tool, _NAME),
+        block.get("isError") is True,
+        tuple(parts),
+        max(0, len(content) - MOST_PARTS),
+    )
+
+
+def _thing(kind: str, block: Mapping[str, Any]) -> Thing:
+    """Name what is no text: by its type, what it says of itself, and its size."""
+    inner = block.get("resource")
+    held = inner if isinstance(inner, dict) else block
+    words = (held.get("uri"), held.get("name"), held.get("mimeType"))
+    about = " · ".join(one_line(word, _NAME) for word in words if is_text(word))
+    size = _declared(held.get("size")) if kind == "resource_link" else _size(held)
+    return Thing(one_line(kind, _NAME), about, size)
+
+
+def _size(held: Mapping[str, Any]) -> int:
+    for name in ("data", "blob"):
+        base64 = held.get(name)
+        if is_text(base64):
+            return len(base64.rstrip("=")) * 3 // 4  # four characters are three bytes
+    text = held.get("text")
+    return len((text if is_text(text) else written(held)).encode("utf-8", "surrogatepass"))
+
+
+def _declared(size: object) -> int | None:
+    """Read the size that a link declares: a whole number, and not one of a thousand digits."""
+    if not isinstance(size, Number):
+        return None
+    digits = str(size)
+    return int(digits) if digits.isdigit() and len(digits) < _NAME else None
+
+
+def _unread(value: Any, name: str = "") -> Unread:  # noqa: ANN401 - any JSON value
+    return Unread(*shown(written(value)), name)
+
+
+def _arguments(given: Any) -> str:  # noqa: ANN401 - it came over a wire
+    if not isinstance(given, dict):
+        return written(given)
+    return ", ".join(f"{name}: {written(value)}" for name, value in given.items())

@@ -1,0 +1,75 @@
+"""The conversation as a picture: where each arrow of the sequence stands.
+
+Only numbers and words: the template draws. Two lines of life, the host's on the left and yours on
+the right, one arrow a message, the exchange at hand in bold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.desk.presenters.rows import Step
+
+WIDTH: Final = 300
+LEFT: Final = 34
+RIGHT: Final = 266
+TOP: Final = 44
+PITCH: Final = 34
+_SHOWN: Final = 24
+_LONGEST: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """One message of the picture, at its height; the arrow goes from `tail` to `head`."""
+
+    y: int
+    tail: int
+    head: int
+    label: str
+    kind: str
+    current: bool
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A sequence, ready to be drawn. `open` says that an answer is still missing at the end."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    arrows: tuple[Arrow, ...]
+    more: int
+    """How many earlier messages are not drawn."""
+
+
+def draw(steps: Sequence[Step], current: int, *, by_seq: bool = False) -> Picture:
+    """Place the last messages of a conversation.
+
+    `current` is the number of the exchange at hand; with `by_seq` that of one line.
+    """
+    wire = [step for step in steps if step.kind not in ("note", "err")]
+    shown = wire[-_SHOWN:]
+    arrows = tuple(
+        _arrow(
+            step,
+            TOP + PITCH * (at + 1),
+            current=current > 0 and current == (step.seq if by_seq else step.number),
+        )
+        for at, step in enumerate(shown)
+    )
+    height = TOP + PITCH * (len(shown) + 1)
+    return Picture(WIDTH, height, LEFT, RIGHT, arrows, len(wire) - len(shown))
+
+
+def _arrow(step: Step, y: int, *, current: bool) -> Arrow:
+    tail, head = (LEFT, RIGHT) if step.inwards else (RIGHT, LEFT)
+    words = step.name or step.word or step.gist
+    label = words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
+    return Arrow(y, tail, head, label, step.kind, current, step)

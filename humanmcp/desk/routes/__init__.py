@@ -1,0 +1,1 @@
+"""The pages and the calls of the interface, by subject."""

@@ -1,0 +1,184 @@
+"""The page's JSON interface: whatever the page can do, a script can do, under the same checks.
+
+A browser is known by its cookie; a script shows the token of `desk.json` as
+`Authorization: Bearer …`. Every POST carries JSON. `docs/reference/api.md` describes each call.
+"""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from typing import Any, Final
+
+from fastapi import APIRouter, HTTPException, Request
+from starlette.responses import Response
+
+from humanmcp.desk import composing
+from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.desk.http.request_context import AsciiJson, spoken
+from humanmcp.desk.presenters.serializers import describe
+from humanmcp.desk.state import history
+from humanmcp.desk.state.live import MOST, EventStream, report
+from humanmcp.inbox.contract import Item, Key, UnknownItemError
+from humanmcp.inbox.remarking import remarks_on
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.json.layout import pretty
+
+router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
+
+
+@router.get("/state")
+def state(request: Request, since: int = -1) -> dict[str, Any]:
+    """Say what changed since a version: for pages that the live stream does not reach."""
+    board = desk_of(request).board
+    changes = () if since < 0 else board.since(since)
+    return {
+        "version": board.version,
+        "waiting": board.count(),
+        "streams": desk_of(request).live.streams,
+        "changes": report(changes),
+    }
+
+
+@router.get("/events")
+async def events(request: Request, after: int = -1) -> Response:
+    """Open the live stream (server-sent events). It says what changed, never what it changed to."""
+    desk = desk_of(request)
+    if desk.live.streams >= MOST:
+        raise HTTPException(503, say("desk", "streams.full", spoken(request)))
+    last = request.headers.get("last-event-id", "")
+    start = int(last) if last.isascii() and last.isdigit() and len(last) < 18 else after
+    visit = getattr(request.state, "visit", "")
+    return EventStream(desk.live, desk.door, visit=visit, after=start)
+
+
+@router.get("/sessions")
+def sessions(request: Request) -> dict[str, Any]:
+    """List the sessions, newest first."""
+    return {
+        "sessions": [
+            {
+                "name": one.facts.name,
+                "letter": one.badge.letter,
+                "client": one.facts.client,
+                "client_version": one.facts.client_version,
+                "revision": one.facts.revision,
+                "title": one.facts.title,
+                "seat": one.facts.seat.value,
+                "life": one.facts.life.value,
+                "stuck": one.facts.stuck,
+                "started": one.facts.started,
+                "waiting": one.waiting,
+            }
+            for one in desk_of(request).board.sessions()
+        ]
+    }
+
+
+@router.get("/exchanges")
+def exchanges(request: Request, session: str = "") -> dict[str, Any]:
+    """List what waits for an answer, the longest waiting first."""
+    rows = desk_of(request).board.waiting(session)
+    return {
+        "waiting": [
+            {
+                "session": one.key.session,
+                "number": one.key.number,
+                "letter": one.badge.letter,
+                "method": one.method,
+                "name": one.name,
+                "gist": one.gist,
+                "arrived": one.arrived,
+                "touched": one.touched,
+            }
+            for one in rows
+        ]
+    }
+
+
+@router.get("/exchanges/{session}/{number}")
+def exchange(request: Request, session: str, number: int) -> dict[str, Any]:
+    """Return one exchange, whatever its state, with the draft as it is now."""
+    desk = desk_of(request)
+    return write_item(desk, desk.inbox.item(Key(session, number)), spoken(request))
+
+
+def write_item(desk: Desk, item: Item, language: str) -> dict[str, Any]:
+    """Write an exchange as the interface shows it. `line` and `id` are text: no number is read."""
+    draft = item.draft or composing.starting(desk.inbox, item)
+    answer = item.answer
+    return {
+        "session": item.key.session,
+        "number": item.key.number,
+        "state": item.state.value,
+        "purpose": item.purpose.value,
+        "way": item.way.value,
+        "asked": item.asked,
+        "method": item.method,
+        "id": item.id,
+        "revision": item.revision,
+        "arrived": item.arrived,
+        "line": item.line,
+        "reason": item.reason,
+        "waiting": {
+            "limit": item.waiting.limit,
+            "source": item.waiting.source,
+            "book_at": item.waiting.book_at,
+            "held": item.waiting.held,
+            "means": item.waiting.means,
+            "why_not": item.waiting.why_not,
+        },
+        "draft": {
+            "text": draft.text,
+            "form": draft.form.value,
+            "touched": draft.touched,
+            "hold": draft.hold,
+            "by": draft.by,
+            "at": draft.at,
+        },
+        "document": composing.document(item, draft),
+        "problems": [describe(one, language) for one in item.problems],
+        "remarks": [describe(one, language) for one in remarks_on(desk.inbox, item)],
+        "on_its_way": item.reply is not None and item.state is State.PENDING,
+        "answer": None
+        if answer is None
+        else {
+            "line": answer.line,
+            "by": answer.by,
+            "at": answer.at,
+            "deliberate": answer.deliberate,
+        },
+    }
+
+
+@router.get("/history")
+def past(request: Request, q: str = "", session: str = "", seq: int = 0) -> dict[str, Any]:
+    """Search all transcripts, the newest lines first. `session` and `seq` go on from a place."""
+    start = (session, seq) if session and seq > 0 else None
+    found = history.look(desk_of(request).board, history.parse(q), start=start)
+    return {
+        "lines": [
+            {
+                "session": one.session,
+                "seq": one.seq,
+                "at": one.at,
+                "number": one.number,
+                "way": "in" if one.inwards else "out",
+                "kind": one.kind,
+                "method": one.word,
+                "gist": one.gist,
+                "by": one.by,
+                "bytes": one.size,
+            }
+            for one in found.steps
+        ],
+        "further": None if found.further is None else list(found.further),
+    }
+
+
+@router.get("/sessions/{session}/lines/{seq}")
+def line(request: Request, session: str, seq: int) -> dict[str, Any]:
+    """Return one recorded line, verbatim and laid out."""
+    frames = desk_of(request).inbox.before(session, seq + 1, 1)
+    if not frames or frames[0].seq != seq:
+        raise UnknownItemError(session, line=seq)
+    return {"seq": seq, "raw": frames[0].text, "pretty": pretty(frames[0].text)}

@@ -1,0 +1,116 @@
+"""The calls for what is prepared: saved answers, the last one, and the rules of the answer book."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+
+from humanmcp.common.book_file import BookFileError
+from humanmcp.desk.http.context import desk_of
+from humanmcp.desk.http.request_context import AsciiJson, spoken
+from humanmcp.desk.presenters import rules
+from humanmcp.desk.state import history
+from humanmcp.desk.state.saved_answers import Saved
+from humanmcp.inbox.contract import Key
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.layout import pretty
+
+router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
+
+
+@dataclass
+class SavedBody:
+    """An answer to keep: its name, what it is for, and its text."""
+
+    name: str
+    method: str
+    text: str
+    tool: str = ""
+    form: Form = Form.TEXT
+
+
+@dataclass
+class RemoveBody:
+    """Which saved answer to throw away."""
+
+    number: int
+
+
+def write_saved(one: Saved) -> dict[str, Any]:
+    """Write a saved answer."""
+    return {
+        "number": one.number,
+        "name": one.name,
+        "method": one.method,
+        "tool": one.tool,
+        "form": one.form.value,
+        "text": one.text,
+    }
+
+
+@router.get("/answers")
+def answers(request: Request, method: str = "", tool: str = "") -> dict[str, Any]:
+    """List the saved answers; with a method, those that fit it."""
+    shelf = desk_of(request).shelf
+    found = shelf.fitting(method, tool) if method else shelf.all()
+    return {"answers": [write_saved(one) for one in found]}
+
+
+@router.post("/answers")
+def save_answer(request: Request, body: SavedBody) -> dict[str, Any]:
+    """Keep an answer for the next time."""
+    saved = desk_of(request).shelf.add(
+        name=body.name, method=body.method, tool=body.tool, form=body.form, text=body.text
+    )
+    return write_saved(saved)
+
+
+@router.post("/answers/remove")
+def remove_answer(request: Request, body: RemoveBody) -> dict[str, Any]:
+    """Throw a saved answer away."""
+    desk_of(request).shelf.remove(body.number)
+    return {"removed": body.number}
+
+
+@router.get("/exchanges/{session}/{number}/last")
+def last_answer(request: Request, session: str, number: int) -> dict[str, Any]:
+    """Return the last answer to the same method and tool, to be used again."""
+    desk = desk_of(request)
+    item = desk.inbox.item(Key(session, number))
+    found = history.last_answer(desk.board, item)
+    return {"line": found, "document": "" if found is None else pretty(found)}
+
+
+@dataclass
+class RuleBody:
+    """A rule to be, as the answer book has it. `save` false only says it as a sentence."""
+
+    method: str
+    text: str
+    tool: str = ""
+    form: Form = Form.TEXT
+    where: dict[str, Any] = field(default_factory=dict)
+    after: float = 0.0
+    times: int = 0
+    save: bool = True
+
+
+@router.post("/rules")
+def add_rule(request: Request, body: RuleBody) -> AsciiJson:
+    """Add a rule to the answer book, and say it as a sentence."""
+    desk = desk_of(request)
+    rule = rules.NewRule(
+        body.method, body.tool, body.form, body.text, body.where, body.after, body.times
+    )
+    sentence = rules.sentence(rule, spoken(request))
+    try:
+        written = rules.to_toml(rule)
+        if body.save:
+            rules.add(desk.book, rule)
+    except (BookFileError, rules.RuleError) as error:
+        why = one_line(error.sentence(spoken(request)), 300)
+        return AsciiJson({"sentence": sentence, "why": why}, status_code=422)
+    return AsciiJson({"sentence": sentence, "toml": written, "saved": body.save})

@@ -1,0 +1,78 @@
+"""What a newcomer needs: what to paste into which host, and a host that plays."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from humanmcp.desk.http import demo_runner
+from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.request_context import AsciiJson, spoken
+from humanmcp.desk.presenters.snippets import Snippet, snippets
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
+
+
+@dataclass
+class OpeningBody:
+    """Whether people open every session themselves."""
+
+    held: bool
+
+
+@router.get("/connect")
+def connect(request: Request) -> HTMLResponse:
+    """Show what to paste into which host."""
+    held = desk_of(request).inbox.opening_is_held()
+    return page(request, "connect.html", hosts=offered(request), held=held)
+
+
+@router.post("/opening")
+async def hold_opening(request: Request) -> Response:
+    """Leave the opening of every session to people, or to the book again."""
+    values = await form_values(request)
+    await run_in_threadpool(_hold_opening, desk_of(request), on=values.get("act") == "hold")
+    return RedirectResponse("/connect#opening", 303)
+
+
+def _hold_opening(desk: Desk, *, on: bool) -> None:
+    desk.inbox.hold_opening(on=on)
+
+
+@router.post("/try")
+async def try_now(request: Request) -> Response:
+    """Start the demo host; its first request arrives within seconds."""
+    await run_in_threadpool(demo_runner.start, desk_of(request).home, spoken(request))
+    return RedirectResponse("/", 303)
+
+
+def offered(request: Request) -> tuple[Snippet, ...]:
+    """List what each host is given, in the reader's language."""
+    return snippets(desk_of(request).told, spoken(request))
+
+
+@calls.post("/demo")
+async def demo(request: Request) -> dict[str, Any]:
+    """Start the demo host: its first request arrives within seconds."""
+    await run_in_threadpool(demo_runner.start, desk_of(request).home, spoken(request))
+    return {"started": True}
+
+
+@calls.get("/opening")
+def opening(request: Request) -> dict[str, Any]:
+    """Say whether people open every session themselves."""
+    return {"held": desk_of(request).inbox.opening_is_held()}
+
+
+@calls.post("/opening")
+def leave_opening(request: Request, body: OpeningBody) -> dict[str, Any]:
+    """Leave the opening of every session to people, or to the book again."""
+    _hold_opening(desk_of(request), on=body.held)
+    return {"held": body.held}

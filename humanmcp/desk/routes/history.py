@@ -1,0 +1,112 @@
+"""The pages of what was: the history, one line of it, and a conversation on the projector."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import HTMLResponse
+
+from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.desk.http.layout import note_version, page
+from humanmcp.desk.http.request_context import spoken
+from humanmcp.desk.presenters import rows, sequence
+from humanmcp.desk.state import history
+from humanmcp.inbox.contract import (
+    Life,
+    SessionFacts,
+    UnknownItemError,
+)
+from humanmcp.locales.explain import Card, explain
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json.layout import pretty
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+STAGED: Final = 400
+"""Lines of a conversation that the projector's page can go back to."""
+
+AROUND: Final = 6
+"""Earlier lines that stand above the one that is shown."""
+
+
+@router.get("/history")
+def past(request: Request, q: str = "", name: str = "", seq: int = 0) -> HTMLResponse:
+    """Show the past, the newest lines first, and search it."""
+    start = (name, seq) if name and seq > 0 else None
+    found = history.look(desk_of(request).board, history.parse(q), start=start)
+    further = None
+    if found.further is not None:
+        further = urlencode({"q": q, "name": found.further[0], "seq": found.further[1]})
+    return page(request, "history.html", found=found, q=q, further=further, first=start is None)
+
+
+@router.get("/line/{name}/{seq}")
+def line(request: Request, name: str, seq: int) -> HTMLResponse:
+    """Show one recorded line, verbatim."""
+    desk = desk_of(request)
+    frames = desk.inbox.before(name, seq + 1, 1)
+    if not frames or frames[0].seq != seq:
+        raise UnknownItemError(name, line=seq)
+    mark = desk.board.session(name)
+    step = rows.step(name, mark.badge, frames[0])
+    card = _card(step, mark.facts, spoken(request))
+    return page(
+        request,
+        "line.html",
+        step=step,
+        facts=mark.facts,
+        card=card if step.kind in ("request", "notification") else None,
+        raw=frames[0].text,
+        laid_out=pretty(frames[0].text),
+    )
+
+
+def _card(step: rows.Step, facts: SessionFacts, language: str) -> Card:
+    return explain(
+        step.word,
+        facts.revision,
+        language,
+        asks=step.kind == "request",
+        seat=facts.seat.value,
+        inwards=step.inwards,
+    )
+
+
+@router.get("/present")
+def present(request: Request, name: str = "", seq: int = 0) -> HTMLResponse:
+    """Show one step of a conversation, large, for a projector. Nothing can be answered here."""
+    desk = desk_of(request)
+    sessions = desk.board.sessions()
+    living = [one for one in sessions if one.facts.life is Life.OPEN]
+    chosen = name or next((one.facts.name for one in (*living, *sessions)), "")
+    values: dict[str, Any] = {"chosen": chosen, "step": None, "follow": not seq}
+    if chosen:
+        values |= _stage(desk, chosen, seq, spoken(request))
+    return page(request, "present.html", **values)
+
+
+def _stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
+    """Gather one step and what stands around it: the newest one unless another is named."""
+    mark = desk.board.session(name)
+    frames = [one for one in desk.inbox.before(name, 0, STAGED) if one.way in (Way.IN, Way.OUT)]
+    at = next((at for at, one in enumerate(frames) if one.seq == seq), len(frames) - 1)
+    if at < 0:
+        return {}
+    step = rows.step(name, mark.badge, frames[at])
+    asks = step.kind == "request"
+    shown = [rows.step(name, mark.badge, one) for one in frames[max(0, at - AROUND) : at + 1]]
+    waits = {row.key.number: row for row in desk.board.waiting(name)}.get(step.number)
+    return {
+        "step": step,
+        "place": at + 1,
+        "total": len(frames),
+        "before": frames[at - 1].seq if at else 0,
+        "after": frames[at + 1].seq if at + 1 < len(frames) else 0,
+        "card": _card(step, mark.facts, language) if step.word else None,
+        "laid_out": pretty(frames[at].text),
+        "steps": sequence.draw(shown, step.seq, by_seq=True),
+        "pending": asks and waits is not None,
+        "arrived": waits.arrived if waits is not None else 0.0,
+    }

@@ -1,0 +1,162 @@
+"""The page on which a person asks back while a request waits: a form, or the message as JSON.
+
+In the handshake revisions the question goes out as a request of the session's own, and the answer
+is shown at the request that waits. In 2026-07-28 it is put into the box as the answer.
+"""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from humanmcp.desk import composing
+from humanmcp.desk import input_requests as asking_back
+from humanmcp.desk.composing import BY, SETTLES_WITHIN
+from humanmcp.desk.http.context import desk_of
+from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
+from humanmcp.desk.http.request_context import now, spoken
+from humanmcp.desk.input_requests import Offer
+from humanmcp.desk.outgoing import soon
+from humanmcp.desk.presenters import rows, serializers
+from humanmcp.desk.state.history import recent
+from humanmcp.inbox.contract import Draft, Item, Key, Reply, UnknownItemError
+from humanmcp.protocol.diagnostics.model import Problem
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation import input_requests as back_requests
+from humanmcp.protocol.validation.input_requests import Field, Question
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+KINDS: Final = ("string", "number", "integer", "boolean", "choice")
+"""What a field of the form can be."""
+ROWS: Final = 4
+"""Fields that the form of this page has; more of them are written in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written so far. `text` is the whole message, "" while it is the form."""
+
+    question: Question
+    values: dict[str, str]
+    text: str = ""
+    problems: tuple[Problem, ...] = ()
+    waits: bool = False
+
+
+@router.get("/m/{name}/{number}/ask")
+def show(request: Request, name: str, number: int, of: str = "") -> HTMLResponse:
+    """Show what can be asked, and the form of one question."""
+    offered = _offers(request, Key(name, number))
+    wanted = next((one for one in offered if one.question.value == of), None)
+    chosen = wanted or next((one for one in offered if not one.why), offered[0])
+    return _page(request, Key(name, number), Written(chosen.question, {}))
+
+
+@router.post("/m/{name}/{number}/ask")
+async def act(request: Request, name: str, number: int) -> Response:
+    """Ask, or show what would be asked as JSON."""
+    values = await form_values(request)
+    return await run_in_threadpool(_act, request, Key(name, number), values)
+
+
+def _offers(request: Request, key: Key) -> tuple[Offer, ...]:
+    desk = desk_of(request)
+    item = desk.inbox.item(key)
+    session = desk.board.session(key.session)
+    found = asking_back.offers(desk.inbox, item, session, spoken(request))
+    if not found:
+        raise UnknownItemError(f"a question at exchange {key.number}")
+    return found
+
+
+def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
+    desk = desk_of(request)
+    _offers(request, key)
+    item = desk.inbox.item(key)
+    try:
+        question = Question(values.get("of", ""))
+    except ValueError:
+        raise UnknownItemError("this question") from None
+    modern = item.revision in versions.MODERN
+    text = values.get("text") or _text(item, question, values)
+    if values.get("act") == "json":
+        return _page(request, key, Written(question, values, text))
+    if modern:
+        draft = Draft(text, Form.MESSAGE, touched=True, by=BY, at=now())
+        desk.inbox.save(key, draft)
+        desk.board.refresh(*key)
+        return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
+    anyway = values.get("act") == "anyway"
+    ticket = desk.inbox.say(key.session, Reply(text, Form.MESSAGE, anyway, BY, now()))
+    problems = soon(lambda: desk.inbox.refused(key.session, ticket), SETTLES_WITHIN)
+    if problems is None or problems:
+        waits = problems is None
+        return _page(request, key, Written(question, values, text, problems or (), waits))
+    desk.board.listens(key)
+    return RedirectResponse(f"/m/{key.session}/{key.number}#status", 303)
+
+
+def _text(item: Item, question: Question, values: dict[str, str]) -> str:
+    """Write the message that the form stands for."""
+    exchange = composing.exchange_of(item)
+    asked = back_requests.params(question, values.get("words", "").strip(), _fields(values))
+    mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
+    if item.revision in versions.MODERN:
+        return back_requests.answer(exchange, question, asked, mark)
+    return back_requests.request(exchange, question, asked, mark)
+
+
+def _fields(values: dict[str, str]) -> tuple[Field, ...]:
+    """Read the rows of the form that have a name."""
+    found = []
+    for row in range(ROWS):
+        name, kind = values.get(f"name {row}", "").strip(), values.get(f"kind {row}", "")
+        if name:
+            listed = values.get(f"choices {row}", "").replace("、", ",").split(",")
+            choices = tuple(one.strip() for one in listed if one.strip())
+            found.append(
+                Field(
+                    name,
+                    kind if kind in KINDS[:-1] else "string",
+                    needed=f"needed {row}" in values,
+                    choices=choices if kind == "choice" else (),
+                )
+            )
+    return tuple(found)
+
+
+_FIRST: Final = {"name 0": "answer", "kind 0": "string", "needed 0": "on"}
+"""What the form begins with: one text, which must be given."""
+
+
+def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
+    desk = desk_of(request)
+    language = spoken(request)
+    item = desk.inbox.item(key)
+    session = desk.board.session(key.session)
+    row = rows.row(item, session.badge)
+    return page(
+        request,
+        "ask.html",
+        row=row,
+        offers=_offers(request, key),
+        of=written.question.value,
+        values=written.values or _FIRST,
+        rows_of_form=range(ROWS),
+        kinds=KINDS,
+        text=written.text,
+        modern=item.revision in versions.MODERN,
+        problems=[serializers.describe(one, language) for one in written.problems],
+        waits=written.waits,
+        rows=desk.board.waiting(""),
+        recent=recent(desk.board, RECENT),
+        session="",
+        opened=row.anchor,
+    )

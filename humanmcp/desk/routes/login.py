@@ -1,0 +1,151 @@
+"""The door, as a page and as calls; and what a browser is asked to remember."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from humanmcp.desk.auth.login import LONGEST
+from humanmcp.desk.auth.visit_path import parts_of, place_of, start_of
+from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.desk.http.layout import THEMES, form_values, note_version, page, remember
+from humanmcp.desk.http.request_context import LONGEST_CALLED, AsciiJson, spoken
+from humanmcp.locales import LANGUAGES, say
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
+
+
+# -- as calls --------------------------------------------------------------------------------------
+
+
+@dataclass
+class LoginBody:
+    """One of the two: the key of the address, or the code that is typed."""
+
+    key: str = ""
+    code: str = ""
+
+
+@calls.post("/login")
+async def enter(request: Request, body: LoginBody) -> AsciiJson:
+    """Swap a one-time key, or the short code, for the cookie of a visit."""
+    desk = desk_of(request)
+    door = desk.door
+    visit = door.enter_with_key(body.key) if body.key else door.enter_with_code(body.code)
+    if visit is None:
+        raise HTTPException(401, say("desk", "login.failed", spoken(request)))
+    response = AsciiJson({"in": True, "place": start_of(parts_of(visit)[0])})
+    set_visit(response, desk, visit)
+    return response
+
+
+def set_visit(response: Response, desk: Desk, visit: str) -> None:
+    """Give a browser its cookie, for the place of its visit and for nowhere else.
+
+    The desk speaks plain HTTP to itself, so it is not `Secure`.
+    """
+    place, secret = parts_of(visit)
+    response.set_cookie(
+        desk.address.cookie,
+        secret,
+        max_age=int(LONGEST),
+        path=start_of(place),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+@calls.post("/login-key")
+async def login_key(request: Request) -> dict[str, str]:
+    """Make a one-time key, valid for five minutes: for `humanmcp desk` and `serve --open`.
+
+    Only for who shows the token: a visit makes no keys, so none outlives it.
+    """
+    if visit_of(request):
+        raise HTTPException(403, say("desk", "login.token only", spoken(request)))
+    door = desk_of(request).door
+    return {"key": door.new_key(), "code": door.code}
+
+
+@calls.post("/logout")
+async def leave(request: Request) -> AsciiJson:
+    """End the visit of this browser; its live stream ends with it."""
+    response = AsciiJson({"in": False})
+    end_visit(request, response)
+    return response
+
+
+def visit_of(request: Request) -> str:
+    """Return the visit that a request belongs to, "" for a script's."""
+    return str(getattr(request.state, "visit", ""))
+
+
+def end_visit(request: Request, response: Response) -> None:
+    """End a visit, and let the browser forget its cookie."""
+    desk = desk_of(request)
+    desk.door.leave(visit_of(request))
+    response.delete_cookie(
+        desk.address.cookie,
+        path=start_of(place_of(request.scope)) or "/",
+        httponly=True,
+        samesite="strict",
+    )
+
+
+# -- as pages --------------------------------------------------------------------------------------
+
+
+@router.get("/login")
+def login(request: Request) -> HTMLResponse:
+    """Show the door. GET uses no key up: a preview or a prefetch opens nothing."""
+    return page(request, "login.html", count=0, sessions=(), failed=False)
+
+
+@router.post("/login")
+async def log_in(request: Request) -> Response:
+    """Try the short code."""
+    desk = desk_of(request)
+    try:
+        values = await form_values(request)
+    except HTTPException:
+        values = {}  # whatever it was, it was no code
+    visit = desk.door.enter_with_code(values.get("code", ""))
+    if visit is None:
+        return page(request, "login.html", 401, count=0, sessions=(), failed=True)
+    response = RedirectResponse(f"{start_of(parts_of(visit)[0])}/", 303)
+    set_visit(response, desk, visit)
+    return response
+
+
+@router.post("/logout")
+async def log_out(request: Request) -> Response:
+    """End the visit of this browser."""
+    response = RedirectResponse("/login", 303)
+    end_visit(request, response)
+    return response
+
+
+@router.post("/preferences")
+async def prefer(request: Request) -> Response:
+    """Remember the language, the theme and a name in this browser."""
+    values = await form_values(request)
+    back = values.get("back", "/")
+    response = RedirectResponse(back if _is_ours(back) else "/", 303)
+    if values.get("lang") in LANGUAGES:
+        remember(response, "lang", values["lang"])
+    if values.get("theme") in THEMES:
+        remember(response, "theme", values["theme"])
+    if "name" in values:  # a cookie holds ASCII only
+        remember(response, "name", quote(values["name"].strip()[:LONGEST_CALLED], safe=""))
+    return response
+
+
+def _is_ours(path: str) -> bool:
+    r"""Say whether a path leads to this desk: `//evil` and `/\evil` lead elsewhere."""
+    return path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()

@@ -1,0 +1,324 @@
+"""The desk's view of all sessions: what waits, what changed, and where the history continues.
+
+Keeps rows, not messages: the inbox has those. A wake (`refresh`) only says that a session may have
+changed; reading it again decides. Every change gets a number, so that a page which was away can ask
+what it missed. Knows no HTTP.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.desk.presenters.rows import Badge, Row, badge_of, row
+from humanmcp.inbox.contract import Key, Life, UnknownItemError
+from humanmcp.inbox.letters import rank_of
+from humanmcp.protocol.conversation.exchange import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from humanmcp.inbox.contract import Inbox, Item, SessionFacts
+
+REMEMBERED: Final = 1024
+"""Changes that a page can catch up with; one that missed more looks at everything anew."""
+
+MOST_MISSED: Final = 256
+"""Exchanges that are looked for in one look because they may have come and gone before it."""
+
+WRITING_FOR: Final = 20.0
+"""Seconds for which somebody counts as writing after their draft was saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something is different: in this session, and in this exchange (0: in the session itself)."""
+
+    version: int
+    what: str
+    """arrived, changed, closed, or session."""
+    session: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A session as the page shows it."""
+
+    facts: SessionFacts
+    badge: Badge
+    waiting: int
+    last: int
+    """The number of the last frame that was seen in its transcript."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was seen of a session: its rows, and a mark of each item that a row was made of.
+
+    `highest` is the highest number that pages were told of.
+    """
+
+    facts: SessionFacts
+    badge: Badge
+    rows: dict[int, Row] = field(default_factory=dict)
+    marks: dict[int, int] = field(default_factory=dict)
+    highest: int = 0
+
+
+class Writer(NamedTuple):
+    """Who is writing: which page, and the name that its person goes by, "" for none."""
+
+    page: str
+    name: str = ""
+
+
+@dataclass
+class Board:
+    """Every session of an inbox, and what changed. Safe to use from several threads."""
+
+    inbox: Inbox
+    clock: Callable[[], float] = time.monotonic
+    _sessions: dict[str, _Seen] = field(default_factory=dict)
+    _changes: deque[Change] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    _version: int = field(default_factory=lambda: int(time.time()) << 10)
+    # The versions of a desk that starts anew are greater than those of the one before it: a page
+    # that was connected to that one is then told to look at everything.
+    _writers: dict[Key, tuple[Writer, float]] = field(default_factory=dict)
+    _listening: set[Key] = field(default_factory=set)
+    _listeners: list[Callable[[], None]] = field(default_factory=list)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _reading: threading.RLock = field(default_factory=threading.RLock)
+    # Files are read and lines are decoded under the second lock: pages wait for the first only.
+
+    # -- being kept up to date ------------------------------------------------------------------
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after every change, from the thread that noticed it."""
+        self._listeners.append(listener)
+
+    def refresh_all(self) -> None:
+        """Read every session anew: at the start, and as the safety net of the watch."""
+        with self._reading:
+            before = self._version
+            listed = self.inbox.sessions()
+            for facts in reversed(listed):
+                self._refresh(facts, None)
+            for name in self._sessions.keys() - {facts.name for facts in listed}:
+                self._forget(name)
+        self._tell(before)
+
+    def refresh(self, session: str, number: int | None = None) -> None:
+        """Read a session anew; with a number that exchange of it only, with 0 none of them."""
+        with self._reading:
+            before = self._version
+            try:
+                self._refresh(self.inbox.facts(session), number)
+            except UnknownItemError:
+                self._forget(session)
+        self._tell(before)
+
+    def _forget(self, session: str) -> None:
+        with self._lock:
+            if self._sessions.pop(session, None) is not None:
+                self._note("session", session)
+
+    def _refresh(self, facts: SessionFacts, number: int | None) -> None:
+        seen = self._sessions.get(facts.name)
+        if seen is None and facts.probe:
+            return  # a process that was only asked what it speaks is no conversation
+        known = seen is not None
+        seen = seen or _Seen(facts, badge_of(facts))
+        found = self._look(seen, facts, number if known else None)
+        missed = self._missed(seen, facts.name, found, number, known=known)
+        with self._lock:
+            if not known or seen.facts != facts:
+                self._note("session", facts.name)
+            self._sessions[facts.name] = seen
+            seen.facts = facts
+            for one in missed:
+                self._note("arrived", facts.name, one)
+                self._note("closed", facts.name, one)
+            for one in sorted(found):
+                self._replace(seen, one, found[one])
+            seen.highest = max(seen.highest, number or 0, *found, *missed)
+            self._hear(facts.name, seen.rows)
+
+    def _look(
+        self, seen: _Seen, facts: SessionFacts, number: int | None
+    ) -> dict[int, tuple[int, Row] | None]:
+        """Read what waits: one exchange, all, or none. None stands for what waits no more.
+
+        A row is made of what differs from the last time only, and of each with what tells it apart.
+        """
+        # What a session left behind when it ended waits for nobody: it is in the history.
+        if facts.life is not Life.OPEN:
+            return dict.fromkeys(seen.rows)
+        if number is not None:
+            items = self._one(Key(facts.name, number)) if number else {}
+            looked = {number} if number else set()
+        else:
+            items = {item.key.number: item for item in self.inbox.items(facts.name)}
+            looked = {*items, *seen.rows}
+        found: dict[int, tuple[int, Row] | None] = {}
+        for one in looked:
+            item = items.get(one)
+            mark = hash(item)
+            if item is None:
+                found[one] = None
+            elif one not in seen.rows or seen.marks[one] != mark:
+                found[one] = mark, row(item, seen.badge)
+        return found
+
+    def _one(self, key: Key) -> dict[int, Item]:
+        try:
+            item = self.inbox.item(key)
+        except UnknownItemError:
+            return {}
+        return {key.number: item} if item.state is State.PENDING else {}
+
+    def _missed(
+        self,
+        seen: _Seen,
+        session: str,
+        found: Mapping[int, object],
+        number: int | None,
+        *,
+        known: bool,
+    ) -> list[int]:
+        """List what came and went between two looks: nobody was told of it, and it is over."""
+        first = seen.highest + 1 if known else number or 1
+        last = max((number or 0, *found)) if known else number or 0
+        between = range(first, last + 1)[-MOST_MISSED:]
+        return [one for one in between if not found.get(one) and self._is_over(Key(session, one))]
+
+    def _is_over(self, key: Key) -> bool:
+        try:
+            return self.inbox.item(key).state is not State.PENDING
+        except UnknownItemError:
+            return False
+
+    def _replace(self, seen: _Seen, number: int, new: tuple[int, Row] | None) -> None:
+        """Take over what was read of an exchange, and note what that changes."""
+        old = seen.rows.get(number)
+        if new is None:
+            if old is not None:
+                del seen.rows[number], seen.marks[number]
+                self._note("closed", seen.facts.name, number)
+            return
+        seen.marks[number], seen.rows[number] = new
+        if new[1] != old:
+            self._note("arrived" if old is None else "changed", seen.facts.name, number)
+
+    def _hear(self, session: str, rows: dict[int, Row]) -> None:
+        """Note that a line came in a session in which a question of ours is open.
+
+        The answer to it changes no exchange: it only stands in the transcript.
+        """
+        for key in [one for one in self._listening if one.session == session]:
+            if key.number not in rows:
+                self._listening.discard(key)
+            else:
+                self._note("changed", session, key.number)
+
+    def _note(self, what: str, session: str, number: int = 0) -> None:
+        self._version += 1
+        self._changes.append(Change(self._version, what, session, number))
+
+    def _tell(self, before: int) -> None:
+        if self._version != before:
+            for listener in tuple(self._listeners):
+                listener()
+
+    # -- what a page asks -----------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """The number of the last change."""
+        return self._version
+
+    def since(self, version: int) -> tuple[Change, ...] | None:
+        """List the changes after `version`; None when that is too long ago, or not of this desk."""
+        with self._lock:
+            if version > self._version:
+                return None
+            if version == self._version:
+                return ()
+            if not self._changes or self._changes[0].version > version + 1:
+                return None
+            return tuple(change for change in self._changes if change.version > version)
+
+    def sessions(self) -> list[SessionView]:
+        """List the sessions, newest first."""
+        with self._lock:
+            views = [
+                SessionView(seen.facts, seen.badge, len(seen.rows), 0)
+                for seen in self._sessions.values()
+            ]
+        return sorted(views, key=lambda view: rank_of(view.facts.letter), reverse=True)
+
+    def session(self, name: str) -> SessionView:
+        """Return one session.
+
+        Raises:
+            UnknownItemError: there is none of that name.
+        """
+        with self._lock:
+            seen = self._sessions.get(name)
+            if seen is None:
+                facts = self.inbox.facts(name)  # a probe has a page too, for who knows its name
+                return SessionView(facts, badge_of(facts), 0, 0)
+            return SessionView(seen.facts, seen.badge, len(seen.rows), 0)
+
+    def waiting(self, session: str = "") -> list[Row]:
+        """List what waits for a person, the longest waiting first; of one session if named."""
+        with self._lock:
+            rows = [
+                one
+                for name, seen in self._sessions.items()
+                if not session or name == session
+                for one in seen.rows.values()
+            ]
+        return sorted(rows, key=lambda one: (one.arrived, one.key))
+
+    def count(self) -> int:
+        """Count what waits."""
+        with self._lock:
+            return sum(len(seen.rows) for seen in self._sessions.values())
+
+    # -- questions of our own -------------------------------------------------------------------
+
+    def listens(self, key: Key, *, on: bool = True) -> None:
+        """Begin to say that an exchange changed whenever its session did, or stop it."""
+        with self._lock:
+            if on:
+                self._listening.add(key)
+            else:
+                self._listening.discard(key)
+
+    # -- who else is writing --------------------------------------------------------------------
+
+    def writes(self, key: Key, who: Writer) -> None:
+        """Note that a page saved a draft."""
+        with self._lock:
+            now = self.clock()
+            self._writers = {
+                one: (writer, at)
+                for one, (writer, at) in self._writers.items()
+                if now - at < WRITING_FOR
+            }
+            new = key not in self._writers or self._writers[key][0] != who
+            self._writers[key] = (who, now)
+            before = self._version
+            if new:
+                self._note("changed", key.session, key.number)
+        self._tell(before)
+
+    def writer(self, key: Key) -> Writer | None:
+        """Return who is writing an answer right now."""
+        with self._lock:
+            who, at = self._writers.get(key, (None, 0.0))
+            return who if self.clock() - at < WRITING_FOR else None

@@ -1,0 +1,169 @@
+"""The live stream: server-sent events that only say what changed, never what it changed to.
+
+A page fetches what it needs itself. So nothing from the wire is ever in this stream, a slow reader
+holds up nobody, and a reader that was away asks for what it missed by the number of the last change
+it saw (`Last-Event-ID`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from humanmcp.desk.auth.login import Door
+    from humanmcp.desk.state.board import Board, Change
+
+_log = logging.getLogger(__name__)
+
+PING_EVERY: Final = 15.0
+"""Seconds between comments that keep the connection open; 45 s of silence count as a dead line."""
+
+SEND_WITHIN: Final = 10.0
+"""Seconds that a reader may leave its end unread; then it is dropped and may come back."""
+
+LOOK_EVERY: Final = 1.0
+"""Seconds after which a stream looks whether its visit was ended."""
+
+MOST: Final = 64
+"""Streams at once. A browser has one for all of its tabs; more than this is a mistake."""
+
+
+class Live:
+    """Wakes the streams when the board changes, and ends them when the desk ends."""
+
+    def __init__(self, board: Board) -> None:
+        """Follow a board."""
+        self.board = board
+        self.streams = 0
+        self._ending = False
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        board.listen(self._changed)
+
+    def start(self) -> None:
+        """Remember the loop that the streams run in. Call it there."""
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def ending(self) -> bool:
+        """Say whether the desk ends."""
+        return self._ending
+
+    def end(self) -> None:
+        """End every stream: uvicorn would wait for them otherwise. Callable from any thread."""
+        self._ending = True
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+
+    async def wait(self, version: int, within: float) -> None:
+        """Wait until the board has a newer version, the desk ends, or the time is over."""
+        if self._ending or self.board.version != version:
+            return
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            await asyncio.wait_for(future, within)
+        except TimeoutError:
+            pass
+        finally:
+            self._waiting.discard(future)
+
+
+def report(changes: tuple[Change, ...] | None) -> list[dict[str, Any]]:
+    """Say what changed as the page reads it; an exchange that changed often is named once."""
+    if changes is None:
+        return [{"what": "everything"}]
+    latest: dict[tuple[str, int], Change] = {}
+    for change in changes:
+        key = (change.session, change.number)
+        before = latest.pop(key, None)
+        if before is not None and before.what == "arrived" and change.what == "changed":
+            change = before  # noqa: PLW2901 - to a page that saw neither, it still arrived
+        latest[key] = change
+    return [
+        {"what": change.what, "session": change.session, "number": change.number}
+        for change in latest.values()
+    ]
+
+
+class EventStream(Response):
+    """The answer to GET /api/events."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, live: Live, door: Door, *, visit: str, after: int) -> None:
+        """Tell what happened after change number `after`; -1 for: from now on."""
+        super().__init__(headers={"X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._live = live
+        self._door = door
+        self._visit = visit
+        self._after = live.board.version if after < 0 else after
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Write until the reader goes, the visit ends, or the desk does."""
+        await send(
+            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        )
+        self._live.streams += 1
+        writing = asyncio.ensure_future(self._write(send))
+        leaving = asyncio.ensure_future(_gone(receive))
+        try:
+            await asyncio.wait({writing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._live.streams -= 1
+            for task in (writing, leaving):
+                task.cancel()
+            await asyncio.gather(writing, leaving, return_exceptions=True)
+
+    async def _write(self, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        # The browser's own waiting time after a break, in milliseconds; then the first number.
+        version = self._after
+        await self._send(send, f"retry: 1000\nid: {version}\nevent: hello\ndata: {{}}\n\n")
+        last = loop.time()
+        while not self._live.ending and self._may_stay():
+            now = self._live.board.version
+            if now != version:
+                text = _event(now, report(self._live.board.since(version)))
+                await self._send(send, text)
+                version, last = now, loop.time()
+            elif loop.time() - last >= PING_EVERY:
+                await self._send(send, ":\n\n")
+                last = loop.time()
+            await self._live.wait(version, LOOK_EVERY)
+        await self._send(send, "event: bye\ndata: {}\n\n")
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _may_stay(self) -> bool:
+        return not self._visit or self._door.still_in(self._visit)
+
+    async def _send(self, send: Send, text: str) -> None:
+        message = {"type": "http.response.body", "body": text.encode(), "more_body": True}
+        await asyncio.wait_for(send(message), SEND_WITHIN)
+
+
+def _event(version: int, changes: list[dict[str, Any]]) -> str:
+    record = json.dumps({"version": version, "changes": changes}, separators=(",", ":"))
+    return f"id: {version}\nevent: change\ndata: {record}\n\n"
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the reader closes its end."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

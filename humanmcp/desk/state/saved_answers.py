@@ -1,0 +1,97 @@
+"""Saved answers: short texts that a person keeps for the next time, one file each.
+
+The files stand in `answers/` of the inbox folder and may be copied to somebody else. Their names
+are ours; what is for which method and tool stands inside.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.desk.auth.login import write_private
+from humanmcp.protocol.diagnostics.verdict import Form
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+FOLDER: Final = "answers"
+MOST: Final = 200
+"""Saved answers that are read; the keys 1 to 9 stand for the first ones that fit."""
+_FILE: Final = re.compile(r"(\d{4})\.json", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A saved answer. `method` and `tool` say what it is for; `text` is in the given form."""
+
+    number: int
+    name: str
+    method: str
+    tool: str
+    form: Form
+    text: str
+
+
+class Shelf:
+    """The folder of saved answers."""
+
+    def __init__(self, home: Path) -> None:
+        """Keep them in `home`."""
+        self._folder = home / FOLDER
+
+    def all(self) -> tuple[Saved, ...]:
+        """List every saved answer, in the order in which they were saved."""
+        found = (self._read(path) for path in self._files()[:MOST])
+        return tuple(one for one in found if one is not None)
+
+    def fitting(self, method: str, tool: str) -> tuple[Saved, ...]:
+        """List what fits a request: those for the same tool first, then those for any."""
+        fits = [one for one in self.all() if one.method == method and one.tool in ("", tool)]
+        return tuple(sorted(fits, key=lambda one: (one.tool == "", one.number)))
+
+    def add(self, *, name: str, method: str, tool: str, form: Form, text: str) -> Saved:
+        """Save an answer.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        number = max((int(path.stem) for path in self._files()), default=0) + 1
+        saved = Saved(number, name[:80], method, tool, form, text)
+        record = {**asdict(saved), "form": form.value}
+        del record["number"]
+        write_private(self._path(number), json.dumps(record, ensure_ascii=False, indent=1))
+        return saved
+
+    def remove(self, number: int) -> None:
+        """Throw a saved answer away. One that is gone already is no trouble."""
+        self._path(number).unlink(missing_ok=True)
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{number:04d}.json"
+
+    def _files(self) -> list[Path]:
+        if not self._folder.is_dir():
+            return []
+        return sorted(path for path in self._folder.iterdir() if _FILE.fullmatch(path.name))
+
+    def _read(self, path: Path) -> Saved | None:
+        try:
+            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            return Saved(
+                number=int(path.stem),
+                name=str(record["name"]),
+                method=str(record["method"]),
+                tool=str(record.get("tool", "")),
+                form=Form(record["form"]),
+                text=str(record["text"]),
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            _log.warning("%s is no saved answer: %s", path, error)
+            return None

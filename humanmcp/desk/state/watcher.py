@@ -1,0 +1,78 @@
+"""Keep the board up to date: one thread reads again whatever the watch says may have changed.
+
+The watch may wake many times for one change, and must not be held up; so its wakes only mark an
+exchange, or the rest of a session, and a burst of them is read once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.inbox.contract import InboxError
+from humanmcp.inbox.watch import Watch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    from humanmcp.desk.state.board import Board
+
+_log = logging.getLogger(__name__)
+
+
+class Following:
+    """Follows the inbox in a folder while its `with` block lasts."""
+
+    def __init__(self, home: Path, board: Board) -> None:
+        """Keep `board` up to date with the inbox in `home`."""
+        self._board = board
+        self._watch = Watch(home, self._wake)
+        self._marked: set[tuple[str, int]] = set()
+        self._condition = threading.Condition()
+        self._ending = False
+        self._thread = threading.Thread(target=self._work, name="desk-follow", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start to watch, then read everything: what comes in between is marked."""
+        self._watch.__enter__()
+        self._board.refresh_all()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop."""
+        self._watch.__exit__(kind, error, trace)
+        with self._condition:
+            self._ending = True
+            self._condition.notify()
+        self._thread.join()
+
+    def _wake(self, session: str, number: int) -> None:
+        with self._condition:
+            self._marked.add((session, number))
+            self._condition.notify()
+
+    def _work(self) -> None:
+        while True:
+            with self._condition:
+                self._condition.wait_for(lambda: self._marked or self._ending)
+                if self._ending:
+                    return
+                marked, self._marked = self._marked, set()
+            for session, number in sorted(marked):
+                self._read(session, number)
+
+    def _read(self, session: str, number: int) -> None:
+        try:
+            self._board.refresh(session, number)
+        except (OSError, InboxError, UnsafeFolderError) as error:
+            _log.warning("session %s cannot be read: %s", session, error)

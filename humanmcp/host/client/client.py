@@ -1,0 +1,457 @@
+"""The client's seat: opens a session with a server, asks, and lets somebody answer the server.
+
+Sits on `protocol.session.Session`, which tells what each line means, and on any `Transport`. Knows
+neither processes nor terminals. Several threads may ask at once; each gets its own answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import OrderedDict
+from concurrent import futures
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from humanmcp.common.child import EndedError
+from humanmcp.host.client.callbacks import Onlooker, Stray
+from humanmcp.host.client.eras import enveloped, needed_capability
+from humanmcp.host.client.handshake import (
+    Identity,
+    NoAnswerError,
+    NotOfferedError,
+    Opening,
+    Response,
+)
+from humanmcp.host.client.initialization import initialize
+from humanmcp.host.client.input_required import find_out, one_line
+from humanmcp.host.client.request_meta import Key, as_key, token_of, with_id, with_progress_token
+from humanmcp.protocol.conversation.events import (
+    NoticeArrived,
+    RequestArrived,
+    RequestCancelled,
+    ResponseArrived,
+    Sent,
+)
+from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.spec import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from humanmcp.host.client.callbacks import Judge, Respondent
+    from humanmcp.host.client.transport import Transport
+    from humanmcp.protocol.conversation.events import Event, Outcome
+    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.diagnostics.verdict import Verdict
+
+PATIENCE: Final = 60.0
+"""Seconds that an answer may take, as with the official TypeScript SDK."""
+
+LONGEST_PATIENCE: Final = 7 * 24 * 3600.0
+"""Seconds that an answer may take where people play: a week."""
+
+LONGEST: Final = 3600.0
+"""Seconds after which an answer is given up although progress comes. "Implementations SHOULD always
+enforce a maximum timeout, regardless of progress notifications, to limit the impact of a
+misbehaving client or server."
+https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#timeouts
+"""
+
+FIRST_ID: Final = 101
+"""The id of a client's first request. A server that answers to 1, whatever it is asked, must not be
+right by chance: with most other clients it would not be."""
+
+MOST_ROUNDS: Final = 10
+"""How often one call is repeated for `input_required`, as with both official SDKs."""
+
+MOST_GIVEN_UP: Final = 1000
+"""Requests that were given up whose late answers are still known as such."""
+
+MOST_PAGES: Final = 1000
+"""Pages of one list: a server whose list never ends must not keep us for ever."""
+
+
+class Wait(Protocol):
+    """Waits until one of several futures is done, or this many seconds; or less, for a reason."""
+
+    def __call__(self, waited: Sequence[Future[Any]], timeout: float, /) -> object:
+        """Wait."""
+
+
+def first_done(waited: Sequence[Future[Any]], timeout: float, /) -> None:
+    """Wait until one of several futures is done, and do nothing else meanwhile."""
+    futures.wait(waited, timeout, futures.FIRST_COMPLETED)
+
+
+class Begun(NamedTuple):
+    """A request that was sent, and where its answer will be."""
+
+    asked: Message
+    future: Future[Response]
+
+    @property
+    def is_answered(self) -> bool:
+        """Say whether its answer is there, or will never be."""
+        return self.future.done()
+
+    @property
+    def response(self) -> Response:
+        """The answer, once it is there.
+
+        Raises:
+            EndedError: the server ended before it answered.
+        """
+        return self.future.result()
+
+
+class Client:
+    """One session with one server."""
+
+    def __init__(  # noqa: PLR0913 - what a client is made of; all but the transport have defaults
+        self,
+        transport: Transport,
+        respondent: Respondent,
+        *,
+        identity: Identity | None = None,
+        onlooker: Onlooker | None = None,
+        patience: float = PATIENCE,
+        longest: float = LONGEST,
+        strict: bool = False,
+        lenient: bool = False,
+        progress: bool = True,
+        first_id: int = FIRST_ID,
+        wait: Wait = first_done,
+    ) -> None:
+        """Take the client's seat. `strict` never asks for what the server did not declare.
+
+        `lenient` takes an answer with a wrong id for that of the only request that waits.
+        `progress` asks to be told of progress where a request may take long; it lengthens patience,
+        but not beyond `longest`, if that is more.
+        `wait` waits for the first of several answers; a person can be asked something meanwhile.
+        """
+        self.transport = transport
+        self.respondent = respondent
+        self.identity = identity or Identity()
+        self.onlooker = onlooker or Onlooker()
+        self.patience = patience
+        self.longest = longest
+        self.strict = strict
+        self.lenient = lenient
+        self.progress = progress
+        self._wait = wait
+        self.session = Session(Role.CLIENT, first_id)
+        self.stated = ""
+        """The revision that every request carries; "" in a session with a handshake."""
+        self.server: Mapping[str, Any] = {}
+        """What the server said of itself: the result of `initialize` or `server/discover`."""
+        self._lock = threading.RLock()
+        self._waiting: dict[Key, Future[Response]] = {}
+        self._given_up: OrderedDict[Key, Message] = OrderedDict()
+        self._heard: dict[Key, float] = {}
+        """When progress of a request was last heard, by its token and the clock of patience."""
+        self._questions = 0
+        self._asked_at = 0.0
+        """Since when the server has waited for us, by the monotonic clock."""
+        self._stood_still = 0.0
+        """Seconds in which it has waited for us so far."""
+        self._ended: EndedError | None = None
+        self._closing = False
+        self._lost = False
+        transport.start(self)
+
+    # -- opening and closing -------------------------------------------------------------------
+
+    def open(self, opening: Opening, revision: str = versions.LATEST_HANDSHAKE) -> None:
+        """Open the session. `revision` is the one that a handshake asks for.
+
+        Raises:
+            OpeningError: the server speaks nothing that we do, or refuses.
+            NoAnswerError: it says nothing.
+            EndedError: it ended.
+        """
+        initialize(self, opening, revision)
+
+    def close(self) -> None:
+        """End the session in order. Closing again does nothing."""
+        self._closing = True
+        self.transport.close()
+
+    @property
+    def has_lost_its_server(self) -> bool:
+        """Say whether the server ended by itself, before it was asked to."""
+        return self._lost
+
+    @property
+    def offered(self) -> Mapping[str, Any]:
+        """The capabilities that the server declared."""
+        return self.session.known.offered or {}
+
+    # -- asking --------------------------------------------------------------------------------
+
+    def call(self, method: str, params: Mapping[str, Any] | None = None) -> Response:
+        """Ask, and answer the questions that come back, until there is a final answer.
+
+        In 2026-07-28 a server asks by answering `input_required`; the request is then repeated
+        with what was found out and the server's `requestState`.
+        """
+        response = self.request(method, params)
+        for _ in range(MOST_ROUNDS):
+            found = response.result or {}
+            if found.get("resultType") != "input_required":
+                return response
+            more = find_out(found, self.session.known, self._ask)
+            if more is None:
+                return response
+            response = self.request(method, {**(params or {}), **more})
+        return response
+
+    def pages(self, method: str) -> Iterator[Response]:
+        """Ask for a list, page by page, until there is no further one or an error comes."""
+        params: dict[str, Any] | None = None
+        seen: set[str] = set()
+        while len(seen) < MOST_PAGES:
+            page = self.call(method, params)
+            yield page
+            cursor = (page.result or {}).get("nextCursor")
+            if not isinstance(cursor, str) or cursor in seen:
+                return
+            seen.add(cursor)
+            params = {"cursor": cursor}
+
+    def request(
+        self, method: str, params: Mapping[str, Any] | None = None, *, patience: float = 0
+    ) -> Response:
+        """Ask once and wait for the answer.
+
+        Raises:
+            NoAnswerError: none came in time. The server was told that nobody waits any more.
+            NotOfferedError: strict, and the server did not declare the capability.
+            EndedError: the server is gone.
+        """
+        return self.wait(self.begin(method, params), patience)
+
+    def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Begun:
+        """Ask without waiting."""
+        needed = needed_capability(method)
+        if self.strict and needed and needed not in self.offered:
+            raise NotOfferedError(method, needed)
+        with self._lock:
+            number = self.session.new_id()
+            if self.progress:
+                params = with_progress_token(method, params, number)
+            line = self.session.ask(method, enveloped(params, self.stated, self.identity), number)
+            return self._await(line)
+
+    def wait(self, begun: Begun, patience: float = 0) -> Response:
+        """Wait for the answer to what was begun.
+
+        While the server waits for us, no time passes; progress begins it anew, up to `longest`.
+
+        Raises:
+            NoAnswerError: none came in time. The server was told that nobody waits any more.
+            EndedError: the server is gone.
+        """
+        began = self._patience_clock()
+        if not self.wait_for_first(begun, patience=patience):
+            waited, seconds = self._patience_clock() - began, patience or self.patience
+            is_longest = seconds < self.longest <= waited
+            late = NoAnswerError(
+                begun.asked.method, self.longest if is_longest else seconds, is_longest=is_longest
+            )
+            self.give_up(begun.asked, f"no answer within {late.fillings['seconds']} s")
+            raise late
+        return begun.response
+
+    def wait_for_first(self, *begun: Begun, patience: float = 0) -> bool:
+        """Wait until one of several requests is answered. False when none was in time.
+
+        The server is not told then: an answer may still come. Whoever calls gives up on the rest.
+        """
+        seconds = patience or self.patience
+        began = self._patience_clock()
+        end = began + max(seconds, self.longest)
+        try:
+            while not any(one.is_answered for one in begun):
+                heard = (self._heard.get(token_of(one.asked), began) for one in begun)
+                left = min(end, max(began, *heard) + seconds) - self._patience_clock()
+                if left <= 0 and not self._questions:
+                    return False
+                self._wait([one.future for one in begun], left if left > 0 else seconds)
+        except BaseException:
+            for one in begun:
+                self.give_up(one.asked, "the client was interrupted")
+            raise
+        return True
+
+    def _patience_clock(self) -> float:
+        """Return a time in seconds that stands still while the server waits for us.
+
+        Standing still, and not beginning anew: a server that asks without end is given up too.
+        """
+        with self._lock:
+            now = self._asked_at if self._questions else time.monotonic()
+            return now - self._stood_still
+
+    def give_up(self, asked: Message, reason: str = "") -> None:
+        """Stop waiting for one answer, and tell the server."""
+        with self._lock:
+            line = self.session.give_up(asked, reason)
+            if asked.id is not None:
+                self._waiting.pop(asked.id.key, None)
+                self._given_up[asked.id.key] = asked
+                if len(self._given_up) > MOST_GIVEN_UP:
+                    self._given_up.popitem(last=False)
+            if line is not None:
+                with contextlib.suppress(EndedError):  # nobody is left to be told
+                    self._write(line)
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Say something that wants no answer."""
+        said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        if params is not None:
+            said["params"] = params
+        self.say(one_line(said))
+
+    def say(self, text: str, *, anyway: bool = True) -> tuple[Verdict, Begun | None]:
+        """Send a line exactly as typed, unless it is no message and `anyway` is not wanted.
+
+        A text of several lines is made one, as only one line can be a message. Returns what the
+        check says and, when the line is a request, what to wait for.
+        """
+        with self._lock:
+            verdict = self.session.say(text, anyway=anyway)
+            if not verdict.sendable and not anyway:
+                return verdict, None
+            line = text if "\n" not in text else verdict.forced or " ".join(text.split())
+            message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+            if isinstance(message, Message) and message.kind is Kind.REQUEST:
+                return verdict, self._await(line)
+            self._write(line)
+            return verdict, None
+
+    def _await(self, line: str) -> Begun:
+        message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+        future: Future[Response] = Future()
+        assert isinstance(message, Message)  # noqa: S101 - we made the line, or have just read it
+        if message.id is not None:
+            self._waiting[message.id.key] = future
+        self._write(line)
+        return Begun(message, future)
+
+    def _write(self, line: str) -> None:
+        if self._ended is not None:
+            raise self._ended
+        self.onlooker.line_sent(line)
+        self.transport.send(line)
+
+    # -- what comes in ---------------------------------------------------------------------------
+
+    def line_arrived(self, line: bytes) -> None:
+        """Take a line from the server."""
+        with self._lock:
+            self.onlooker.line_arrived(line)
+            meant, stray = self._meant(line)
+            events = self.session.receive(meant)
+        if stray is not None:
+            self.onlooker.answer_went_astray(stray)
+        for event in events:
+            self.onlooker.happened(event)
+            self._react(event)
+
+    def _meant(self, line: bytes) -> tuple[bytes, Stray | None]:
+        """Look at the id of an answer. Returns the line, with the right id where we are lenient."""
+        message = jsonrpc.read(line)
+        if not isinstance(message, Message) or message.kind not in (Kind.RESULT, Kind.ERROR):
+            return line, None
+        waiting = self.session.awaited
+        key = message.id.key if message.id is not None else None
+        if key in {one.id.key for one in waiting if one.id is not None}:
+            return line, None
+        late = self._given_up.pop(key, None) if key is not None else None
+        if late is not None or not self.lenient or len(waiting) != 1:
+            return line, Stray(message, waiting, late)
+        return with_id(message.raw, waiting[0]), Stray(message, waiting, None, waiting[0])
+
+    def said_aside(self, line: bytes) -> None:
+        """Take a line that the server wrote to its stderr."""
+        self.onlooker.said_aside(line)
+
+    def ended(self) -> None:
+        """Learn that the server is gone: nobody waits for an answer any more."""
+        with self._lock:
+            self._ended = why = self.transport.obituary()
+            waiting = list(self._waiting.values())
+            self._waiting.clear()
+            abandoned = self.session.end()
+        for future in waiting:
+            future.set_exception(why)
+        for exchange in abandoned:
+            self.respondent.withdraw(exchange, why)
+        self._lost = not self._closing
+        if self._lost:
+            self.onlooker.server_ended(why)
+
+    def _react(self, event: Event) -> None:
+        match event:
+            case ResponseArrived(message, asked, problems) if asked is not None:
+                key = asked.id.key if asked.id is not None else None
+                with self._lock:
+                    future = self._waiting.pop(key, None) if key is not None else None
+                    self._heard.pop(token_of(asked), None)
+                if future is not None:
+                    future.set_result(Response(asked, message, problems))
+            case NoticeArrived(message) if message.method == PROGRESS:
+                self._hear_progress(message)
+            case RequestArrived(exchange) if exchange.method == "ping":
+                with contextlib.suppress(EndedError):  # it asked, and left
+                    self._judge(exchange.number, "{}")
+            case RequestArrived(exchange):
+                threading.Thread(target=self._let_answer, args=(exchange,), daemon=True).start()
+            case RequestCancelled(exchange, reason):
+                self.respondent.withdraw(exchange, reason)
+            case _:
+                pass  # the onlooker has seen it
+
+    def _hear_progress(self, notice: Message) -> None:
+        """Wait longer for what goes on, as long as it is awaited."""
+        token = as_key(notice.params.get("progressToken"))
+        with self._lock:
+            if token in {token_of(one) for one in self.session.awaited}:
+                self._heard[token] = self._patience_clock()
+
+    # -- the server's questions ------------------------------------------------------------------
+
+    def _let_answer(self, exchange: Exchange) -> None:
+        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+            return self._judge(exchange.number, text, form, anyway=anyway)
+
+        with contextlib.suppress(EndedError):  # the server ended while somebody was answering
+            self._ask(exchange, self.session.known, judge)
+
+    def _judge(
+        self, number: int, text: str, form: Form = Form.RESULT, *, anyway: bool = False
+    ) -> Outcome:
+        with self._lock:
+            outcome = self.session.reply(number, text, form, anyway=anyway)
+            if isinstance(outcome, Sent) and outcome.line is not None:
+                self._write(outcome.line)
+        return outcome
+
+    def _ask(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+        with self._lock:
+            if not self._questions:
+                self._asked_at = time.monotonic()
+            self._questions += 1
+        try:
+            self.respondent.answer(exchange, known, judge)
+        finally:
+            with self._lock:
+                self._questions -= 1
+                if not self._questions:
+                    self._stood_still += time.monotonic() - self._asked_at

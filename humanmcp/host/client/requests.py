@@ -1,0 +1,243 @@
+"""Requests of a client, made of words: a tool, a prompt, a resource, how an argument may go on.
+
+What the server lists says what the words mean: which arguments there are, and of which kind.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from humanmcp.host.client import uri_templates
+from humanmcp.host.client.eras import enveloped
+from humanmcp.host.client.handshake import entries_of
+from humanmcp.host.forms import FieldError, TypingError, arguments, texts
+from humanmcp.host.terminal.form import LeftError, reason
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.validation import check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from humanmcp.host.client.client import Client
+    from humanmcp.host.client.handshake import Response
+    from humanmcp.protocol.diagnostics.model import Problem
+
+    Fill: TypeAlias = Callable[[object], dict[str, Any]]
+    """Has a person fill in a form, given its schema; raises `LeftError`."""
+
+ROOM: Final = "client"
+
+
+class List(NamedTuple):
+    """A list that a server has: how it is asked for, where its entries stand, what names one."""
+
+    method: str
+    member: str
+    key: str
+
+
+LISTS: Final[Mapping[str, List]] = {
+    "tools": List("tools/list", "tools", "name"),
+    "resources": List("resources/list", "resources", "uri"),
+    "templates": List("resources/templates/list", "resourceTemplates", "uriTemplate"),
+    "prompts": List("prompts/list", "prompts", "name"),
+}
+
+
+class MistypedError(StopError):
+    """Somebody typed something that cannot be sent."""
+
+    room = ROOM
+
+
+class FieldMistypedError(MistypedError):
+    """A value does not fit its field."""
+
+    def __init__(self, error: FieldError) -> None:
+        """Remember what does not fit."""
+        super().__init__("wrong field", name=error.field.name, wanted=error.field.wanted)
+        self.error = error
+
+    def sentence(self, language: str) -> str:
+        """Say why it does not fit."""
+        return reason(self.error, language)
+
+
+class Asking(NamedTuple):
+    """A request that was made of words."""
+
+    method: str
+    params: dict[str, Any]
+
+
+class Requests:
+    """Makes requests to one server. `fill` has a person fill in what they did not type."""
+
+    def __init__(self, client: Client, fill: Fill | None = None) -> None:
+        """Begin without knowing any of its lists."""
+        self.client = client
+        self.fill = fill
+        self._listed: dict[str, dict[str, Mapping[str, Any]]] = {}
+
+    # -- what the server lists -------------------------------------------------------------------
+
+    def pages(self, word: str) -> Iterator[Response]:
+        """Ask for a list, page by page, and remember its entries."""
+        wanted = LISTS[word]
+        for page in self.client.pages(wanted.method):
+            for entry in entries_of(page, wanted.member):
+                self._listed.setdefault(word, {})[str(entry.get(wanted.key))] = entry
+            yield page
+
+    def entry(self, word: str, name: str) -> Mapping[str, Any]:
+        """Return what the server lists under a name; its whole list is asked for where need be."""
+        if word == "tools" and (self.client.session.known.tools or {}).get(name):
+            return self._known_tool(name)
+        capability = LISTS[word].method.partition("/")[0]
+        if name not in self._listed.get(word, {}) and capability in self.client.offered:
+            for _page in self.pages(word):
+                pass
+        if word == "tools":
+            return self._known_tool(name)
+        return self._listed.get(word, {}).get(name, {})
+
+    def _known_tool(self, name: str) -> Mapping[str, Any]:
+        found = (self.client.session.known.tools or {}).get(name)
+        return found if isinstance(found, dict) else {}
+
+    # -- requests --------------------------------------------------------------------------------
+
+    def call(self, name: str, typed: str, *, anyway: bool = False) -> Asking:
+        """Make the call of a tool. `anyway` takes the values for whatever they look like.
+
+        Raises:
+            MistypedError: this is no `key=value`, or a value does not fit its argument.
+        """
+        schema = self.entry("tools", name).get("inputSchema")
+        if typed or self.fill is None:
+            given = _read(lambda: arguments(typed, None if anyway else schema))
+        else:
+            given = self._filled(self.fill, schema, name)
+        return Asking("tools/call", {"name": name, "arguments": given})
+
+    def prompt(self, name: str, typed: str) -> Asking:
+        """Make the request for a prompt. Its arguments are texts, all of them.
+
+        Raises:
+            MistypedError: as `call`, or a required one is missing.
+        """
+        given = self._texts(name, typed, _form_of(self.entry("prompts", name)))
+        more = {"arguments": given} if given else {}
+        return Asking("prompts/get", {"name": name, **more})
+
+    def read(self, uri: str, typed: str) -> Asking:
+        """Make the request for a resource. A template takes values for its variables.
+
+        Raises:
+            MistypedError: as `prompt`.
+        """
+        form = uri_templates.schema_of(uri)
+        if not form["properties"] and typed:
+            raise MistypedError("no variables", uri=uri, typed=typed)
+        given = self._texts(uri, typed, form)
+        return Asking("resources/read", {"uri": uri_templates.expanded(uri, given)})
+
+    def complete(self, name: str, typed: str) -> Asking:
+        """Ask how the last argument may go on; those before it are settled.
+
+        Raises:
+            MistypedError: no argument is named.
+        """
+        given = _read(lambda: texts(typed))
+        if not given:
+            raise MistypedError("complete what")
+        is_address = "://" in name or "{" in name
+        of = {"type": "ref/resource", "uri": name}
+        params: dict[str, Any] = {"ref": of if is_address else {"type": "ref/prompt", "name": name}}
+        last, value = given.popitem()
+        params["argument"] = {"name": last, "value": value}
+        if given:
+            params["context"] = {"arguments": given}
+        return Asking("completion/complete", params)
+
+    def remarks(self, method: str, params: Mapping[str, Any] | None) -> tuple[Problem, ...]:
+        """Ask the check about a request or a notification before it is sent."""
+        client = self.client
+        said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+        if not method.startswith("notifications/"):
+            said["id"] = 0
+            params = enveloped(params, client.stated, client.identity)
+        if params is not None:
+            said["params"] = params
+        message = jsonrpc.read(json.dumps(said, ensure_ascii=False).encode("utf-8", "replace"))
+        assert isinstance(message, Message)  # noqa: S101 - we made it
+        known = client.session.known
+        return check.remarks(message, client.stated or client.session.revision, known)
+
+    def _texts(self, name: str, typed: str, form: Mapping[str, Any]) -> dict[str, str]:
+        if not typed and self.fill is not None and form["properties"]:
+            return self._filled(self.fill, form, name)
+        given = _read(lambda: texts(typed))
+        for needed in form["required"]:
+            if needed not in given:
+                raise MistypedError("needs argument", name=name, needed=needed)
+        return given
+
+    def _filled(self, fill: Fill, schema: object, name: str) -> dict[str, Any]:
+        try:
+            return fill(schema)
+        except LeftError as error:
+            raise MistypedError("left form", name=name) from error
+
+
+def typed_of(words: list[str]) -> str:
+    """Write the words of a shell, `name=value` each, as they are typed at the prompt."""
+    return " ".join(_typed(word) for word in words)
+
+
+def _typed(word: str) -> str:
+    name, given, value = word.partition("=")
+    return f"{name}={_quoted(value)}" if given else word
+
+
+def _quoted(value: str) -> str:
+    if value.startswith(("[", "{")):
+        try:
+            json.loads(value)
+        except ValueError:
+            pass
+        else:
+            return value
+    elif not value.startswith('"') and value == "".join(value.split()):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _form_of(prompt: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a prompt as a form: MCP knows only texts there."""
+    listed = prompt.get("arguments")
+    known = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return {
+        "type": "object",
+        "properties": {
+            str(one.get("name")): {
+                "type": "string",
+                "description": str(one.get("description") or one.get("title") or ""),
+            }
+            for one in known
+        },
+        "required": [str(one.get("name")) for one in known if one.get("required") is True],
+    }
+
+
+def _read(reading: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Read what was typed, and say what is wrong with it."""
+    try:
+        return reading()
+    except TypingError as error:
+        raise MistypedError("no pairs", at=error.at) from error
+    except FieldError as error:
+        raise FieldMistypedError(error) from error

@@ -1,0 +1,103 @@
+"""The host's seat at a table: a person who is asked in forms, or one prompt that is played."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.host.asked import Asked
+from humanmcp.host.runner import Call, Instead, Refuse
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.host.conversation import ToolUse
+    from humanmcp.host.offering import Place
+    from humanmcp.host.runner import Choice
+
+ROOM: Final = "play"
+HOST: Final = "humanmcp-host"
+
+
+class HostAtDesk:
+    """A person in the host's seat: what they want to say, and what they decide, as forms.
+
+    A host asks its user by `elicitation/create`, so these questions are exactly that.
+    """
+
+    def __init__(self, desk: AtInbox, language: str) -> None:
+        """Sit down at this session of the inbox."""
+        self.person = Asked(
+            desk, Known(HOST, client_capabilities={"elicitation": {}}, initialized=True)
+        )
+        self.language = language
+
+    def prompts(self) -> Generator[str, str, None]:
+        """Ask what to say to the model, until the person has nothing more to say.
+
+        Takes what was heard of it each time, and shows that with the next question.
+        """
+        heard = say(ROOM, "say something", self.language)
+        while True:
+            found = self._ask(heard, {"prompt": {"type": "string"}}, "prompt") or {}
+            prompt = str(found.get("prompt", ""))
+            if not prompt.strip():
+                return
+            heard = yield prompt
+
+    def permit(self, use: ToolUse, place: Place) -> Choice:
+        """Ask: call it, answer in its place, or refuse."""
+        given = json.dumps(use.input, ensure_ascii=False)
+        wants = say(ROOM, "wants", self.language, server=place.server, tool=place.tool, given=given)
+        fields: dict[str, Any] = {
+            "choice": {"type": "string", "enum": ["call", "answer", "refuse"], "default": "call"},
+            "answer": {"type": "string", "description": say(ROOM, "in its place", self.language)},
+        }
+        found = self._ask(wants, fields, "choice") or {"choice": "refuse"}
+        match found.get("choice"):
+            case "call":
+                return Call()
+            case "answer":
+                return Instead(str(found.get("answer", "")))
+            case _:
+                return Refuse()
+
+    def _ask(self, message: str, fields: dict[str, Any], needed: str) -> dict[str, Any] | None:
+        """Ask with a form. None when the person declines, or has left."""
+        form = {"type": "object", "properties": fields, "required": [needed]}
+        params = {"mode": "form", "message": message, "requestedSchema": form}
+        line = self.person.ask("elicitation/create", params)
+        answer = jsonrpc.read(line.encode("utf-8", "replace")) if line is not None else None
+        result = answer.body.get("result") if isinstance(answer, Message) else None
+        if not isinstance(result, dict) or result.get("action") != "accept":
+            return None
+        content = result.get("content")
+        return content if isinstance(content, dict) else {}
+
+    def end(self) -> None:
+        """Leave the seat."""
+        self.person.end()
+
+
+class PlayedHost:
+    """The host's seat when no person holds it: one prompt, and every call is allowed."""
+
+    def __init__(self, language: str) -> None:
+        """Speak a language."""
+        self._language = language
+
+    def prompts(self) -> Generator[str, str, None]:
+        """Say one thing."""
+        yield say(ROOM, "first prompt", self._language)
+
+    def permit(self, use: ToolUse, place: Place) -> Choice:  # noqa: ARG002 - as HostAtDesk
+        """Call it."""
+        return Call()
+
+    def end(self) -> None:
+        """Do nothing."""

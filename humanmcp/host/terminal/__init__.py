@@ -1,0 +1,1 @@
+"""The seats of client and host at a terminal."""

@@ -1,0 +1,307 @@
+"""The person at the host: a chat in the terminal, and the say in every tool call."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.common.terminal import Painted, complain
+from humanmcp.common.terminal import say as show
+from humanmcp.host.conversation import Image, Role, Stop, Text, ToolResult, ToolUse
+from humanmcp.host.lent import Lent
+from humanmcp.host.runner import Call, Instead, Refuse
+from humanmcp.host.servers import NoServerError
+from humanmcp.locales import say
+from humanmcp.locales.stop import Phrase, StopError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from humanmcp.host.conversation import Block, Turn
+    from humanmcp.host.offering import Place
+    from humanmcp.host.runner import Choice, Runner
+    from humanmcp.host.servers import Server
+    from humanmcp.host.terminal.typing import Typist
+
+ROOM: Final = "host"
+PROMPT: Final = "> "
+STARTED: Final = "MCP Client Started!"
+_LONGEST: Final = 2000
+SAY_AFTER: Final = 2.0
+"""Seconds of starting after which it is said what is waited for."""
+WAIT_FOR_TOOLS: Final = 3.0
+"""Seconds from the start that a prompt waits for servers that still start: a model that knows no
+tool yet answers without. Later ones wait for nobody."""
+WAIT_OF_A_SCRIPT: Final = 20.0
+"""The same where nobody sits at the terminal: nobody is kept waiting there."""
+
+
+class AtHost:
+    """Sees the loop in the terminal. Asks before each call, unless it may call all."""
+
+    def __init__(
+        self,
+        typist: Typist,
+        language: str,
+        *,
+        call_all: bool = False,
+        definition: Callable[[Place], object] = lambda _place: None,
+    ) -> None:
+        """Ask through this typist. `definition` tells what a server says of a tool now."""
+        self.typist = typist
+        self.language = language
+        self.call_all = call_all
+        self.definition = definition
+        self.trusted: dict[Place, object] = {}
+        """Tools that are called without a question, each with what its server said of it then."""
+        self._line = ""
+
+    def heard(self, piece: str) -> None:
+        """Show what the model says, line by line as it comes."""
+        *lines, self._line = (self._line + piece).split("\n")
+        for line in lines:
+            show(line)
+
+    def turn_ended(self, turn: Turn) -> None:
+        """Show the rest of the last line, and why there is no more where that is worth telling."""
+        self.broke_off()
+        why = ending_of(turn)
+        if why is not None:
+            complain(Painted(why.sentence(self.language), "yellow"))
+
+    def broke_off(self) -> None:
+        """Show what was heard of a line that nobody will end."""
+        if self._line:
+            show(self._line)
+        self._line = ""
+
+    def permit(self, use: ToolUse, place: Place) -> Choice:
+        """Ask: call it, trust it, answer in its place, or refuse (as at the end of input).
+
+        A tool that is no longer what it was when it was trusted is asked about anew.
+        """
+        if self.call_all or self._is_trusted(place):
+            return Call()
+        show(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
+        show("  ", _text(use.input))
+        match self.typist.choose(self._say("ask permission"), "ctar"):
+            case "c":
+                return Call()
+            case "t":
+                self.trusted[place] = self.definition(place)
+                show(Painted(self._say("trusted", server=place.server, tool=place.tool), "dim"))
+                return Call()
+            case "a":
+                return Instead(self.typist.ask(self._say("ask instead")) or "")
+            case _:
+                return Refuse()
+
+    def _is_trusted(self, place: Place) -> bool:
+        if place not in self.trusted:
+            return False
+        if self.trusted[place] == self.definition(place):
+            return True
+        del self.trusted[place]
+        show(Painted(self._say("has changed", server=place.server, tool=place.tool), "yellow"))
+        return False
+
+    def ask_again(self) -> None:
+        """Ask before each call again, whatever was trusted."""
+        names = ", ".join(f"{one.server}: {one.tool}" for one in self.trusted) or "-"
+        self.trusted.clear()
+        show(self._say("ask again", names=names))
+
+    def calling(self, use: ToolUse, place: Place) -> None:
+        """Show the call as seed 001's host does."""
+        show(Painted(call_of(use, place), "cyan"))
+
+    def returned(self, use: ToolUse, result: ToolResult) -> None:  # noqa: ARG002 - Watcher
+        """Show what the model will read."""
+        text = result.text if len(result.text) <= _LONGEST else result.text[:_LONGEST] + " …"
+        complain(Painted(f"  -> {text}", "yellow" if result.is_error else "dim"))
+
+    def waiting(self, seconds: float) -> None:
+        """Say that the service has no room."""
+        self.broke_off()
+        complain(Painted(self._say("overloaded", seconds=f"{seconds:g}"), "yellow"))
+
+    def _say(self, code: str, **fillings: object) -> str:
+        return say(ROOM, code, self.language, **fillings)
+
+
+def call_of(use: ToolUse, place: Place) -> str:
+    """Write a call in one line."""
+    return f"[Calling tool {place.tool} with args {_text(use.input)}]"
+
+
+def ending_of(turn: Turn) -> Phrase | None:
+    """Say how a turn ended, unless it simply did."""
+    if turn.stop is not Stop.DONE:
+        return Phrase("model", f"stopped {turn.stop.value}")
+    return None if turn.blocks else Phrase("model", "stopped empty")
+
+
+def state_of(server: Server, language: str) -> str:
+    """Say what is known of a server."""
+    if server.entry.trouble is not None:
+        return server.entry.trouble.sentence(language)
+    if server.entry.url:
+        return say(ROOM, "is remote", language, url=server.entry.url)
+    if server.entry.disabled:
+        return say(ROOM, "is disabled", language)
+    if server.trouble:
+        return server.trouble.sentence(language)
+    if server.is_starting:
+        return say(ROOM, "is starting", language)
+    return say(ROOM, "has tools", language, count=len(server.tools))
+
+
+class Chat:
+    """The loop of the person: a line to the model, or a command with a slash."""
+
+    def __init__(self, runner: Runner, person: AtHost, typist: Typist, language: str) -> None:
+        """Sit down."""
+        self.runner = runner
+        self.person = person
+        self.typist = typist
+        self.language = language
+        self.lent = Lent(runner.servers, typist, language)
+        self._shown: tuple[Block, ...] = ()
+        """What the model is shown with the next thing that is said to it."""
+        self._began = time.monotonic()
+
+    def run(self) -> None:
+        """Start the servers, and talk until `exit`, `/quit` or the end of input."""
+        show(STARTED)
+        servers = self.runner.servers
+        for server in servers.all:
+            if not server.entry.can_start:
+                self._server(server)
+        self._began = time.monotonic()
+        servers.begin(self._server)
+        late = threading.Timer(SAY_AFTER, self._say_who_is_awaited)
+        late.daemon = True
+        late.start()
+        try:
+            self._talk()
+        finally:
+            late.cancel()
+
+    def _talk(self) -> None:
+        if not self.typist.is_there:
+            self._let_servers_start()
+        while (typed := self.typist.ask(PROMPT)) is not None:
+            if typed.strip() in ("exit", "/quit", "/exit"):
+                return
+            if typed.strip():
+                self._do(typed.strip())
+            self.typist.answer_waiting()
+
+    def _let_servers_start(self) -> None:
+        """Wait a little for the tools of servers that still start; the slow ones come later."""
+        patience = WAIT_FOR_TOOLS if self.typist.is_there else WAIT_OF_A_SCRIPT
+        left = self._began + patience - time.monotonic()
+        self.runner.servers.wait_until_settled(max(0.0, left))
+
+    def _say_who_is_awaited(self) -> None:
+        """Say what is known of the servers that take their time. Nobody has to wait for them."""
+        servers = self.runner.servers
+        for server in servers.awaited:
+            asked = ", ".join(server.awaits) or "…"
+            code = "starting person" if server.entry.is_person else "starting"
+            told = {"name": server.name, "methods": asked, "seconds": f"{servers.patience:g}"}
+            with self.typist.above():
+                complain(say(ROOM, code, self.language, **told))
+
+    def _do(self, typed: str) -> None:
+        word, _, rest = typed.partition(" ")
+        match word:
+            case "/prompts" | "/resources":
+                self._trying(lambda: self.lent.list(word))
+            case "/prompt":
+                self._trying(lambda: self.runner.say(self.lent.prompt(rest)))
+            case "/read":
+                self._trying(lambda: self._read(rest))
+            case "/reconnect":
+                self._reconnect(rest.strip())
+            case _ if typed.startswith("/"):
+                self._tell(typed)
+            case _:
+                self._run(typed)
+
+    def _tell(self, command: str) -> None:
+        """Show what there is and was."""
+        match command:
+            case "/tools":
+                for tool in self.runner.servers.offered():
+                    show("  ", Painted(tool.name, "bold"), f"  {tool.description}")
+            case "/servers":
+                for server in self.runner.servers.all:
+                    self._server(server)
+            case "/history":
+                self._history()
+            case "/ask":
+                self.person.ask_again()
+            case _:
+                show(say(ROOM, "help", self.language))
+
+    def _reconnect(self, name: str) -> None:
+        servers = self.runner.servers
+        try:
+            servers.reconnect(name)
+        except NoServerError as error:
+            show(Painted(error.sentence(self.language), "yellow"))
+        except KeyboardInterrupt:
+            show(Painted(say(ROOM, "interrupted", self.language), "yellow"))
+        else:
+            self._server(next(one for one in servers.all if one.name == name))
+
+    def _run(self, prompt: str) -> None:
+        def run() -> None:
+            self.runner.run(prompt, self._shown)
+            self._shown = ()
+
+        self._trying(run)
+
+    def _trying(self, do: Callable[[], object]) -> None:
+        """Do something with the servers or the model, and say what went wrong."""
+        try:
+            self._let_servers_start()
+            do()
+        except StopError as error:
+            show(Painted(error.sentence(self.language), "red"))
+        except KeyboardInterrupt:
+            show(Painted(say(ROOM, "interrupted", self.language), "yellow"))
+
+    def _read(self, typed: str) -> None:
+        """Show a resource to the person now, and to the model with what is said next."""
+        blocks = self.lent.read(typed)
+        for one in blocks:
+            show("  ", Painted(one.text if isinstance(one, Text) else "[image]", "dim"))
+        self._shown += blocks
+        show(say(ROOM, "will be shown", self.language))
+
+    def _server(self, server: Server) -> None:
+        """Show one server, and what is known of it."""
+        with self.typist.above():
+            show("  ", Painted(server.name, "bold"), f"  {state_of(server, self.language)}")
+
+    def _history(self) -> None:
+        for turn in self.runner.history:
+            for block in turn.blocks:
+                match block:
+                    case Text(text):
+                        who, said = turn.role.value, text
+                    case Image(mime, _):
+                        who, said = turn.role.value, f"[image: {mime}]"
+                    case ToolUse(_, name, given):
+                        who, said = turn.role.value, f"{name} {_text(given)}"
+                    case ToolResult(_, text, is_error):
+                        who, said = "tool_result", f"(error) {text}" if is_error else text
+                show(Painted(f"{who}: ", "dim" if turn.role is Role.SYSTEM else "bold"), said)
+
+
+def _text(given: Mapping[str, Any]) -> str:
+    return json.dumps(given, ensure_ascii=False)

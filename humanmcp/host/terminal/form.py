@@ -1,0 +1,117 @@
+"""A form at the terminal: field by field, each value checked where it is typed.
+
+Nobody is trapped in it: a field can be gone back to, and the whole form can be left at any time.
+What was typed is kept, for whoever comes back to it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.common.terminal import Painted
+from humanmcp.common.terminal import say as show
+from humanmcp.host.forms import Field, FieldError, fields, value
+from humanmcp.locales import say
+
+if TYPE_CHECKING:
+    from humanmcp.host.terminal.typing import Typist
+
+ROOM: Final = "client"
+BACK: Final = "/back"
+LEAVE: Final = "/leave"
+NOTHING: Final = '""'
+"""How a text of no characters is typed: Enter alone leaves a field out."""
+
+
+class LeftError(Exception):
+    """The person left the form."""
+
+
+class FormAtTerminal:
+    """One form, put to the person as often as it takes."""
+
+    def __init__(self, schema: object, typist: Typist, language: str) -> None:
+        """Begin with nothing typed."""
+        self.fields = fields(schema)
+        self.typist = typist
+        self.language = language
+        self._typed: dict[str, str] = {}
+
+    def fill(self) -> dict[str, Any]:
+        """Return what the person fills in. An empty answer leaves a field out.
+
+        Raises:
+            LeftError: they left: by a word, by Ctrl-C, or by the end of input.
+        """
+        filled: dict[str, Any] = {}
+        if self.fields:
+            show(Painted(f"  {self._say('how to fill')}", "dim"))
+        at = 0
+        while at < len(self.fields):
+            field = self.fields[at]
+            filled.pop(field.name, None)
+            if self._fill(field, filled):
+                at += 1
+            else:
+                at = max(0, at - 1)
+        return filled
+
+    def _fill(self, field: Field, filled: dict[str, Any]) -> bool:
+        """Ask for one field until it fits. False when the person wants to go back."""
+        self._show_choices(field)
+        while True:
+            typed = self._asked(field)
+            if typed == BACK:
+                return False
+            if not typed and not field.required:
+                self._typed.pop(field.name, None)
+                return True
+            try:
+                filled[field.name] = self._value(field, typed)
+            except FieldError as error:
+                show("  ", Painted(reason(error, self.language), "yellow"))
+            else:
+                self._typed[field.name] = typed
+                return True
+
+    def _value(self, field: Field, typed: str) -> Any:  # noqa: ANN401 - any JSON value
+        if not typed:
+            raise FieldError(field, typed)
+        if typed == NOTHING and field.kind == "string" and not field.choices:
+            return value(field, "")
+        return value(field, typed, numbered=True)
+
+    def _asked(self, field: Field) -> str:
+        kind = self._say("several") if field.takes_many else field.kind
+        needed = "*" if field.required else ""
+        about = f": {field.about}" if field.about else ""
+        ready = self._typed.get(field.name, field.default)
+        default = f" [{ready}]" if ready else ""
+        prompt = f"  {field.name}{needed} ({kind}){about}{default}: "
+        try:
+            typed = self.typist.ask(prompt, can_leave=True)
+        except KeyboardInterrupt:
+            typed = LEAVE
+        if typed is None or typed.strip() == LEAVE:
+            raise LeftError
+        return BACK if typed.strip() == BACK else typed or ready
+
+    def _show_choices(self, field: Field) -> None:
+        for number, one in enumerate(field.choices, 1):
+            own = f" ({one.value})" if str(one.value) != one.title else ""
+            show("    ", Painted(f"{number}", "bold"), f"  {one.title}{own}")
+
+    def _say(self, code: str) -> str:
+        return say(ROOM, code, self.language)
+
+
+def reason(error: FieldError, language: str) -> str:
+    """Say why what was typed does not fit."""
+    field, detail = error.field, dict(error.broken)
+    if not error.typed and field.required:
+        return say(ROOM, "needed field", language, name=field.name)
+    rule = detail.get("rule", "")
+    why = say("schema_rule", rule, language, **detail) if rule else detail.get("why", "")
+    if why:
+        return say(ROOM, "unfit field", language, name=field.name, why=why)
+    return say(ROOM, "wrong field", language, name=field.name, wanted=field.wanted)

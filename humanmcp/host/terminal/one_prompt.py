@@ -1,0 +1,55 @@
+"""One prompt for the model, and out: for scripts. Its last words on stdout, all else on stderr."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.common.terminal import Painted, complain, is_terminal, say_raw
+from humanmcp.host.conversation import written
+from humanmcp.host.runner import Refuse
+from humanmcp.host.terminal.chat import ROOM, WAIT_OF_A_SCRIPT, AtHost, call_of, state_of
+from humanmcp.host.terminal.results import as_json
+from humanmcp.locales import say
+
+if TYPE_CHECKING:
+    from humanmcp.host.conversation import ToolUse
+    from humanmcp.host.offering import Place
+    from humanmcp.host.runner import Choice, Runner
+
+
+class AtHostOnce(AtHost):
+    """Tells on stderr what happens. Where stdout is no terminal nobody can be asked there."""
+
+    def heard(self, piece: str) -> None:
+        """Wait for the whole answer: it goes to stdout in one piece."""
+
+    def permit(self, use: ToolUse, place: Place) -> Choice:
+        """Ask the person who is there; else refuse what was not allowed before."""
+        if self.call_all or (self.typist.is_there and is_terminal()):
+            return super().permit(use, place)
+        told = {"server": place.server, "tool": place.tool}
+        complain(Painted(say(ROOM, "nobody to ask", self.language, **told), "yellow"))
+        return Refuse()
+
+    def calling(self, use: ToolUse, place: Place) -> None:
+        """Tell of the call."""
+        complain(Painted(call_of(use, place), "cyan"))
+
+
+def ask_once(runner: Runner, prompt: str, language: str, *, json: bool) -> None:
+    """Let the servers start, say one thing to the model, and show what comes of it.
+
+    Raises:
+        StopError: the model took no turn, or asks for tools without end.
+    """
+    servers = runner.servers
+    servers.begin()
+    servers.wait_until_settled(WAIT_OF_A_SCRIPT)
+    for server in servers.all:
+        if server.client is None or server.trouble or not server.settled.is_set():
+            complain(Painted(f"  {server.name}  {state_of(server, language)}", "yellow"))
+    said = runner.run(prompt)
+    if json:
+        turns = [written(turn) for turn in runner.history]
+        said = as_json({"text": said, "messages": turns})
+    say_raw(said)

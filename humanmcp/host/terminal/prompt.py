@@ -1,0 +1,241 @@
+"""The prompt of the client's seat: a person types a method, and sees what a server makes of it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.common.terminal import Painted, is_terminal
+from humanmcp.common.terminal import say as show
+from humanmcp.host.client.handshake import Opening, entries_of
+from humanmcp.host.client.requests import LISTS, MistypedError, Requests
+from humanmcp.host.terminal.problem_lines import told_to_asker
+from humanmcp.host.terminal.results import as_json, gist, line_of
+from humanmcp.host.terminal.shortening import shortened
+from humanmcp.host.terminal.typing import Typist, complete_with
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.diagnostics.model import Level, blocking
+from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.spec.versions import REQUESTS, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from humanmcp.host.client.client import Client
+    from humanmcp.host.client.connection import Connection
+    from humanmcp.host.client.handshake import Response
+    from humanmcp.host.client.requests import Asking
+    from humanmcp.host.terminal.answering import AtTerminal
+
+PROMPT: Final = "Enter method :  "
+ROOM: Final = "client"
+
+_FOR_ANOTHER_SEAT: Final = frozenset(
+    method for method, (way, _revisions) in REQUESTS.items() if way is Way.TO_CLIENT
+)
+_WORDS: Final = ("prompt", "read", "complete")
+
+
+@dataclass(slots=True)
+class Prompt:
+    """A person and a client. `learned` are names to complete: tools, resources, prompts."""
+
+    connection: Connection
+    typist: Typist
+    person: AtTerminal
+    language: str
+    history: list[str] = field(default_factory=list)
+    learned: dict[str, Any] = field(default_factory=dict)
+    _requests: Requests | None = None
+
+    @property
+    def client(self) -> Client:
+        """The client that speaks to the server now."""
+        return self.connection.client
+
+    @property
+    def requests(self) -> Requests:
+        """What makes requests of words, for the client that speaks to the server now."""
+        if self._requests is None or self._requests.client is not self.client:
+            fill = self.person.fill if self.typist.is_there else None
+            self._requests = Requests(self.client, fill)
+        return self._requests
+
+    def run(self) -> None:
+        """Do what is typed until the end of input."""
+        if self.typist.is_there:  # elsewhere the library might write into what is being read
+            complete_with(self.names)
+        while (typed := self.typist.ask(PROMPT)) is not None:
+            if typed.strip() and not self.do(typed.strip()):
+                return
+            self.typist.answer_waiting()
+
+    def do(self, typed: str) -> bool:
+        """Do one line. False when it ends the session."""
+        word, _, rest = typed.partition(" ")
+        if word in ("quit", "exit"):
+            return False
+        if word == "again":
+            typed = self.history[-1] if self.history else "help"
+            word, _, rest = typed.partition(" ")
+        try:
+            self._do(word, rest.strip(), typed)
+        except StopError as error:
+            colour = "yellow" if isinstance(error, MistypedError) else "red"
+            show(Painted(error.sentence(self.language), colour))
+        except KeyboardInterrupt:
+            show(Painted(self._say("interrupted"), "yellow"))
+        return True
+
+    def names(self) -> list[str]:
+        """List what can be completed: commands, methods, and what the server told of."""
+        commands = [
+            "call",
+            "call!",
+            *_WORDS,
+            "raw",
+            "again",
+            "history",
+            "help",
+            "quit",
+            "reconnect",
+            *LISTS,
+        ]
+        return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_SEAT), *self.learned]
+
+    def _say(self, code: str, **fillings: object) -> str:
+        return say(ROOM, code, self.language, **fillings)
+
+    def _do(self, word: str, rest: str, typed: str) -> None:
+        match word:
+            case "help" | "?":
+                show(self._say("help"))
+            case "history":
+                for number, line in enumerate(self.history, 1):
+                    show(f"{number:4} {line}")
+            case "reconnect":
+                self._keep(typed)
+                self._reconnect(rest)
+            case "raw":
+                self._keep(typed)
+                self._raw(rest)
+            case "call" | "call!":
+                self._keep(typed)
+                self._call(rest, anyway=word == "call!")
+            case _ if word in _WORDS:
+                self._keep(typed)
+                self._say_in_words(word, rest)
+            case _ if word in LISTS and not rest:
+                self._keep(typed)
+                self._list(word)
+            case _ if word in REQUESTS or "/" in word:
+                self._keep(typed)
+                self._method(word, rest)
+            case _:
+                show(self._say("unknown word", word=word))
+
+    def _keep(self, typed: str) -> None:
+        if not self.history or self.history[-1] != typed:
+            self.history.append(typed)
+
+    def _reconnect(self, word: str) -> None:
+        """Start the server anew, and open the session as before or as the word says."""
+        names = [one.value for one in Opening]
+        if word and word not in names:
+            raise MistypedError("no such opening", word=word, names=", ".join(names))
+        self.connection.reconnect(Opening(word) if word else None)
+        show(self._say("reconnected"))
+
+    # -- what can be sent ----------------------------------------------------------------------
+
+    def _method(self, method: str, rest: str) -> None:
+        in_background = rest.endswith("&")
+        params = _object(rest.removesuffix("&").strip())
+        self._is_faulty(method, params)  # said, and sent: a person may want to see what comes of it
+        if method.startswith("notifications/"):
+            self.client.notify(method, params)
+        elif in_background:
+            self.client.begin(method, params)
+        else:
+            self._show(method, self.client.call(method, params))
+
+    def _raw(self, line: str) -> None:
+        verdict, begun = self.client.say(line)
+        for one in verdict.problems:
+            show(*told_to_asker(one, self.language))
+        if begun is not None:
+            self._show(begun[0].method, self.client.wait(begun))
+
+    def _list(self, word: str) -> None:
+        """List everything there is, page by page."""
+        each = LISTS[word]
+        for page in self.requests.pages(word):
+            for entry in entries_of(page, each.member):
+                name, about = line_of(entry, each)
+                self.learned[name] = entry
+                show("  ", Painted(name, "bold"), f"  {about}" if about else "")
+            if page.result is None:
+                self._show(each.method, page)
+
+    def _call(self, rest: str, *, anyway: bool) -> None:
+        """Call a tool with `key=value …`, checked against what the server said it takes."""
+        name, _, typed = rest.partition(" ")
+        if not name:
+            raise MistypedError("call what")
+        asking = self.requests.call(name, typed, anyway=anyway)
+        if not anyway and self._is_faulty(*asking):
+            raise MistypedError("not called", name=name)
+        self._ask(asking)
+
+    def _say_in_words(self, word: str, rest: str) -> None:
+        """Get a prompt, read a resource, or complete an argument."""
+        name, _, typed = rest.partition(" ")
+        if not name:
+            raise MistypedError(f"{word} what")
+        requests = self.requests
+        made: Mapping[str, Callable[[str, str], Asking]] = {
+            "prompt": requests.prompt,
+            "read": requests.read,
+            "complete": requests.complete,
+        }
+        asking = made[word](name, typed.strip())
+        self._is_faulty(*asking)  # said, and sent, as with a method
+        self._ask(asking)
+
+    def _ask(self, asking: Asking) -> None:
+        self._show(asking.method, self.client.call(*asking))
+
+    def _is_faulty(self, method: str, params: Mapping[str, Any] | None) -> bool:
+        """Ask the check about a request or a notification before it is sent."""
+        found = self.requests.remarks(method, params)
+        for one in found:
+            show(*told_to_asker(one, self.language))
+        return any(one.level is not Level.HINT for one in found)
+
+    # -- what comes back -----------------------------------------------------------------------
+
+    def _show(self, method: str, response: Response) -> None:
+        name = method.capitalize() if "/" not in method else method
+        if response.error is not None:
+            number, why = response.error
+            show(Painted(self._say("error", method=name, number=number, why=why), "red"))
+            return
+        result = response.message.body.get("result")
+        told = as_json(result)
+        if is_terminal() and sys.stderr.isatty():  # the whole of it stands just above, on the wire
+            told = gist(method, result) or shortened(told, self.language)
+        show(f"{name} ", told)
+
+
+def _object(typed: str) -> dict[str, Any] | None:
+    if not typed:
+        return None
+    reading = read(typed)
+    broken = blocking(reading.problems)
+    if broken:
+        raise MistypedError("no json", column=broken[0].column, why=broken[0])
+    if not isinstance(reading.value, dict):
+        raise MistypedError("no object")
+    return reading.value

@@ -1,0 +1,143 @@
+"""Every line on the wire, for the person in the client's seat to read: on stderr, as it happens.
+
+Two styles: the log lines of a Go SDK's example client, which lessons quote, and a pretty one.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.common.terminal import Painted, complain
+from humanmcp.host.client.callbacks import Onlooker
+from humanmcp.host.terminal.problem_lines import told
+from humanmcp.host.terminal.shortening import shortened
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.events import NoticeArrived, RequestArrived, ResponseArrived
+from humanmcp.protocol.conversation.events import UnreadableArrived as Unreadable
+from humanmcp.protocol.json.layout import pretty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from humanmcp.common.child import EndedError
+    from humanmcp.host.client.callbacks import Stray
+    from humanmcp.protocol.conversation.events import Event
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.json.jsonrpc import Message
+
+ROOM: Final = "client"
+_NOISE: Final = ("N01", "N02")
+"""The codes of lines that are no JSON, or no text: logs, as a rule."""
+
+
+class WireLog(Onlooker):
+    """Writes every line with its time and its sender, and what the check says of it."""
+
+    def __init__(  # noqa: PLR0913 - all but the language have defaults
+        self,
+        *,
+        language: str,
+        name: str = "",
+        laid_out: bool = False,
+        lines: bool = True,
+        above: Callable[[], AbstractContextManager[object]] = nullcontext,
+        now: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        """Begin. `laid_out` spreads each message over several lines; `name` tells servers apart.
+
+        Without `lines` only what is unusual is shown: what is wrong, and the server's own stderr.
+        What is written stands `above` a line that somebody is just typing, in one piece.
+        """
+        self.language = language
+        self.name = f"{name} " if name else ""
+        self.laid_out = laid_out
+        self.lines = lines
+        self.above = above
+        self.now = now
+        self._has_explained_noise = False
+
+    def line_sent(self, line: str) -> None:
+        """Show a line of ours."""
+        self._show(f"{self.name}Client :  ", line, "cyan")
+
+    def line_arrived(self, line: bytes) -> None:
+        """Show a line of the server's."""
+        self._show(f"{self.name}Server :   ", line.decode("utf-8", "replace"), "green")
+
+    def said_aside(self, line: bytes) -> None:
+        """Show a line of the server's stderr; it is no message."""
+        with self.above():
+            text = line.decode("utf-8", "replace").rstrip("\r")
+            complain(Painted(f"{self._stamp()}  {self.name}stderr :   {text}", "dim"))
+
+    def happened(self, event: Event) -> None:
+        """Say what is wrong with what the server sent."""
+        problems: tuple[Problem, ...] = ()
+        match event:
+            case ResponseArrived(_, _, problems) | NoticeArrived(_, problems):
+                pass
+            case RequestArrived(exchange):
+                problems = exchange.remarks
+            case Unreadable(malformed):
+                problems = (malformed.problem,)
+            case _:
+                pass
+        if not problems:
+            return
+        with self.above():
+            for one in problems:
+                complain(*self._signed(told(one, self.language, seen=True)))
+                self._explain_noise(one)
+
+    def _signed(self, parts: tuple[str | Painted, ...]) -> tuple[str | Painted, ...]:
+        """Put the server's name in front, where there are several whose lines come as they like."""
+        return ("  ", Painted(self.name, "bold"), *parts[1:]) if self.name else parts
+
+    def _explain_noise(self, found: Problem) -> None:
+        """Say once what every author of a server has to learn: stdout is the wire."""
+        if found.code in _NOISE and not self._has_explained_noise:
+            self._has_explained_noise = True
+            complain(Painted("  " + say(ROOM, "noise", self.language), "dim"))
+
+    def answer_went_astray(self, stray: Stray) -> None:
+        """Say what an answer is that nobody waits for, and who does wait."""
+        own = stray.message.id.token if stray.message.id is not None else "null"
+        waiting = ", ".join(map(_named, stray.waiting))
+        if stray.taken is not None:
+            code, waiting = "taken all the same", _named(stray.taken)
+        elif stray.late is not None:
+            code, waiting = "answers too late", stray.late.method
+        else:
+            code = "answers nothing" if waiting else "answers nothing, none waits"
+        self._remark(say(ROOM, code, self.language, id=own, waiting=waiting))
+
+    def server_ended(self, why: EndedError) -> None:
+        """Say that the server is gone; without the lines, whoever waits for it says so."""
+        if self.lines:
+            self._remark(why.sentence(self.language))
+
+    def _remark(self, text: str) -> None:
+        with self.above():
+            complain(*self._signed(("  ", Painted(text, "dim"))))
+
+    def _show(self, sender: str, line: str, colour: str) -> None:
+        if not self.lines:
+            return
+        text = pretty(line) if self.laid_out else line
+        if sys.stderr.isatty():
+            text = shortened(text, self.language)
+        with self.above():
+            complain(Painted(f"{self._stamp()}  {sender}", colour), text)
+            complain("")
+
+    def _stamp(self) -> str:
+        return f"{self.now():%Y/%m/%d %H:%M:%S}"
+
+
+def _named(request: Message) -> str:
+    """Name a request that waits: its id as on the wire, and its method."""
+    return f"{request.id.token if request.id is not None else ''} ({request.method})"

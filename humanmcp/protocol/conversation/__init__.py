@@ -1,0 +1,1 @@
+"""The state of a conversation: requests, events, transcript."""

@@ -1,0 +1,70 @@
+"""The log format of the first capture script: `[YYYY-MM-DD HH:MM:SS.mmm] IN: {…}`, a line each.
+
+Written beside a running tap and by the export, and read back by the export. Knows no clock: the
+time comes in, and goes out, as text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.protocol.conversation.transcript import Frame, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_LABELS: Final = {Way.IN: "IN", Way.OUT: "OUT", Way.ERR: "ERR"}
+_WAYS: Final = {label: way for way, label in _LABELS.items()}
+_TIME: Final = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"
+_LINE: Final = re.compile(rf"\[({_TIME})\] (IN|OUT|ERR): (.*)", re.DOTALL)
+
+
+class LogLine(NamedTuple):
+    """One line of such a log: its time as written, which way the message went, and the message."""
+
+    time: str
+    way: Way
+    text: str
+
+
+def label(way: Way) -> str:
+    """Return what a log calls a way; "" for what does not stand in a log."""
+    return _LABELS.get(way, "")
+
+
+def write_log_line(frame: Frame, time: str) -> str | None:
+    """Write a frame as one line, without a line feed; None for what does not stand in a log.
+
+    A carriage return at the end belongs to the line's end, and blank lines say nothing.
+    """
+    text = frame.text.rstrip("\r")
+    if frame.way not in _LABELS or not text.strip():
+        return None
+    return f"[{time}] {_LABELS[frame.way]}: {text}"
+
+
+def read_log_line(line: str) -> LogLine | None:
+    """Read a line back; None for what is no line of such a log."""
+    found = _LINE.fullmatch(line)
+    return LogLine(found[1], _WAYS[found[2]], found[3]) if found else None
+
+
+def is_log_line(line: str) -> bool:
+    """Tell by its first line a text log from a transcript."""
+    return line.startswith("[")
+
+
+def read_log(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame]:
+    """Read a log as frames; `time` makes a frame's time of a log's. What is no entry is a note."""
+    seq = 0
+    for line in lines:
+        text = line.rstrip("\r")
+        found = read_log_line(text)
+        if found is None and not text.strip():
+            continue
+        seq += 1
+        if found is None:
+            yield Frame(seq, "", Way.NOTE, b"", note=text)
+        else:
+            yield Frame(seq, time(found.time), found.way, found.text.encode())

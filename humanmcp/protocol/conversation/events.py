@@ -1,0 +1,122 @@
+"""What a session says: what happened when a line came in, and what became of a reply.
+
+Events are in the past tense. All of them are frozen values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.verdict import Verdict
+    from humanmcp.protocol.json.jsonrpc import Malformed, Message
+
+# -- what happened: the events of one line ------------------------------------------------------
+
+
+class RequestArrived(NamedTuple):
+    """A request that wants an answer."""
+
+    exchange: Exchange
+
+
+class RequestRepeated(NamedTuple):
+    """The client repeated a request that it was asked to hold: the same exchange, a new id."""
+
+    exchange: Exchange
+
+
+class NoticeArrived(NamedTuple):
+    """A notification: nothing to answer."""
+
+    message: Message
+    remarks: tuple[Problem, ...] = ()
+
+
+class RequestCancelled(NamedTuple):
+    """The peer no longer wants an answer. Nothing more is written for this exchange."""
+
+    exchange: Exchange
+    reason: str
+
+
+class RequestOvertaken(NamedTuple):
+    """The peer went on without the answer: it wants none any more."""
+
+    exchange: Exchange
+
+
+class ResponseArrived(NamedTuple):
+    """An answer to a request of our own; `asked` is None when it belongs to none."""
+
+    message: Message
+    asked: Message | None
+    problems: tuple[Problem, ...] = ()
+
+
+class UnreadableArrived(NamedTuple):
+    """A line that is no message. Nothing is written in reply: that is how storms begin."""
+
+    malformed: Malformed
+
+
+class LineReady(NamedTuple):
+    """A line is to be written that had to wait for others (the answers of a batch)."""
+
+    line: str
+
+
+Event: TypeAlias = (
+    RequestArrived
+    | RequestRepeated
+    | NoticeArrived
+    | RequestCancelled
+    | RequestOvertaken
+    | ResponseArrived
+    | UnreadableArrived
+    | LineReady
+)
+
+
+# -- what became of a reply ---------------------------------------------------------------------
+
+
+class Sent(NamedTuple):
+    """The reply passed. `line` is to be written now; None while its batch is not complete.
+
+    `overtaken` are the other requests that were open under the same id: nobody can answer them any
+    more. `freed` are the batches that waited for nothing but those; they are to be written, too.
+    """
+
+    exchange: Exchange
+    line: str | None
+    own: str
+    """The answer itself, also where it waits for its batch."""
+    verdict: Verdict
+    deliberate: bool = False
+    overtaken: tuple[Exchange, ...] = ()
+    freed: tuple[str, ...] = ()
+
+
+class Refused(NamedTuple):
+    """The reply did not pass; nothing is to be written."""
+
+    exchange: Exchange
+    verdict: Verdict
+
+
+class Late(NamedTuple):
+    """Nobody waits for this reply any more, or nobody ever did."""
+
+    exchange: Exchange | None
+
+
+class Parked(NamedTuple):
+    """The client is just about to repeat the request: try again when it has."""
+
+    exchange: Exchange
+
+
+Outcome: TypeAlias = Sent | Refused | Late | Parked

@@ -1,0 +1,148 @@
+"""One request and what became of it.
+
+The state table below is the whole life of an exchange; `docs/` draws its diagram from it.
+"""
+
+from __future__ import annotations
+
+import enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.protocol.json.jsonrpc import member
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.json.jsonrpc import Message, RequestId
+
+
+class State(enum.Enum):
+    """Where an exchange is in its life."""
+
+    PENDING = "pending"
+    ANSWERED = "answered"
+    CANCELLED = "cancelled"
+    ABANDONED = "abandoned"
+
+
+class Happened(enum.Enum):
+    """What can happen to an exchange."""
+
+    REPLY_SENT = "reply sent"
+    CLIENT_CANCELLED = "client cancelled"
+    SESSION_ENDED = "session ended"
+    CLIENT_WENT_QUIET = "client went quiet"
+    """It was asked to repeat a request (2026-07-28) and never did."""
+    CLIENT_WENT_ON = "client went on"
+    """It asked which revisions there are, and opened a handshake without the answer."""
+    ID_WAS_TAKEN = "id was taken"
+    """Another request was open under the same id, and that one was answered."""
+
+
+NEXT: Final[Mapping[tuple[State, Happened], State]] = MappingProxyType(
+    {
+        (State.PENDING, Happened.REPLY_SENT): State.ANSWERED,
+        (State.PENDING, Happened.CLIENT_CANCELLED): State.CANCELLED,
+        (State.PENDING, Happened.SESSION_ENDED): State.ABANDONED,
+        (State.PENDING, Happened.CLIENT_WENT_QUIET): State.ABANDONED,
+        (State.PENDING, Happened.CLIENT_WENT_ON): State.ABANDONED,
+        (State.PENDING, Happened.ID_WAS_TAKEN): State.ABANDONED,
+    }
+)
+"""What leads where. What is not listed changes nothing: the last three states are final."""
+
+
+class Known(NamedTuple):
+    """What the conversation has established so far: what a check needs beside the request.
+
+    `offered` are the capabilities that our side declared, None while it has declared none.
+    `tools` are the tools of the last answer to `tools/list`, by name; None while there was none.
+    `prepared` are the lists of a book that somebody wrote, as results by method: a draft starts
+    from them.
+    """
+
+    client_name: str = ""
+    client_version: str = ""
+    client_capabilities: Mapping[str, Any] = MappingProxyType({})
+    offered: Mapping[str, Any] | None = None
+    tools: Mapping[str, Any] | None = None
+    initialized: bool = False
+    prepared: Mapping[str, Any] = MappingProxyType({})
+
+
+class Exchange(NamedTuple):
+    """One request and what became of it.
+
+    `number` is our own, counted from 1 in a session: the peer's id may repeat, be huge, or be a
+    path. `revision` is what this request must be answered in. `batch` numbers the array that it
+    came in (2025-03-26), 0 for none. `legs` counts how often a 2026-07-28 client was asked to
+    repeat the request while a person is at it; `parked` is the `requestState` that the repeat will
+    carry, "" when the client waits for an answer right now. `continues` is the number of the
+    exchange whose question back to the user this one answers, 0 for none. `look` finds out what the
+    check says of the request: a request that is answered at once waits for no remarks.
+    """
+
+    number: int
+    request: Message
+    revision: str
+    state: State = State.PENDING
+    batch: int = 0
+    legs: int = 0
+    parked: str = ""
+    continues: int = 0
+    look: Callable[[], tuple[Problem, ...]] = tuple
+
+    @property
+    def remarks(self) -> tuple[Problem, ...]:
+        """What the check says of the request."""
+        return self.look()
+
+    @property
+    def id(self) -> RequestId:
+        """The peer's id, as the reply must carry it."""
+        if self.request.id is None:  # `Session` makes exchanges of requests only
+            raise NoIdError(self.number)
+        return self.request.id
+
+    @property
+    def method(self) -> str:
+        """The method that was asked for."""
+        return self.request.method
+
+    @property
+    def tool(self) -> str:
+        """The tool of a `tools/call`, the prompt of a `prompts/get`; empty elsewhere."""
+        name = self.request.params.get("name")
+        return name if isinstance(name, str) else ""
+
+    @property
+    def progress_token(self) -> str | None:
+        """The token for progress notifications, as the client wrote it; None without a usable one.
+
+        MCP, progress: "Progress tokens MUST be a string or integer value".
+        """
+        value = self.request.meta.get("progressToken")
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            return None
+        params = member(self.request.raw, "params") or "{}"
+        return member(member(params, "_meta") or "{}", "progressToken")
+
+    def after(self, happened: Happened) -> Exchange:
+        """Return the exchange after something happened; itself where that changes nothing."""
+        state = NEXT.get((self.state, happened))
+        return self if state is None else self._replace(state=state)
+
+
+class NoIdError(LookupError):
+    """An exchange was made of a message without an id."""
+
+    def __init__(self, number: int) -> None:
+        """Remember which one."""
+        super().__init__(number)
+        self.number = number
+
+    def __str__(self) -> str:
+        """Say what is wrong."""
+        return f"exchange {self.number} has no request id: make exchanges of requests only"

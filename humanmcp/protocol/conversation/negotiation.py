@@ -1,0 +1,90 @@
+"""What one message teaches about a conversation: who speaks, what is offered, in which revision.
+
+The same for whoever hears it: the one it was sent to, and a tap between the two.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from humanmcp.protocol.spec import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.json.jsonrpc import JsonObject, Message
+
+
+def revision_of(request: Message, negotiated: str) -> str:
+    """Return the revision that a request must be answered in."""
+    stated = versions.stated_in(request)
+    if stated is not None:
+        return stated if stated in versions.MODERN else versions.MODERN[-1]
+    if request.method == "initialize":
+        asked = request.params.get("protocolVersion")
+        return asked if asked in versions.HANDSHAKE else versions.LATEST_HANDSHAKE
+    if request.method == "server/discover":
+        return versions.MODERN[-1]
+    return negotiated or versions.LATEST_HANDSHAKE
+
+
+def stated_after(stated: str, request: Message, revision: str) -> str:
+    """Return the revision that was stated last, after one more request of the client's.
+
+    `server/discover` asks which revisions there are: it settles none, and takes none back.
+    https://modelcontextprotocol.io/specification/2026-07-28/server/discover
+    """
+    if revision in versions.MODERN and request.method != "server/discover":
+        return revision
+    return stated
+
+
+def after_request(known: Known, request: Message, revision: str) -> Known:
+    """Return what is known after a client's request: it says who it is, and what it can do."""
+    if revision in versions.MODERN:
+        client = request.meta.get(versions.META_CLIENT)
+        capabilities = request.meta.get(versions.META_CAPABILITIES)
+    elif request.method == "initialize":
+        client = request.params.get("clientInfo")
+        capabilities = request.params.get("capabilities")
+    else:
+        return known
+    if isinstance(client, dict):
+        known = known._replace(
+            client_name=str(client.get("name", "")),
+            client_version=str(client.get("version", "")),
+        )
+    if isinstance(capabilities, dict):
+        known = known._replace(client_capabilities=capabilities)
+    return known
+
+
+def after_result(known: Known, request: Message, result: JsonObject) -> Known:
+    """Return what is known after a server's result: what it offers, and which tools it has."""
+    offered = result.get("capabilities")
+    if request.method in ("initialize", "server/discover") and isinstance(offered, dict):
+        known = known._replace(offered=offered)
+    if request.method == "tools/list":
+        known = _after_tools(known, request, result.get("tools"))
+    return known
+
+
+def _after_tools(known: Known, request: Message, tools: Any) -> Known:  # noqa: ANN401 - any JSON value
+    if not isinstance(tools, list):
+        return known
+    named: Mapping[str, Any] = {
+        tool["name"]: tool
+        for tool in tools
+        if isinstance(tool, dict) and isinstance(tool.get("name"), str)
+    }
+    # A request with a cursor asks for a further page: it adds to what is known.
+    before = known.tools if "cursor" in request.params else None
+    return known._replace(tools={**(before or {}), **named})
+
+
+def question_in(result: JsonObject) -> str:
+    """Return the `requestState` of a question back to the user (2026-07-28), "" for none."""
+    state = result.get("requestState")
+    asks = result.get("resultType") == "input_required"
+    return state if asks and isinstance(state, str) else ""

@@ -1,0 +1,62 @@
+"""A transcript of a tapped session from one side: what the client saw, or what the server saw.
+
+Where nothing was held or changed both saw every line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.conversation.transcript import (
+    CHANGED,
+    DROPPED,
+    HELD,
+    INSTEAD,
+    LET_GO,
+    Frame,
+    Way,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_LINES: Final = frozenset({Way.IN, Way.OUT})
+
+
+class View:
+    """One side's view of a session, frame by frame. `own` is the way of the lines it writes."""
+
+    def __init__(self, own: Way) -> None:
+        """Begin before the first frame."""
+        self._own = own
+        self._held: dict[int, Frame] = {}
+
+    def feed(self, frame: Frame) -> Iterator[Frame]:
+        """Take the next frame of the transcript; yield what this side saw because of it."""
+        if frame.way not in _LINES:
+            if frame.note in (LET_GO, DROPPED) and frame.number in self._held:
+                let_go = self._held.pop(frame.number)
+                if frame.note == LET_GO:
+                    yield let_go
+        elif frame.way is self._own:
+            if frame.note not in (CHANGED, INSTEAD):
+                yield frame
+        elif frame.note == HELD:
+            self._held[frame.number] = frame
+        else:
+            self._held.pop(frame.number, None)
+            yield frame
+
+
+def as_client(frames: Iterable[Frame]) -> Iterator[Frame]:
+    """Yield the lines that the client wrote and those that reached it."""
+    view = View(Way.IN)
+    for frame in frames:
+        yield from view.feed(frame)
+
+
+def as_server(frames: Iterable[Frame]) -> Iterator[Frame]:
+    """Yield the lines that reached the server and those that it wrote."""
+    view = View(Way.OUT)
+    for frame in frames:
+        yield from view.feed(frame)

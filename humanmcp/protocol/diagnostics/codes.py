@@ -1,0 +1,98 @@
+"""Every problem there is: its code and how bad it is. The sentences stand in `locales/`.
+
+J.. the JSON text, R.. the JSON-RPC envelope, M.. what MCP asks, N.. an incoming line, F.. the file
+that a person wrote, X.. the check itself. `docs/reference/problems.md` lists them with their
+sentences.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.diagnostics.model import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_E = Level.ERROR
+_W = Level.WARNING
+_H = Level.HINT
+_R = Level.REPAIRED
+
+
+def _all(level: Level, codes: str) -> dict[str, Level]:
+    return dict.fromkeys(codes.split(), level)
+
+
+LEVELS: Final[Mapping[str, Level]] = {
+    # the JSON text
+    **_all(_E, "J01 J02 J03 J04 J05 J06 J07 J08 J09 J10 J11 J12 J13 J14 J15 J16 J17 J18 J19 J20"),
+    **_all(_E, "J21 J22 J23 J24 J25 J26 J27 J28 J29 J30 J31 J32 J33 J34 J35 J36 J37 J38 J39"),
+    **_all(_E, "J41 J42 J43 J44"),
+    **_all(_W, "J40"),
+    **_all(_R, "J50 J51"),
+    # the file that a person wrote
+    **_all(_R, "F01 F02 F03 F06"),
+    **_all(_E, "F04 F05"),
+    # the JSON-RPC envelope
+    **_all(_E, "R01 R02 R03 R04 R05 R06 R07 R08 R09"),
+    **_all(_W, "R10 R11"),
+    **_all(_E, "R12 R13 R14 R15 R16 R17 R18 R19 R20 R21 R22 R23 R24 R25"),
+    # something of the person's own
+    **_all(_E, "R30 R31 R32 R33 R34 R35 R36 R37 R38 R39"),
+    **_all(_W, "R40 R41"),
+    # an answer that belongs to nothing
+    **_all(_E, "R50 R51 R52 R53 R54 R55"),
+    # what MCP asks
+    **_all(_E, "M01 M02 M03"),
+    **_all(_W, "M04 M05"),
+    **_all(_E, "M07"),
+    **_all(_W, "M08"),
+    **_all(_E, "M09 M10 M11"),
+    **_all(_W, "M12 M13 M14"),
+    **_all(_E, "M15 M16 M17 M18 M19 M20 M21 M22 M23 M24 M25 M26 M27"),
+    **_all(_W, "M28"),
+    **_all(_E, "M29 M30"),
+    **_all(_W, "M31 M32"),
+    **_all(_E, "M33 M34 M35 M36 M37"),
+    **_all(_W, "M38 M39 M40"),
+    **_all(_H, "M41"),
+    **_all(_W, "M42 M43"),
+    **_all(_E, "M44"),
+    **_all(_W, "M45 M46 M47 M48"),
+    **_all(_H, "M49 M50"),
+    **_all(_E, "M06 M51 M52 M53 M54 M55 M56 M57 M58"),
+    **_all(_H, "M59"),
+    **_all(_W, "M60"),
+    **_all(_E, "M61"),
+    **_all(_W, "M62 M63"),
+    **_all(_E, "M64"),
+    **_all(_W, "M65 M66"),
+    **_all(_E, "M67"),
+    **_all(_W, "M68"),
+    **_all(_E, "M69"),
+    **_all(_H, "M70 M71"),
+    **_all(_W, "M72"),
+    **_all(_E, "M74 M75 M76"),
+    **_all(_W, "M77"),
+    **_all(_E, "M78 M79"),
+    **_all(_E, "M81"),
+    **_all(_W, "M82 M83"),
+    **_all(_H, "M84"),
+    **_all(_W, "M85 M86 M87 M88 M89 M90"),
+    **_all(_H, "M91"),
+    **_all(_W, "M92"),
+    **_all(_W, "M73 M80 M93"),
+    **_all(_E, "M94"),
+    **_all(_E, "M95 M96 M97 M98"),
+    **_all(_W, "M99"),
+    # an incoming line that is no message
+    **_all(_E, "N01 N02 N03 N04 N05 N06 N07 N08 N09"),
+    **_all(_W, "N10 N11"),
+    # the check itself
+    **_all(_E, "X01"),
+    # a message that passes a tap
+    **_all(_W, "N30 N31 N36 N37 N38 N39"),
+    **_all(_E, "N32 N33 N34 N35"),
+}
+"""Every code and its level."""

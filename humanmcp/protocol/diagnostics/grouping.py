@@ -1,0 +1,85 @@
+"""Many problems of one kind as one: 33 of M12, at the place of the first of them.
+
+Knows what makes two problems the same for a reader, and nothing of how they are shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from humanmcp.protocol.diagnostics.model import Applicability, Fix, least, together
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable
+
+    from humanmcp.protocol.diagnostics.model import Problem
+
+FEW: Final = 3
+"""Problems that say the same of several places and are still shown one by one."""
+MOST: Final = 10
+"""Problems of one code that are shown one by one, whatever they say; the others are one."""
+
+_INDEX: Final = re.compile(r"\[\d+\]")
+
+_Kind: TypeAlias = "tuple[Hashable, ...]"
+
+
+def grouped(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return problems, in their order, with those that say the same as one."""
+    problems = tuple(problems)
+    if len(problems) <= FEW:
+        return problems
+    same = _joined(problems, _alike, FEW)
+    return _joined(same, lambda one: (one.code, one.level), MOST, keep=True)
+
+
+def _alike(one: Problem) -> _Kind:
+    """Return what two problems share that differ only in the item of a list they are about."""
+    detail = tuple((name, _INDEX.sub("[]", text)) for name, text in one.detail)
+    return (one.code, one.level, detail)
+
+
+def _joined(
+    problems: tuple[Problem, ...],
+    kind: Callable[[Problem], _Kind],
+    most: int,
+    *,
+    keep: bool = False,
+) -> tuple[Problem, ...]:
+    """Join the problems of each kind of which there are more than `most`.
+
+    With `keep` the first of them stay as they are, and the last that is shown stands for the rest,
+    whatever these say: its fix is its own.
+    """
+    counts = Counter(map(kind, problems))
+    if all(count <= most for count in counts.values()):
+        return problems
+    seen: Counter[_Kind] = Counter()
+    shown: list[Problem] = []
+    members: dict[_Kind, list[Problem]] = {}
+    for problem in problems:
+        which = kind(problem)
+        seen[which] += 1
+        if counts[which] <= most or (keep and seen[which] < most):
+            shown.append(problem)
+        elif which in members:
+            members[which].append(problem)
+        else:
+            members[which] = [problem]
+            shown.append(problem)
+    heads = {id(group[0]): group for group in members.values()}
+    return tuple(
+        _as_one(heads[id(one)], own_fix=keep) if id(one) in heads else one for one in shown
+    )
+
+
+def _as_one(group: list[Problem], *, own_fix: bool) -> Problem:
+    times = sum(one.times for one in group)
+    first = group[0]
+    if own_fix or first.fix is None or any(one.fix is None for one in group):
+        return first._replace(times=times)
+    fixes = [one.fix for one in group if one.fix is not None]
+    grade = least(*(fix.applicability for fix in fixes)) if fixes else Applicability.SAFE
+    return first._replace(times=times, fix=Fix(tuple(together(group)), first.fix.label, grade))

@@ -1,0 +1,213 @@
+"""From what was found to where it stands: paths become offsets, mends become edits.
+
+Walks only the part of the text that leads to a finding, so that a valid text never pays.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.protocol.diagnostics.codes import LEVELS
+from humanmcp.protocol.diagnostics.fix_safety import trust
+from humanmcp.protocol.diagnostics.model import Edit, Fix, Lines, Problem
+from humanmcp.protocol.diagnostics.raw import HOLE, Does
+from humanmcp.protocol.json.jsonrpc import members, skip_space, value_end
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from humanmcp.protocol.diagnostics.raw import Found, Mend, Path, Step
+
+
+class Spot(NamedTuple):
+    """Where a value stands; `name_start` is where its name does, or the value in a list."""
+
+    name_start: int
+    name_end: int
+    start: int
+    end: int
+
+
+class Source(NamedTuple):
+    """A valid JSON text in which findings are to be placed.
+
+    `root` are the steps that lead from the message to what the text holds: empty for a whole
+    message, `("result",)` when a person typed only the result. `typed` maps an offset of `json` to
+    the text as typed, which may have been mended to become valid.
+    """
+
+    json: str
+    text: str
+    root: Path = ()
+    typed: Callable[[int], int] | None = None
+    page: str = ""
+
+
+class Placer:
+    """Places findings in one text. Remembers the members it has seen."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._lines = Lines(source.text)
+        self._inside: dict[int, Mapping[Step, Spot]] = {}
+        self._in_order: dict[int, list[Spot]] = {}
+        start = skip_space(source.json, 0)
+        self._whole = Spot(start, start, start, max(start, len(source.json.rstrip())))
+
+    def problem(self, found: Found) -> Problem:
+        """Make the problem of a finding."""
+        start, end = self._extent(found)
+        source = self.source
+        line, column = self._lines.place(start) if source.text else (0, 0)
+        return Problem(
+            found.code,
+            found.level or LEVELS[found.code],
+            found.detail,
+            pointer(found.path),
+            start,
+            end,
+            line,
+            column,
+            self._fix(found, found.mend) if found.mend else None,
+            source.page,
+        )
+
+    def spot(self, path: Path) -> Spot | None:
+        """Return where the value at a path stands, None when it is not in the text."""
+        root = self.source.root
+        if path[: len(root)] != root:
+            return None
+        spot = self._whole
+        for step in path[len(root) :]:
+            inner = self._contents(spot).get(step)
+            if inner is None:
+                return None
+            spot = inner
+        return spot
+
+    def _contents(self, spot: Spot) -> Mapping[Step, Spot]:
+        """Map the members of an object, or the items of a list, to their places. Once each."""
+        if spot.start not in self._inside:
+            self._inside[spot.start] = contents(self.source.json, spot.start, spot.end)
+        return self._inside[spot.start]
+
+    def _ordered(self, spot: Spot) -> list[Spot]:
+        """List the members or items of a value in the order of the text. Once each."""
+        if spot.start not in self._in_order:
+            self._in_order[spot.start] = sorted(self._contents(spot).values())
+        return self._in_order[spot.start]
+
+    def _extent(self, found: Found) -> tuple[int, int]:
+        """Return the offsets, in the text as typed, that a finding is about."""
+        path = found.path
+        spot = self.spot(path)
+        while spot is None and path:
+            path = path[:-1]
+            spot = self.spot(path)
+        if spot is None:
+            spot = self._whole
+        if found.at_name and path == found.path:
+            return self._typed(spot.name_start), self._typed(spot.name_end)
+        return self._typed(spot.start), self._typed(spot.end)
+
+    def _typed(self, at: int) -> int:
+        typed = self.source.typed
+        return typed(at) if typed else at
+
+    # -- mends ----------------------------------------------------------------------------------
+
+    def _fix(self, found: Found, mend: Mend) -> Fix | None:
+        edits = self._edits(mend)
+        if edits is None:
+            return None
+        moved = (Edit(self._typed(e.start), self._typed(e.end), e.new) for e in edits)
+        old = " ".join(self.source.json[e.start : e.end] for e in edits)
+        grade = trust(found, mend, old, " ".join(e.new for e in edits))
+        return Fix(tuple(moved), mend.label, grade)
+
+    def _edits(self, mend: Mend) -> list[Edit] | None:  # noqa: PLR0911 - one arm an act
+        if mend.does is Does.INSERT:
+            return self._insertion(mend)
+        spot = self.spot(mend.path)
+        if spot is None:
+            return None
+        json = self.source.json
+        match mend.does:
+            case Does.REPLACE:
+                return [Edit(spot.start, spot.end, mend.new)]
+            case Does.RENAME:
+                return [Edit(spot.name_start, spot.name_end, mend.new)]
+            case Does.DELETE:
+                return [self._removal(spot, mend.path)]
+            case Does.WRAP:
+                before, after = mend.new.split(HOLE)
+                return [Edit(spot.start, spot.start, before), Edit(spot.end, spot.end, after)]
+            case _:
+                inner = self.spot((*mend.path, *mend.inner))
+                if inner is None:
+                    return None
+                return [Edit(spot.start, spot.end, json[inner.start : inner.end])]
+
+    def _insertion(self, mend: Mend) -> list[Edit] | None:
+        name, new = mend.path[-1], mend.new
+        owner = self.spot(mend.path[:-1])
+        if owner is None or self.source.json[owner.start : owner.start + 1] != "{":
+            return None
+        inside = self._ordered(owner)
+        if not inside:
+            return [Edit(owner.start + 1, owner.end - 1, f'"{name}": {new}')]
+        after = inside[-1].end
+        return [Edit(after, after, f', "{name}": {new}')]
+
+    def _removal(self, spot: Spot, path: Path) -> Edit:
+        """Cut a member or item with the comma before it, or after it when it is the first."""
+        owner = self.spot(path[:-1])
+        others = self._ordered(owner) if owner else []
+        at = bisect_left(others, spot)
+        if at:
+            return Edit(others[at - 1].end, spot.end, "")
+        after = others[at + 1 :][:1]
+        return Edit(spot.name_start, after[0].name_start if after else spot.end, "")
+
+
+def contents(json: str, start: int, end: int) -> Mapping[Step, Spot]:
+    """Map what an object or list at `start` directly holds to its places. The last name counts."""
+    if json[start : start + 1] == "{":
+        return {
+            name: Spot(at, until, first, last)
+            for name, at, until, first, last in _members(json, start, end)
+        }
+    if json[start : start + 1] == "[":
+        return dict(enumerate(_items(json, start)))
+    return {}
+
+
+def _members(json: str, start: int, end: int) -> Iterable[tuple[str, int, int, int, int]]:
+    part = json[start:end]
+    last = 1
+    for name, first, until in members(part):
+        name_start = skip_space(part, last)
+        if part[name_start : name_start + 1] == ",":
+            name_start = skip_space(part, name_start + 1)
+        name_end = value_end(part, name_start)
+        yield name, start + name_start, start + name_end, start + first, start + until
+        last = until
+
+
+def _items(json: str, start: int) -> Iterable[Spot]:
+    at = skip_space(json, start + 1)
+    while json[at : at + 1] not in ("]", ""):
+        end = value_end(json, at)
+        yield Spot(at, at, at, end)
+        at = skip_space(json, end)
+        if json[at : at + 1] == ",":
+            at = skip_space(json, at + 1)
+
+
+_ESCAPED: Final = str.maketrans({"~": "~0", "/": "~1"})
+
+
+def pointer(path: Path) -> str:
+    """Write a path as a JSON Pointer (RFC 6901)."""
+    return "".join(f"/{str(step).translate(_ESCAPED)}" for step in path)

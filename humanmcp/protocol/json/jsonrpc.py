@@ -1,0 +1,334 @@
+"""From the bytes of one line to one message, and from a person's text to one line.
+
+Knows JSON and JSON-RPC 2.0, and nothing of MCP: no method has a meaning here.
+A line that is no message is a value (`Malformed`), never an exception, and keeps its bytes.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import re
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from humanmcp.protocol.diagnostics.model import Level, Problem
+
+# A decoded JSON value. `Any`, because JSON has no narrower type that a reader would gain from.
+Json: TypeAlias = Any
+JsonObject: TypeAlias = dict[str, Any]
+
+DEEPEST_INCOMING: Final = 128
+"""Levels of brackets that an incoming line may have; common parsers stop at about 200."""
+
+# possessive (`*+`): a string of ten million characters costs no backtracking
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_STRING_OR_MARKS: Final = re.compile(rf'{_STRING}|[^ \t\r\n"]++|"', re.DOTALL)
+_NO_BRACKET: Final = re.compile(rf'{_STRING}|[^\[\]{{}}"]++|"', re.DOTALL)
+_INNERMOST: Final = re.compile(r"\[\]|\{\}")
+_STRING_OR_BRACKET: Final = re.compile(rf"{_STRING}|([\[{{])|([\]}}])", re.DOTALL)
+_UTF8_BOM: Final = b"\xef\xbb\xbf"
+
+
+class Kind(enum.Enum):
+    """The four kinds of message, told apart by the members that are present.
+
+    JSON-RPC 2.0, sections 4 and 5: a request has `method` and `id`, a notification has `method`
+    alone, a response has `result` or `error`.
+    """
+
+    REQUEST = "request"
+    NOTIFICATION = "notification"
+    RESULT = "result"
+    ERROR = "error"
+
+
+class RequestId(NamedTuple):
+    """A request's id: the token exactly as the peer wrote it, and its value for comparing.
+
+    `7` and `"7"` are different ids; `1.0` and `1` are the same one. 2**53 + 1 stays what it is.
+    """
+
+    token: str
+    value: str | int | float
+
+    @property
+    def key(self) -> tuple[str, str | int | float]:
+        """What two ids must share to be the same id: the JSON type and the value."""
+        return ("text" if isinstance(self.value, str) else "number", self.value)
+
+    @classmethod
+    def of(cls, value: str | int) -> RequestId:
+        """Make an id of our own."""
+        return cls(json.dumps(value, ensure_ascii=False), value)
+
+
+class Message(NamedTuple):
+    """One decoded JSON-RPC envelope.
+
+    `raw` is the text of the line without its line end; `body` is what it says.
+    `id` is None for a notification, and for an error that names no request.
+    """
+
+    kind: Kind
+    raw: str
+    body: JsonObject
+    id: RequestId | None = None
+
+    @property
+    def method(self) -> str:
+        """The method of a request or notification; empty for a response."""
+        method = self.body.get("method")
+        return method if isinstance(method, str) else ""
+
+    @property
+    def params(self) -> JsonObject:
+        """The named parameters; empty when there are none or when they are no object."""
+        params = self.body.get("params")
+        return params if isinstance(params, dict) else {}
+
+    @property
+    def meta(self) -> JsonObject:
+        """`params._meta`; empty when there is none or when it is no object."""
+        meta = self.params.get("_meta")
+        return meta if isinstance(meta, dict) else {}
+
+
+class Malformed(NamedTuple):
+    """A line that is no message: its bytes and why.
+
+    `why` is the code of the problem (see `model.py`), `detail` what its sentence is filled with.
+    `id` is there when the line is JSON and its id can be read all the same.
+    """
+
+    raw: bytes
+    why: str
+    detail: tuple[tuple[str, str], ...] = ()
+    id: RequestId | None = None
+
+    @property
+    def text(self) -> str:
+        """The bytes as readable text; what is no UTF-8 becomes U+FFFD."""
+        return self.raw.decode("utf-8", "replace")
+
+    @property
+    def problem(self) -> Problem:
+        """Why nobody can read it, to be said to a person."""
+        return Problem(self.why, Level.ERROR, self.detail)
+
+
+class Batch(NamedTuple):
+    """A JSON array of messages. Only revision 2025-03-26 has them."""
+
+    raw: str
+    items: tuple[Message | Malformed, ...]
+
+
+def read(line: bytes) -> Message | Batch | Malformed:
+    """Decode one line, without its line feed, from the peer.
+
+    A byte-order mark and one trailing carriage return are dropped: editors and Windows add them.
+    """
+    line = line.removeprefix(_UTF8_BOM).removesuffix(b"\r")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return Malformed(line, "N02", (("byte", str(error.start + 1)),))
+    if deeper_than(text, DEEPEST_INCOMING):
+        return Malformed(line, "N03", (("limit", str(DEEPEST_INCOMING)),))
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        return Malformed(line, "N01", (("column", str(error.colno)),))
+    except ValueError:  # an integer of more than 4300 digits
+        return Malformed(line, "N04")
+    if isinstance(value, list):
+        return _read_batch(text, value)
+    return _read_envelope(text, value)
+
+
+def _read_batch(text: str, values: list[Json]) -> Batch | Malformed:
+    if not values:  # JSON-RPC 2.0, section 6: an empty array is an invalid request
+        return Malformed(text.encode(), "N06")
+    items = tuple(
+        _read_envelope(raw, value) for raw, value in zip(_elements(text), values, strict=True)
+    )
+    return Batch(text, items)
+
+
+def _read_envelope(text: str, value: Json) -> Message | Malformed:
+    raw = text.encode("utf-8", "surrogatepass")
+    if not isinstance(value, dict):
+        return Malformed(raw, "N05", (("got", json_type(value)),))
+    request_id: RequestId | None = None
+    if "id" in value:
+        request_id = _id_of(text, value["id"])
+    kind = _kind_of(value)
+    if kind is None:
+        return Malformed(raw, "N06", id=request_id)
+    answerless = kind is Kind.NOTIFICATION or (kind is Kind.ERROR and value.get("id") is None)
+    if request_id is None and not answerless:
+        got = json_type(value["id"]) if "id" in value else ""
+        return Malformed(raw, "N07" if got else "N08", (("got", got),) if got else ())
+    return Message(kind, text, value, request_id)
+
+
+def _kind_of(body: JsonObject) -> Kind | None:
+    """Tell the kind by the members that are present; None when they name none."""
+    if "method" in body:
+        if not isinstance(body["method"], str):
+            return None
+        return Kind.REQUEST if "id" in body else Kind.NOTIFICATION
+    if "error" in body:
+        return Kind.ERROR
+    return Kind.RESULT if "result" in body else None
+
+
+def _id_of(text: str, value: Json) -> RequestId | None:
+    """Read an id with its token. None when MCP does not allow such an id.
+
+    MCP: "Request IDs MUST be strings or integers, and MUST NOT be null." `true` is no integer,
+    whatever Python says of it; `1.0` is one, whatever its spelling.
+    """
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return None
+    if isinstance(value, float) and not value.is_integer():  # an infinity is none
+        return None
+    return RequestId(member(text, "id") or json.dumps(value, ensure_ascii=False), value)
+
+
+# -- the text of parts ------------------------------------------------------------------------
+
+
+def member(text: str, name: str) -> str | None:
+    """Return the text of one member of the object in `text`, exactly as written, or None.
+
+    `text` must be valid JSON. When the name appears twice the last one counts, as in every parser.
+    """
+    found = None
+    for key, start, end in members(text):
+        if key == name:
+            found = text[start:end]
+    return found
+
+
+def members(text: str) -> list[tuple[str, int, int]]:
+    """List the members of the object in `text` as (name, start, end of the value)."""
+    spans: list[tuple[str, int, int]] = []
+    at = skip_space(text, 0)
+    if text[at : at + 1] != "{":
+        return spans
+    at = skip_space(text, at + 1)
+    while text[at : at + 1] == '"':
+        key, at = json.decoder.scanstring(text, at + 1, False)  # type: ignore[attr-defined]  # noqa: FBT003 - typeshed leaves it out; the argument is `strict`
+        at = skip_space(text, skip_space(text, at) + 1)  # over the colon
+        end = value_end(text, at)
+        spans.append((key, at, end))
+        at = skip_space(text, end)
+        if text[at : at + 1] == ",":
+            at = skip_space(text, at + 1)
+    return spans
+
+
+def ids_in(text: str) -> set[str]:
+    """Return the tokens of all ids in a text that need be no JSON: half a message, say."""
+    return {found[1] for found in _AN_ID.finditer(text)}
+
+
+_AN_ID: Final = re.compile(r'"id"[ \t]*:[ \t]*("(?:[^"\\]|\\.)*"|-?\d+)')
+
+
+def _elements(text: str) -> list[str]:
+    """List the texts of the elements of the array in `text`, which must be valid JSON."""
+    parts: list[str] = []
+    at = skip_space(text, skip_space(text, 0) + 1)
+    while text[at : at + 1] != "]":
+        end = value_end(text, at)
+        parts.append(text[at:end])
+        at = skip_space(text, end)
+        if text[at : at + 1] == ",":
+            at = skip_space(text, at + 1)
+    return parts
+
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_DECODER: Final = json.JSONDecoder()
+_ONE_STRING: Final = re.compile(_STRING, re.DOTALL)
+_SCALAR: Final = re.compile(r"[^\s,\]}]+")
+
+
+def skip_space(text: str, at: int) -> int:
+    """Return the first place at or after `at` that holds no JSON white space."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def value_end(text: str, at: int) -> int:
+    """Return the place just after the value that starts at `at`. `text` must be valid JSON."""
+    first = text[at : at + 1]
+    if first == '"':
+        found = _ONE_STRING.match(text, at)
+        return found.end() if found else len(text)
+    if first in ("{", "["):
+        try:  # the parser of the standard library is ten times as fast as counting brackets
+            return _DECODER.raw_decode(text, at)[1]
+        except (ValueError, RecursionError):  # an integer of more than 4300 digits, say
+            depth = 0
+        for found in _STRING_OR_BRACKET.finditer(text, at):
+            depth += (found.group(1) is not None) - (found.group(2) is not None)
+            if depth == 0:
+                return found.end()
+        return len(text)
+    found = _SCALAR.match(text, at)
+    return found.end() if found else len(text)
+
+
+def compact(text: str) -> str:
+    r"""Remove the white space outside strings: the person's own text, on one line.
+
+    MCP, transports: "Messages are delimited by newlines, and MUST NOT contain embedded newlines."
+    `1.0`, big integers, key order and escapes stay as typed, which re-serialising would not do.
+    Valid JSON has no raw line break inside a string, so the answer always is exactly one line.
+    """
+    return "".join(_STRING_OR_MARKS.findall(text))
+
+
+def deeper_than(text: str, limit: int) -> bool:
+    """Say whether brackets nest deeper than `limit`, without parsing (parsers may overflow)."""
+    if text.count("[") + text.count("{") <= limit:
+        return False
+    brackets = whole = _NO_BRACKET.sub("", text)
+    for _level in range(limit):
+        if not brackets:
+            return False
+        before, brackets = len(brackets), _INNERMOST.sub("", brackets)
+        if len(brackets) > before * 3 // 4:
+            break  # little is gained: it would be read a hundred times
+    # something is left: it nests deeper, its brackets do not match, or it has many
+    return bool(brackets) and _nests(whole, limit)
+
+
+def _nests(brackets: str, limit: int) -> bool:
+    """Say whether a text of brackets nests deeper than `limit`, matching or not."""
+    depth = 0
+    for bracket in brackets:
+        depth += 1 if bracket in "[{" else -1
+        if depth > limit:
+            return True
+    return False
+
+
+def json_type(value: Json) -> str:
+    """Name the JSON type of a decoded value: object, list, text, number, boolean or null."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case str():
+            return "text"
+        case int() | float():
+            return "number"
+        case list():
+            return "list"
+        case _:
+            return "object"

@@ -1,0 +1,87 @@
+"""Guess which of a few known words was meant by a word that is none of them."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from humanmcp.protocol.json.jsonrpc import Json
+
+Word = TypeVar("Word", bound="str | Json")
+
+
+def alike(typed: Json, known: Iterable[Word]) -> Word | None:
+    """Return the known word that was meant, or None when none is near enough.
+
+    Near is: the same letters whatever the case and the separators (`input_schema`), a plural for a
+    singular (`content`, `contents`), or one or two slips of the fingers in a long enough word.
+    """
+    if not isinstance(typed, str) or not typed or len(typed) > 64:
+        return None
+    letters = plain(typed)
+    best: Word | None = None
+    best_distance = 3
+    for word in known:
+        if not isinstance(word, str):
+            continue
+        other = plain(word)
+        if letters == other or letters.rstrip("s") == other.rstrip("s") != "":
+            return word
+        allowed = 2 if len(other) > 7 else 1 if len(other) > 2 else 0
+        distance = slips(letters, other, allowed)
+        if distance <= allowed and distance < best_distance:
+            best, best_distance = word, distance
+    return best
+
+
+def meant_by(missing: str, typed: Iterable[str]) -> str | None:
+    """Return which of the names a person typed stands for one that is missing.
+
+    Also a part of it (`templates`, `uri`), and a name that ends in the same word: the right name
+    is known to be missing, so a looser guess is fair.
+    """
+    names = list(typed)
+    near = alike(missing, names)
+    if near is not None:
+        return near
+    whole = plain(missing)
+    for name in names:
+        part = plain(name)
+        if len(part) > 2 and (part in whole or whole in part or part.endswith(_last(missing))):
+            return name
+    return None
+
+
+def _last(name: str) -> str:
+    """Return the last word of a camel-case name, as a singular: `version` of supportedVersions."""
+    start = max((at for at, letter in enumerate(name) if letter.isupper()), default=0)
+    return name[start:].lower().rstrip("s") if start else "\0"
+
+
+def half_width(word: str) -> str:
+    """Return a word in small letters, each of the width that a program expects."""
+    return (word if word.isascii() else unicodedata.normalize("NFKC", word)).lower()
+
+
+def plain(word: str) -> str:
+    """Return a word without what case, separators and full-width letters make of it."""
+    return "".join(letter for letter in half_width(word) if letter.isalnum())
+
+
+def slips(one: str, other: str, limit: int) -> int:
+    """Count letters left out, added, changed or swapped; anything above `limit` is limit + 1."""
+    if abs(len(one) - len(other)) > limit:
+        return limit + 1
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, b in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                cost = min(cost, last[j - 2] + 1)
+            row.append(cost)
+    return min(row[-1], limit + 1)

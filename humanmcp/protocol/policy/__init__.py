@@ -1,0 +1,1 @@
+"""What is answered without a person, how long a client waits, and what a tap holds."""

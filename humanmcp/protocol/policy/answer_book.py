@@ -1,0 +1,395 @@
+"""The answer book: what is answered without a person, and after how long.
+
+`decide` says what the book does about one exchange; how a book is written stands in
+`book_format.py`.
+The book has no clock, `waited` comes in as an argument. Objects of MCP are spelled as on the wire.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
+
+from humanmcp import __version__
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.policy import known_clients
+from humanmcp.protocol.spec import examples
+from humanmcp.protocol.spec import versions as spec_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.conversation.exchange import Exchange, Known
+
+
+class Mode(enum.Enum):
+    """How much is answered without a person."""
+
+    NORMAL = "normal"
+    """Pings at once, opening messages as `Opening` says, the rest never."""
+    BY_HAND = "by hand"
+    """Nothing at all."""
+    AUTO = "auto"
+    """At once everything that the book can answer."""
+
+
+class Opening(enum.Enum):
+    """Who answers `initialize` and the lists, where the mode leaves that open."""
+
+    BY_CLIENT = "by client"
+    """The book: at once for a host that is known, after a grace time for anyone else."""
+    BOOK = "book"
+    """The book, at once: the model has its tools in the first turn."""
+    HAND = "hand"
+    """A person. The book steps in at the last moment before a known client gives up."""
+    HELD = "held"
+    """As `HAND`, whatever the mode and the book say: a person at the inbox asked for it."""
+
+
+class Deed(enum.Enum):
+    """What a rule does about a request."""
+
+    ANSWER = "answer"
+    HOLD = "hold"
+    """It waits for a person; at a tap it is held."""
+    FORWARD = "forward"
+    """A tap lets it go on, whatever else is to be held. Where nobody is behind us, a person."""
+
+
+class Rule(NamedTuple):
+    """A prepared answer with its condition. What is empty is not asked for.
+
+    `where` are arguments that must be equal, `contains` texts that an argument must hold. The
+    arguments are `params.arguments` of `tools/call` and `prompts/get`, `params` elsewhere.
+    `after` is in seconds; `times` is how often it answers, None for always. A rule whose `deed` is
+    not to answer has no text.
+    """
+
+    text: str
+    form: Form
+    method: str = ""
+    tool: str = ""
+    where: Mapping[str, Any] = MappingProxyType({})
+    contains: Mapping[str, str] = MappingProxyType({})
+    after: float = 0.0
+    times: int | None = None
+    deed: Deed = Deed.ANSWER
+
+    def matches(self, exchange: Exchange) -> bool:
+        """Say whether the rule is meant for this exchange."""
+        if self.method and self.method != exchange.method:
+            return False
+        if self.tool and self.tool != exchange.tool:
+            return False
+        arguments = _arguments(exchange)
+        return all(
+            name in arguments and _same(arguments[name], value)
+            for name, value in self.where.items()
+        ) and all(
+            isinstance(arguments.get(name), str) and part in arguments[name]
+            for name, part in self.contains.items()
+        )
+
+
+ASK_TOOL: Final[Mapping[str, Any]] = {
+    "name": "ask_human",
+    "title": "Ask the human",
+    "description": "Ask a person a question and wait for the answer",
+    "inputSchema": {  # what `inquiry.py` reads
+        "type": "object",
+        "properties": {
+            "question": {"type": "string", "description": "What the person should answer"},
+            "context": {
+                "type": "string",
+                "description": "What the person needs to know to answer it",
+            },
+            "options": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Answers to choose from. The chosen one comes back word for word",
+            },
+            "allow_free_text": {
+                "type": "boolean",
+                "default": True,
+                "description": "Whether the person may answer in their own words as well",
+            },
+        },
+        "required": ["question"],
+    },
+    # Without `readOnlyHint` Claude Code asks one question after the other instead of several at
+    # once. Asking changes nothing; a person is no closed system; and whoever is asked twice is
+    # disturbed twice.
+    "annotations": {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": True},
+}
+
+
+class Book(NamedTuple):
+    """What is answered without a person. The default is the book of somebody who has none."""
+
+    name: str = "humanmcp"
+    version: str = __version__
+    title: str = ""
+    instructions: str = "Every answer is typed by a person. Please allow several minutes per call."
+    revisions: tuple[str, ...] = spec_versions.ALL
+    capabilities: Mapping[str, Any] | None = None
+    """None: what the lists below call for."""
+    tools: tuple[Mapping[str, Any], ...] = (ASK_TOOL,)
+    resources: tuple[Mapping[str, Any], ...] = ()
+    resource_templates: tuple[Mapping[str, Any], ...] = ()
+    prompts: tuple[Mapping[str, Any], ...] = ()
+    rules: tuple[Rule, ...] = ()
+    wait: Mapping[str, float | None] = MappingProxyType({})
+    """Seconds before the book answers a method, None for never; what is missing has a default."""
+    progress: bool = True
+    """Whether progress is sent to the client while a person is at a request."""
+
+    def offered(self) -> Mapping[str, Any]:
+        """Return the capabilities that the book declares: a person may change each list later."""
+        if self.capabilities is not None:
+            return self.capabilities
+        resources = self.resources or self.resource_templates
+        wanted = {"tools": self.tools, "resources": resources, "prompts": self.prompts}
+        return {name: {"listChanged": True} for name, entries in wanted.items() if entries}
+
+
+class Decision(NamedTuple):
+    """What the book does about an exchange: which answer, and how long after its arrival.
+
+    `after` is in seconds, None when only a person answers. `by` says in the transcript who
+    answered. `rule` is the index of the rule, None for the book's own answers. `stoppable`: a
+    person at the exchange stops it. A safety net gives way, a rule is what somebody decided.
+    `replayed` is the number of the frame whose recorded answer this is, right or wrong; None for
+    what is not recorded. `forward`: the real server is asked.
+    """
+
+    after: float | None = None
+    text: str = ""
+    form: Form = Form.RESULT
+    by: str = ""
+    rule: int | None = None
+    stoppable: bool = False
+    replayed: int | None = None
+    forward: bool = False
+
+    def due(self, waited: float, *, touched: bool = False) -> bool:
+        """Say whether the book answers now, `waited` seconds after the request arrived."""
+        if self.after is None or (touched and self.stoppable):
+            return False
+        return waited >= self.after
+
+
+_BY_PERSON: Final = Decision()
+
+UNSUPPORTED_REVISION: Final = -32022
+_METHOD_NOT_FOUND: Final[Mapping[str, Any]] = {"code": -32601, "message": "Method not found"}
+
+_AT_ONCE: Final = frozenset({"ping", "logging/setLevel", "server/discover"})
+
+
+def first_rule(
+    exchange: Exchange, book: Book, used: Mapping[int, int] = MappingProxyType({})
+) -> tuple[int, Rule] | None:
+    """Return the first rule that is meant for an exchange, with its index; None when none is.
+
+    `used` counts how often each rule has been followed.
+    """
+    for index, rule in enumerate(book.rules):
+        if rule.matches(exchange) and (rule.times is None or used.get(index, 0) < rule.times):
+            return index, rule
+    return None
+
+
+def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
+    exchange: Exchange,
+    book: Book,
+    known: Known,
+    *,
+    mode: Mode = Mode.NORMAL,
+    opening: Opening = Opening.BY_CLIENT,
+    used: Mapping[int, int] = MappingProxyType({}),
+) -> Decision:
+    """Say what the book does about an exchange. `used` counts how often each rule has answered."""
+    if mode is Mode.BY_HAND:
+        return _BY_PERSON
+    found = first_rule(exchange, book, used)
+    rejection = _rejection(exchange, book) if found is None else None
+    if rejection is not None:
+        return Decision(0.0, json.dumps(rejection), Form.ERROR, "book")
+    if found is not None:
+        index, rule = found
+        if rule.deed is not Deed.ANSWER:
+            return _BY_PERSON
+        return Decision(rule.after, rule.text, rule.form, by_rule(index), index)
+    own = _own_answer(exchange, book)
+    if own is None:
+        return _BY_PERSON
+    form, answer = own
+    after = _after(exchange.method, book, known, mode, opening)
+    text = json.dumps(answer, ensure_ascii=False)
+    return Decision(after, text, form, "book", stoppable=after != 0)
+
+
+def by_rule(index: int) -> str:
+    """Say in the transcript which rule answered."""
+    return f"book: rule {index + 1}"
+
+
+def _after(method: str, book: Book, known: Known, mode: Mode, opening: Opening) -> float | None:
+    if opening is Opening.HELD and method in known_clients.OPENING:
+        return known_clients.last_moment(known.client_name, method)
+    if mode is Mode.AUTO:
+        return 0.0
+    if method in book.wait:
+        return book.wait[method]
+    if method in _AT_ONCE:
+        return 0.0
+    return _opened_after(method, known, opening) if method in known_clients.OPENING else None
+
+
+def _opened_after(method: str, known: Known, opening: Opening) -> float | None:
+    match opening:
+        case Opening.BOOK:
+            return 0.0
+        case Opening.HAND | Opening.HELD:
+            return known_clients.last_moment(known.client_name, method)
+        case Opening.BY_CLIENT:
+            return known_clients.grace(known.client_name)
+        case impossible:
+            assert_never(impossible)
+
+
+def _own_answer(exchange: Exchange, book: Book) -> tuple[Form, Mapping[str, Any]] | None:
+    """Return what the book answers a method by itself; None for what needs a rule or a person."""
+    method, revision = exchange.method, exchange.revision
+    if not spec_versions.has_request(method, revision):
+        # FastMCP 4 pings in 2026-07-28, too, where there is no ping, and waits without limit.
+        return Form.ERROR, _METHOD_NOT_FOUND
+    if method in spec_versions.EMPTY_RESULTS:
+        return Form.RESULT, {}
+    if method == "initialize":
+        return Form.RESULT, _initialize(exchange, book)
+    if method == "server/discover":
+        return _discover(book)
+    lists = _lists(book)
+    if method in lists:
+        return Form.RESULT, {**lists[method], **_modern(revision, book)}
+    return None
+
+
+def _lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
+    """Return the lists of a book: what stands in each result, by method."""
+    return {
+        "tools/list": {"tools": list(book.tools)},
+        "resources/list": {"resources": list(book.resources)},
+        "resources/templates/list": {"resourceTemplates": list(book.resource_templates)},
+        "prompts/list": {"prompts": list(book.prompts)},
+    }
+
+
+def changed_lists(before: Book, after: Book) -> tuple[str, ...]:
+    """Return which lists differ between two books, by their capability."""
+    pairs = {
+        "tools": (before.tools, after.tools),
+        "prompts": (before.prompts, after.prompts),
+        "resources": (
+            (before.resources, before.resource_templates),
+            (after.resources, after.resource_templates),
+        ),
+    }
+    return tuple(name for name, (old, new) in pairs.items() if old != new)
+
+
+def prepared(book: Book) -> Mapping[str, Mapping[str, Any]]:
+    """Return the lists that somebody wrote into a book; an empty one is no text to start from."""
+    if book == Book():
+        return {}
+    return {method: part for method, part in _lists(book).items() if any(part.values())}
+
+
+def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
+    asked = exchange.request.params.get("protocolVersion")
+    served = [one for one in book.revisions if one in spec_versions.HANDSHAKE]
+    latest = served[-1] if served else spec_versions.LATEST_HANDSHAKE
+    return {
+        "protocolVersion": asked if asked in served else latest,
+        "capabilities": book.offered(),
+        "serverInfo": _server_info(book),
+        **({"instructions": book.instructions} if book.instructions else {}),
+    }
+
+
+def _is_modern(book: Book) -> bool:
+    return not set(spec_versions.MODERN).isdisjoint(book.revisions)
+
+
+def _discover(book: Book) -> tuple[Form, Mapping[str, Any]]:
+    if not _is_modern(book):
+        # The answer that every client takes for "handshake only": it then sends `initialize`.
+        return Form.ERROR, _METHOD_NOT_FOUND
+    return Form.RESULT, {
+        "supportedVersions": list(book.revisions),
+        "capabilities": book.offered(),
+        **({"instructions": book.instructions} if book.instructions else {}),
+        **_modern(spec_versions.R2026_07, book),
+    }
+
+
+def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
+    """Return the error that a request of 2026-07-28 must get, whoever answers; None for a good one.
+
+    A handshake-only book leaves such requests to its answers of that era.
+    """
+    if not _is_modern(book):
+        return None
+    if spec_versions.unserved_in(exchange.request) is not None:
+        return _unsupported(exchange, book)
+    lacking = spec_versions.lacking_in(exchange.request, exchange.revision)
+    return None if lacking is None else examples.lacking(lacking)
+
+
+def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:
+    """Say which revisions there are: the client picks another one, or falls back to a handshake."""
+    return {
+        "code": UNSUPPORTED_REVISION,
+        "message": "Unsupported protocol version",
+        "data": {
+            "supported": list(book.revisions),
+            "requested": spec_versions.unserved_in(exchange.request),
+        },
+    }
+
+
+def _modern(revision: str, book: Book) -> Mapping[str, Any]:
+    """Return what a list of 2026-07-28 says of itself, and of who gives it."""
+    if revision not in spec_versions.MODERN:
+        return {}
+    return {
+        "resultType": "complete",
+        # 0 and private, because clients really cache and a person changes answers.
+        "ttlMs": 0,
+        "cacheScope": "private",
+        # MCP: "Servers SHOULD include" this in the `_meta` of every result.
+        "_meta": {spec_versions.META_SERVER: _server_info(book)},
+    }
+
+
+def _server_info(book: Book) -> Mapping[str, Any]:
+    title = {"title": book.title} if book.title else {}
+    return {"name": book.name, **title, "version": book.version}
+
+
+def _arguments(exchange: Exchange) -> Mapping[str, Any]:
+    params = exchange.request.params
+    if exchange.method in ("tools/call", "prompts/get"):
+        arguments = params.get("arguments")
+        return arguments if isinstance(arguments, dict) else {}
+    return params
+
+
+def _same(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Compare as JSON does: `true` is no 1."""
+    if isinstance(got, bool) or isinstance(wanted, bool):
+        return got is wanted
+    return bool(got == wanted)

@@ -1,0 +1,96 @@
+"""What a tap is to hold, as a person writes it: `tools/call`, `tool:NAME`, `in`, `out`, `next`.
+
+`in:` and `out:` before one of them ask for the direction, too: `tools/call` is the request,
+`out:tools/call` its answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from humanmcp.protocol.conversation.transcript import Way
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from humanmcp.protocol.conversation.observer import Heard
+
+NEXT: Final = "next"
+_TOOL: Final = "tool:"
+_WAYS: Final[Mapping[str, Way]] = {"in": Way.IN, "out": Way.OUT}
+
+
+class PatternError(ValueError):
+    """A pattern says nothing."""
+
+    room: ClassVar = "hold"
+    code: Final = "no pattern"
+
+    def __init__(self, text: str) -> None:
+        """Remember what was written."""
+        super().__init__(text)
+        self.text = text
+
+    @property
+    def fillings(self) -> Mapping[str, str]:
+        """What fills the sentence that says what can be written."""
+        return {"text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One thing to hold. What is empty is not asked for; `once` holds one message and no more."""
+
+    text: str
+    way: Way | None = None
+    method: str = ""
+    tool: str = ""
+    once: bool = False
+
+    def fits(self, heard: Heard) -> bool:
+        """Say whether a message is meant."""
+        if self.way is not None and heard.way is not self.way:
+            return False
+        if self.tool:
+            named = heard.method == "tools/call" and heard.name == self.tool
+            return named and self._asked_of(heard) != ""
+        return not self.method or self._asked_of(heard) == self.method
+
+    def _asked_of(self, heard: Heard) -> str:
+        """Return the method that counts: without a direction an answer has none."""
+        return heard.message.method if self.way is None else heard.method
+
+
+def parse(text: str) -> Pattern:
+    """Read a pattern.
+
+    Raises:
+        PatternError: it says nothing.
+    """
+    first, colon, rest = text.partition(":")
+    way = _WAYS.get(first)
+    what = (rest if colon else "") if way else text
+    if not what:
+        if way is None or colon:
+            raise PatternError(text)
+        return Pattern(text, way)
+    if what == NEXT:
+        return Pattern(text, way, once=True)
+    if what.startswith(_TOOL):
+        tool = what.removeprefix(_TOOL)
+        if not tool:
+            raise PatternError(text)
+        return Pattern(text, way, tool=tool)
+    if not what.strip() or what != what.strip():
+        raise PatternError(text)
+    return Pattern(text, way, method=what)
+
+
+def parse_all(texts: Iterable[str]) -> tuple[Pattern, ...]:
+    """Read several patterns.
+
+    Raises:
+        PatternError: one of them says nothing.
+    """
+    return tuple(parse(text) for text in texts)

@@ -1,0 +1,1 @@
+"""Read what is nearly JSON, as people type it."""

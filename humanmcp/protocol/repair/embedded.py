@@ -1,0 +1,160 @@
+"""The one JSON answer inside a text of something else: a chat, a command, a log, a program.
+
+Finds where it begins and ends. Knows the names by which an answer is recognised, and does not judge
+what stands around it: words that hold a bit of JSON are still words.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.protocol.diagnostics.model import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ANSWER_NAMES: Final = frozenset(
+    {
+        *("jsonrpc", "result", "error", "method", "content", "structuredContent", "isError"),
+        *("tools", "resources", "resourceTemplates", "contents", "prompts", "messages"),
+        *("completion", "protocolVersion", "supportedVersions", "serverInfo", "resultType"),
+        *("roots", "action", "inputRequests", "task", "tasks"),
+    }
+)
+"""Members that give an answer away, whatever stands around it."""
+
+_MOST_TRIES: Final = 200
+_TOKEN: Final = re.compile(
+    r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|'
+    r"(?<=[\[{(:,\s])'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'|([\[{])|([\]}])",
+    re.DOTALL,
+)
+_NAME: Final = re.compile(r"""[\[{,\s]["'“]?(\w+)["'”]?\s*:""")
+_QUOTED_LINE: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
+_NUMBERED_LINE: Final = re.compile(r"[ \t]*(\d{1,6})[ \t]*(?:[:|.)│\t]|(?=[ \t]))[ \t]?")
+_HTML: Final = re.compile(r"&(?:quot|#34|#x22|apos|#39|lt|gt|amp);")
+_SLASHED: Final = re.compile(r'\s*(?:"|\')?[\[{]\s*\\+"')
+
+
+class Around(NamedTuple):
+    """Where the answer stands in a text, and the code that says so."""
+
+    code: str
+    start: int
+    end: int
+
+
+def find(text: str) -> Around | None:
+    """Find the one answer in a text that is something else as a whole.
+
+    None when the text begins like JSON, and when there is none in it or more than one.
+    """
+    begin = len(text) - len(text.lstrip())
+    spans = list(_documents(text))
+    if len(spans) != 1:
+        return None
+    start, end = spans[0]
+    before = bool(text[:start].strip())
+    after = bool(text[end:].strip(" \t\r\n;,)'\"`"))
+    if start == begin and not before:
+        return None
+    return Around("J42" if after else "J35", start, end)
+
+
+def _documents(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of what looks like an answer: balanced, with a name that gives it away."""
+    at, tries = 0, 0
+    while tries < _MOST_TRIES:
+        opened = re.compile(r"[\[{]").search(text, at)
+        if opened is None:
+            return
+        tries += 1
+        end = _end(text, opened.start())
+        if end < 0 or not _is_answer(text[opened.start() : end]):
+            at = opened.end()
+            continue
+        yield opened.start(), end
+        at = end
+
+
+def _end(text: str, start: int) -> int:
+    """Return where the brackets that open at a place are all closed again, -1 if they never are."""
+    depth = 0
+    for found in _TOKEN.finditer(text, start):
+        depth += (found[1] is not None) - (found[2] is not None)
+        if depth == 0:
+            return found.end()
+    return -1
+
+
+def _is_answer(text: str) -> bool:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        names = {found[1] for found in _NAME.finditer(text)}
+        return bool(names & ANSWER_NAMES)
+    if isinstance(value, list):
+        value = value[0] if value and isinstance(value[0], dict) else {}
+    return bool(set(value) & ANSWER_NAMES) or {"code", "message"} <= set(value)
+
+
+class Marks(NamedTuple):
+    """Marks before each line: what they are, and the edits that take them out."""
+
+    shown: str
+    edits: tuple[Edit, ...]
+
+
+def line_marks(text: str) -> Marks | None:
+    """Return the marks of quoted or numbered lines, None where not every line has one."""
+    lines = [(found.start(), found[0]) for found in re.finditer(r"[^\n]*\S[^\n]*", text)]
+    quoted = [_QUOTED_LINE.match(line) for _at, line in lines]
+    if quoted and all(quoted):
+        return Marks(">", _cuts(lines, quoted))
+    numbered = [_NUMBERED_LINE.match(line) for _at, line in lines]
+    if len(lines) > 1 and all(numbered):
+        counts = [int(found[1]) for found in numbered if found]
+        if counts == list(range(counts[0], counts[0] + len(counts))):
+            return Marks("1, 2, 3 …", _cuts(lines, numbered))
+    return None
+
+
+def _cuts(lines: list[tuple[int, str]], marks: list[re.Match[str] | None]) -> tuple[Edit, ...]:
+    pairs = zip(lines, marks, strict=True)
+    return tuple(
+        Edit(at + mark.start(), at + mark.end(), "") for (at, _line), mark in pairs if mark
+    )
+
+
+class Unescaped(NamedTuple):
+    """JSON that was written for the inside of another text, as it was before, and its marks."""
+
+    marks: str
+    text: str
+
+
+def unescaped(text: str) -> Unescaped | None:
+    r"""Undo `{\"a\"…` and `{&quot;a&quot;…`, where that makes JSON of the text."""
+    ways: tuple[tuple[str, bool, Callable[[str], str]], ...] = (
+        ("&quot;", _HTML.search(text) is not None, html.unescape),
+        ('\\"', _SLASHED.match(text) is not None, _without_slashes),
+    )
+    for marks, likely, undo in ways:
+        if not likely:
+            continue
+        try:
+            plain = undo(text)
+            json.loads(plain)
+        except (ValueError, RecursionError):
+            continue
+        return Unescaped(marks, plain)
+    return None
+
+
+def _without_slashes(text: str) -> str:
+    body = text.strip().removeprefix('"').removesuffix('"')
+    inner = json.loads(f'"{body}"', strict=False)
+    return str(inner)

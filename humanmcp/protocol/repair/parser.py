@@ -1,0 +1,348 @@
+# ruff: noqa: RUF001 - full-width characters are what this is about
+"""Find the mistakes in a text that is almost JSON, and mend those that have one meaning.
+
+Reads the way a person does: a full-width colon is a colon, `True` is `true`, a list that is not
+closed ends where the text ends. Each mistake becomes a `Wound` with the edits that heal it; a
+mistake of the same kind all over the text is one wound with many edits. Where no guess is safe the
+examination stops, and says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from humanmcp.protocol.diagnostics.model import Applicability, Edit, least
+from humanmcp.protocol.diagnostics.raw import shown
+from humanmcp.protocol.repair.scalars import (
+    LITERALS,
+    NO_NUMBERS,
+    NUMBERLIKE,
+    QUOTES,
+    WORD,
+    ScalarReader,
+)
+from humanmcp.protocol.repair.scanner import SPACES, WIDE, Examination, HopelessError, Wound
+
+_STRUCTURE: Final = re.compile(r"""\s*[:：]\s*[{\[｛［"'“\d-]""")
+_ENVELOPE: Final = frozenset({"jsonrpc", "id", "result", "error", "content"})
+"""Names by which an answer is known when they stand without quotes and without a brace."""
+
+
+def examine(text: str) -> Examination:
+    """Examine a text that is no JSON, or that has a name twice in one object."""
+    patient = _Patient(text)
+    try:
+        patient.document()
+    except HopelessError:
+        return Examination(patient.wounds(), (), whole=False)
+    edits = sorted(patient.edits, key=lambda edit: (edit.start, edit.end))
+    return Examination(_graded(patient.wounds()), tuple(edits), whole=True)
+
+
+_SHAKY: Final = frozenset({"J17", "J34", "J37"})
+"""Mistakes that leave open where a text or a value ends."""
+_LEANING: Final = frozenset({"J01", "J07", "J13", "J22", "J26", "J28", "J36", "J38"})
+"""Mends that say how a text is built, and so lean on what was guessed elsewhere."""
+
+
+def _graded(wounds: tuple[Wound, ...]) -> tuple[Wound, ...]:
+    """Call a guess what follows from one: where a quote is lost, brackets are as well."""
+    if not any(each.code in _SHAKY for each in wounds):
+        return wounds
+    return tuple(
+        replace(each, applicability=least(each.applicability, Applicability.GUESS))
+        if each.code in _LEANING
+        else each
+        for each in wounds
+    )
+
+
+@dataclass(slots=True)
+class _Patient(ScalarReader):
+    """The whole document: containers, and what stands around them."""
+
+    _open: list[tuple[str, int]] = field(default_factory=list)
+    """The brackets that are open, with their places."""
+
+    # -- the document ----------------------------------------------------------------------------
+
+    def document(self) -> None:
+        """Read the one value of the text, and what wrongly follows it."""
+        self.space()
+        self._shell_quotes()
+        char = self.mark()
+        if self._lost_brace():
+            self._object(lost=True)
+        else:
+            if char not in "{[" and not (char and char in QUOTES):
+                self._no_json()
+            self.value()
+        self.space()
+        while self.at < len(self.text):
+            self._after_the_end()
+            self.space()
+
+    def _shell_quotes(self) -> None:
+        """Windows' cmd.exe keeps the quotes of `echo '{…}'`."""
+        end = len(self.text.rstrip())
+        quote = self.peek()
+        inside = self.text[self.at + 1 : end].lstrip()
+        if quote in ("'", '"', "`") and inside.startswith(("{", "[")):
+            closed = end - 1 > self.at and self.text[end - 1] == quote
+            edits = [Edit(self.at, self.at + 1, "")]
+            if closed:
+                edits.append(Edit(end - 1, end, ""))
+                self.text = self.text[: end - 1] + " " + self.text[end:]
+            self.wound("J31", self.at, self.at + 1, edits=tuple(edits), label="delete")
+            self.at += 1
+            self.space()
+
+    def _lost_brace(self) -> bool:
+        """Say whether the text begins with a member: its first brace is lost."""
+        if self.peek() in QUOTES and self.mark() not in "{[":
+            piece = self.piece(self.at)
+            name, end = self.text[piece.inner : piece.last], piece.end
+        else:
+            word = WORD.match(self.text, self.at)
+            name, end = (word[0], word.end()) if word else ("", self.at)
+        if not self.is_name(end):
+            return False
+        return self.peek() in QUOTES or (
+            name in _ENVELOPE and _STRUCTURE.match(self.text, end) is not None
+        )
+
+    def _no_json(self) -> None:
+        number = NUMBERLIKE.match(self.text, self.at)
+        literal = number and number[0] in {*LITERALS, *NO_NUMBERS}
+        rest = self.text[number.end() :].strip() if number else ""
+        if literal or (number and not rest and number[0][:1] in "+-.0123456789"):
+            return
+        self.wound("J20", self.at, len(self.text.rstrip()))
+        raise HopelessError
+
+    def _after_the_end(self) -> None:
+        start, char = self.at, self.mark()
+        end = len(self.text)
+        if char == ";":
+            self.wound("J32", start, start + 1, edits=(Edit(start, start + 1, ""),), label="delete")
+            self.at += 1
+        elif char in "}]":
+            self.wound(
+                "J26",
+                start,
+                start + 1,
+                ("char", char),
+                edits=(Edit(start, start + 1, ""),),
+                label="delete",
+            )
+            self.at += 1
+        elif char == ",":
+            self.wound("J02", start, start + 1, edits=(Edit(start, start + 1, ""),), label="delete")
+            self.at += 1
+        else:
+            code = "J12" if char in "{[" else "J30"
+            cut = (Edit(start, end, ""),)
+            if code == "J12":  # which of them is meant, nobody can tell: no fix
+                self.wound(code, start, end)
+                self.edits += cut
+            else:
+                self.wound(code, start, len(self.text.rstrip()), edits=cut, label="delete")
+            self.at = end
+
+    # -- values ----------------------------------------------------------------------------------
+
+    def value(self) -> None:
+        """Read one value."""
+        char = self.mark()
+        if not char:
+            self.wound(
+                "J34", self.at, self.at, edits=(Edit(self.at, self.at, "null"),), label="null"
+            )
+        elif char == "{":
+            self._object()
+        elif char == "[":
+            self._list()
+        elif self.peek() in QUOTES:
+            self.text_value()
+        elif char in "+-.0123456789" or self.is_minus():
+            self.number()
+        elif WORD.match(self.text, self.at):
+            self.word()
+        else:
+            self._unexpected()
+
+    def _unexpected(self) -> None:
+        self.wound("J29", self.at, self.at + 1, ("typed", shown(self.peek())))
+        raise HopelessError
+
+    # -- containers ------------------------------------------------------------------------------
+
+    def _list(self) -> None:
+        self._open.append(("[", self.at))
+        self.take_mark()
+        self.space()
+        comma = -1
+        while True:
+            char = self.mark()
+            if char in ("]", "}", "") and self._close(char, comma):
+                return
+            if char in (",", ";"):
+                self._stray_comma()
+                continue
+            self.value()
+            comma = self._separator()
+
+    def _object(self, *, lost: bool = False) -> None:
+        self._open.append(("{", self.at))
+        if lost:
+            at = self.at
+            self.wound("J38", at, at + 1, ("char", "{"), edits=(Edit(at, at, "{"),), label="insert")
+        else:
+            self.take_mark()
+        self.space()
+        names: set[str] = set()
+        comma = -1
+        while True:
+            char = self.mark()
+            if char in ("]", "}", "") and self._close(char, comma):
+                return
+            if char in (",", ";"):
+                self._stray_comma()
+                continue
+            start = self.at
+            name = self._name()
+            if name in names:
+                self.wound("J09", start, self.at, ("key", shown(name)))
+            names.add(name)
+            if self._colon():
+                self.value()
+            comma = self._separator()
+
+    def _stray_comma(self) -> None:
+        start = self.at
+        self.wound("J02", start, start + 1, edits=(Edit(start, start + 1, ""),), label="delete")
+        self.at += 1
+        self.space()
+
+    def _separator(self) -> int:
+        """Read what follows a value in a container; return where its comma is, or -1."""
+        last = self.at
+        self.space()
+        char = self.mark()
+        if char in (",", ";"):
+            at = self.at
+            if char == ";":
+                self.swap("J32", at, at + 1, ",")
+                self.at += 1
+            else:
+                self.take_mark()
+            self.space()
+            return at
+        if char not in ("]", "}", ""):
+            self.wound("J01", last, self.at, edits=(Edit(last, last, ","),), label="insert")
+        return -1
+
+    def _close(self, char: str, comma: int) -> bool:
+        """Close the innermost container, by its own mark or in spite of another."""
+        opener, opened = self._open[-1]
+        own = "]" if opener == "[" else "}"
+        if comma >= 0:
+            self._drop_comma(comma)
+        if not char:
+            self._open.pop()
+            self._never_closed(opener, opened, own, self.at)
+            return True
+        if char == own:
+            self._open.pop()
+            self.take_mark()
+            return True
+        other = "[" if char == "]" else "{"
+        self._open.pop()
+        if any(kind == other for kind, _at in self._open):
+            self._never_closed(opener, opened, own, self.at)
+        else:
+            self.swap("J28", self.at, self.at + 1, own, ("typed", char), ("meant", own))
+            self.at += 1
+        return True
+
+    def _drop_comma(self, comma: int) -> None:
+        """Take back a comma that nothing follows."""
+        for code in ("J03", "J32"):  # it may have been mended before, from full-width
+            note = self.found.get(code)
+            if note is not None and note.edits[-1].start == comma:
+                self.take_back(note.edits.pop())
+                if not note.edits:
+                    del self.found[code]
+        semicolon = WIDE.get(self.text[comma], self.text[comma]) == ";"
+        code = "J32" if semicolon else "J02"
+        self.wound(code, comma, comma + 1, edits=(Edit(comma, comma + 1, ""),), label="delete")
+
+    def _never_closed(self, opener: str, opened: int, own: str, at: int) -> None:
+        place = at
+        while place > 0 and self.text[place - 1] in SPACES:
+            place -= 1
+        before = self.found.get("J07 1")
+        if before is None:
+            line = str(self.text.count("\n", 0, opened) + 1)
+            detail = (("char", opener), ("opened", line))
+            edits = (Edit(place, place, own),)
+            self.wound("J07", opened, opened + 1, *detail, edits=edits, label="close")
+            return
+        edit = Edit(place, place, own)
+        if before.edits[-1].start == place:  # one edit for one place: `]}` in this order
+            edit = Edit(place, place, before.edits[-1].new + own)
+            self.take_back(before.edits.pop())
+        before.edits.append(edit)
+        self.edits.append(edit)
+
+    def _name(self) -> str:
+        """Read the name of a member."""
+        if self.peek() in QUOTES:
+            return self.name()
+        found = WORD.match(self.text, self.at) or NUMBERLIKE.match(self.text, self.at)
+        if not found:
+            self._unexpected()
+            return ""
+        start, end, name = self.at, found.end(), found[0]
+        if self.text[end : end + 1] in ('"', "”") and self.is_name(end + 1):
+            edit = Edit(start, start, '"')
+            self.wound("J37", start, end, edits=(edit,), label="insert")
+            self.close_with(end)
+            return name
+        self.wound(
+            "J06",
+            start,
+            end,
+            ("key", shown(name)),
+            edits=(Edit(start, end, json.dumps(name, ensure_ascii=False)),),
+        )
+        self.at = end
+        return name
+
+    def _colon(self) -> bool:
+        """Read the colon after a name; say whether a value follows that is still to be read."""
+        last = self.at
+        self.space()
+        char = self.mark()
+        if char == ":":
+            self.take_mark()
+        elif char == "=":
+            end = self.at + (2 if self.text.startswith("=>", self.at) else 1)
+            self.wound("J13", self.at, end, edits=(Edit(self.at, end, ":"),))
+            self.at = end
+        elif char in (",", "}", "]", ""):
+            self.wound("J34", last, last, edits=(Edit(last, last, ": null"),), label="null")
+            self.at = last
+            return False
+        else:
+            self.wound("J13", last, self.at, edits=(Edit(last, last, ":"),), label="insert")
+        last = self.at
+        self.space()
+        if self.mark() not in (",", "}", "]", ""):
+            return True
+        self.wound("J34", last, last, edits=(Edit(last, last, " null"),), label="null")
+        self.at = last
+        return False

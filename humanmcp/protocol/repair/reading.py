@@ -1,0 +1,347 @@
+"""Read what a person typed as JSON: the value, or what keeps it from being JSON, with places.
+
+A text that is valid costs one pass of the standard library's parser. Anything doubtful (it does
+not parse, a name appears twice, half of a character) goes to `parser.py`, which finds the several
+mistakes of a text and mends them as far as they have one meaning; the rest of the check then goes
+on with the mended text, and places are given in the text as typed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.protocol.diagnostics.codes import LEVELS
+from humanmcp.protocol.diagnostics.model import (
+    Applicability,
+    Edit,
+    Fix,
+    Lines,
+    Problem,
+    applied,
+    line_and_column,
+)
+from humanmcp.protocol.diagnostics.raw import shown
+from humanmcp.protocol.json.jsonrpc import deeper_than
+from humanmcp.protocol.json.surrogates import half_characters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.protocol.json.jsonrpc import Json
+
+DEEPEST: Final = 100
+"""Levels of brackets that may be sent; clients that use a common parser stop at about 200."""
+LONGEST: Final = 10 * 1024 * 1024
+"""Bytes that may be sent: the TypeScript SDK closes the connection above 10 MiB."""
+LONG: Final = 1_000_000
+"""Bytes from which on a warning is due."""
+
+_BEGINS: Final = re.compile(r"""\s*[{\[｛［【「『"'`“”‘’＂＇«»]""")  # noqa: RUF001 - what JSON may begin with when it is typed
+_OTHERWISE: Final = re.compile(
+    r"""\s*(?:["']?[\[{]\s*(?:\\+"|&(?:quot|#34);)|\[[^\]\n"{]*\]\s*\S)"""
+)
+"""JSON that was escaped for another text, or a line of a log: a bracket that is none of JSON."""
+_BOM: Final = "\ufeff"
+_FENCE: Final = re.compile(r"\s*```[A-Za-z0-9]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\s*", re.DOTALL)
+_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class Reading(NamedTuple):
+    """What became of a text. `readable` says that `value` and `json` mean something.
+
+    `edits` turn `text` into `json`, which is valid JSON; there are none for a text that is.
+    `size` is what the text takes on the wire, in bytes.
+    """
+
+    text: str
+    json: str
+    value: Json = None
+    readable: bool = True
+    problems: tuple[Problem, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    size: int = 0
+
+    def typed(self, at: int) -> int:
+        """Return the offset in the text as typed of an offset in the mended text."""
+        return as_typed(self.edits)(at)
+
+
+def as_typed(edits: tuple[Edit, ...]) -> Callable[[int], int]:
+    """Return what turns offsets of a mended text into those of the text as typed."""
+    starts: list[int] = []
+    steps: list[tuple[int, int, int, int]] = []
+    grown = 0
+    for edit in edits:
+        start = edit.start + grown
+        end = start + len(edit.new)
+        starts.append(start)
+        steps.append((edit.start, edit.end, start, end))
+        grown += len(edit.new) - (edit.end - edit.start)
+
+    def typed(at: int) -> int:
+        place = bisect_right(starts, at) - 1
+        if place < 0:
+            return at
+        begin, end, mended_start, mended_end = steps[place]
+        if at >= mended_end:
+            return end + at - mended_end
+        return min(begin + at - mended_start, end)
+
+    return typed
+
+
+class _DoubtError(ValueError):
+    """The parser of the standard library would accept something that is no JSON."""
+
+
+def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _DoubtError
+    return value
+
+
+def _constant(_name: str) -> Json:
+    raise _DoubtError
+
+
+def _float(token: str) -> float:
+    value = float(token)
+    if math.isinf(value):
+        raise _DoubtError
+    return value
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float
+)
+
+
+def strict(text: str) -> Json:
+    """Decode a text that is valid JSON without a name that appears twice.
+
+    Raises:
+        ValueError: it is none.
+        RecursionError: it nests too deeply; `deeper_than` tells before.
+    """
+    if _SURROGATE_ESCAPE.search(text) and half_characters(text):
+        raise _DoubtError
+    return _DECODER.decode(text)
+
+
+def read(text: str) -> Reading:
+    """Read a text as JSON."""
+    size = size_of(text)
+    if size > LONGEST:
+        found = problem("J27", text, 0, 0, ("size", f"{size / 1048576:.1f}"))
+        return Reading(text, "", None, readable=False, problems=(found,), size=size)
+    if size >= 0 and not deeper_than(text, DEEPEST):
+        try:
+            value = strict(text)
+        except ValueError:
+            pass
+        else:
+            notes = _notes(text, size)
+            return Reading(text, text, value, problems=notes, size=size)
+    return _read_doubtful(text, size)
+
+
+def _notes(text: str, size: int) -> tuple[Problem, ...]:
+    """Say what is done for the person, and what may be too much for some clients."""
+    notes: tuple[Problem, ...] = ()
+    if "\n" in text.strip():
+        notes = (problem("J51", text, 0, 0),)
+    if size > LONG:
+        notes = (*notes, problem("J40", text, 0, 0, ("size", f"{size / 1_000_000:.1f}")))
+    return notes
+
+
+def size_of(text: str) -> int:
+    """Return the bytes of a text as UTF-8, -1 when half a character keeps it from being any."""
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        return -1
+
+
+def _read_doubtful(text: str, size: int) -> Reading:
+    from humanmcp.protocol.repair import parser  # noqa: PLC0415 - a valid text never needs it
+
+    first, last, repaired = _repairs(text)
+    if not text[first:last].strip():
+        return _unreadable(text, size, problem("J19", text, 0, 0))
+    if _OTHERWISE.match(text, first) or _BEGINS.match(text, first) is None:
+        rewritten = _rewritten(text, first, last, repaired, size)
+        if rewritten is not None:
+            return rewritten
+        first, last, repaired = _embedded(text, first, last, repaired)
+    body = text[first:last]
+    too_much = _too_much(text, first, last)
+    if too_much is not None:
+        return _unreadable(text, size, too_much)
+    wounds = parser.examine(body)
+    lines = Lines(text)
+    problems = [*repaired, *(_of_wound(wound, lines, first) for wound in wounds.found)]
+    edits = [
+        *([Edit(0, first, "")] if first else []),
+        *(Edit(e.start + first, e.end + first, e.new) for e in wounds.edits),
+        *([Edit(last, len(text), "")] if last < len(text) else []),
+    ]
+    mended = applied(text, edits)
+    problems.extend(_notes(text, size))
+    problems.sort(key=lambda each: (each.start, each.code))
+    value = None
+    try:
+        if wounds.whole:
+            value = json.loads(mended)
+        if not any(each.blocks for each in problems):
+            strict(mended)
+    except ValueError as error:  # what is left is no JSON either: say where
+        wounds = wounds.torn()
+        at = min(first + getattr(error, "pos", 0), len(text))
+        if not any(each.blocks for each in problems):
+            problems.append(problem("J29", text, at, at + 1, ("typed", shown(text[at : at + 1]))))
+    return Reading(
+        text,
+        mended if wounds.whole else "",
+        value,
+        wounds.whole,
+        tuple(problems),
+        tuple(edits),
+        size,
+    )
+
+
+def _too_much(text: str, first: int, last: int) -> Problem | None:
+    """Return what keeps a text from being examined: its depth, or its length."""
+    if deeper_than(text[first:last], DEEPEST):
+        return problem("J25", text, 0, 0, ("limit", str(DEEPEST)))
+    return _first_only(text, first, last) if last - first > LONG else None
+
+
+def _rewritten(
+    text: str, first: int, last: int, repaired: list[Problem], size: int
+) -> Reading | None:
+    """Read JSON that is spelt in another way as a whole: escaped, quoted line by line, as YAML."""
+    from humanmcp.protocol.repair import embedded, yaml_answer  # noqa: PLC0415 - a valid text never needs them
+
+    body = text[first:last]
+    if len(body) > LONG:
+        return None
+    marks, plain = embedded.unescaped(body), embedded.line_marks(body)
+    edits: tuple[Edit, ...]
+    if marks is not None:
+        found = problem("J39", text, first, last, ("marks", marks.marks))
+        edits = (Edit(first, last, marks.text),)
+        label, grade = "replace", Applicability.SAFE
+    elif plain is not None and _is_json(applied(body, plain.edits)):
+        found = problem("J41", text, first, last, ("marks", plain.shown))
+        edits = tuple(Edit(e.start + first, e.end + first, "") for e in plain.edits)
+        label, grade = "delete", Applicability.REMOVES
+    elif (written := yaml_answer.as_json(body)) is not None:
+        found = problem("J43", text, first, last)
+        edits = (Edit(first, last, written),)
+        label, grade = "replace", Applicability.GUESS
+    else:
+        return None
+    found = found._replace(fix=Fix(edits, label, grade))
+    outer = (Edit(0, first, ""), *edits, Edit(last, len(text), ""))
+    inner = applied(text, outer)
+    found_all = (*repaired, found)
+    return Reading(text, inner, json.loads(inner), problems=found_all, edits=outer, size=size)
+
+
+REWRITTEN: Final = frozenset({"J39", "J41", "J43"})
+"""Problems after which places in the message are no places in the text as typed."""
+
+
+def _is_json(text: str) -> bool:
+    try:
+        strict(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _embedded(
+    text: str, first: int, last: int, repaired: list[Problem]
+) -> tuple[int, int, list[Problem]]:
+    """Find the one answer in a text that is something else: a chat, a command, a log."""
+    from humanmcp.protocol.repair import embedded  # noqa: PLC0415 - a valid text never needs it
+
+    around = embedded.find(text[first:last]) if last - first <= LONG else None
+    if around is None:
+        return first, last, repaired
+    start, end = first + around.start, first + around.end
+    rest = (Edit(0, start, ""), Edit(end, len(text), ""))
+    if around.code == "J35":  # what follows are marks of the line that began before it
+        found = problem("J35", text, first, start)
+    else:
+        found = problem("J42", text, first, last)
+    fix = Fix(rest, "only", Applicability.REMOVES)
+    return start, end, [*repaired, found._replace(fix=fix)]
+
+
+def _first_only(text: str, first: int, last: int) -> Problem | None:
+    """Find only the first mistake of a text so long that an examination would take seconds."""
+    try:
+        json.loads(text[first:last])
+    except json.JSONDecodeError as error:
+        at = first + error.pos
+        if at < len(text.rstrip()):
+            return problem("J29", text, at, at + 1, ("typed", shown(text[at])))
+        return problem("J07", text, first, first + 1, ("char", text[first]), ("opened", "1"))
+    except ValueError:  # an integer of more than 4300 digits
+        return None
+    return None
+
+
+def _unreadable(text: str, size: int, found: Problem) -> Reading:
+    return Reading(text, "", None, readable=False, problems=(found,), size=size)
+
+
+def _repairs(text: str) -> tuple[int, int, list[Problem]]:
+    """Return the part of the text that is meant as JSON, and what was taken away around it."""
+    first, last = 0, len(text)
+    repaired: list[Problem] = []
+    if text.startswith(_BOM):
+        first = 1
+        repaired.append(problem("F01", text, 0, 1))
+    fence = _FENCE.fullmatch(text, first)
+    if fence:
+        first, last = fence.span(1)
+        repaired.append(problem("J50", text, 0, len(text)))
+    return first, last, repaired
+
+
+def problem(code: str, text: str, start: int, end: int, *detail: tuple[str, str]) -> Problem:
+    """Make a problem of a text at offsets."""
+    line, column = line_and_column(text, start) if text else (0, 0)
+    return Problem(code, LEVELS[code], detail, "", start, end, line, column)
+
+
+def _of_wound(wound: Wound, lines: Lines, first: int) -> Problem:
+    line, column = lines.place(wound.start + first)
+    edits = tuple(Edit(e.start + first, e.end + first, e.new) for e in wound.edits)
+    return Problem(
+        wound.code,
+        LEVELS[wound.code],
+        wound.detail,
+        "",
+        wound.start + first,
+        wound.end + first,
+        line,
+        column,
+        Fix(edits, wound.label, wound.applicability) if edits else None,
+        times=wound.count,
+    )
+
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.repair.scanner import Wound

@@ -1,0 +1,1 @@
+"""What the specification of MCP says, as tables: versions, methods, objects, examples."""

@@ -1,0 +1,590 @@
+"""The texts a person starts from: every result and error there is an example of.
+
+Written once, in the words of the newest revision; what an older revision does not know is left out
+with the help of the table of shapes. This project's own wording: take it, change it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.spec import types, versions
+from humanmcp.protocol.spec.objects import RESULTS, RESULTS_2026, SHAPES
+from humanmcp.protocol.spec.versions import (
+    HANDSHAKE,
+    MODERN,
+    R2024_11,
+    R2025_03,
+    R2025_06,
+    R2025_11,
+    R2026_07,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+    from humanmcp.protocol.spec.types import Kind
+
+PLACEHOLDERS: Final = {
+    "en": "Type the answer here.",
+    "ja": "ここに答えを書いてください。",
+}
+"""What a draft says where a person's own words belong. It cannot be sent untouched."""
+
+_PLACEHOLDER: Final = PLACEHOLDERS["en"]
+_PIXEL: Final = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9aw"
+    "AAAABJRU5ErkJggg=="
+)
+_SILENCE: Final = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
+_NOW: Final = "2026-11-20T10:30:00Z"
+_TASK: Final = {
+    "taskId": "0b9a2c54-7c7e-4f5d-8a55-6f6f3f0f7d21",
+    "status": "working",
+    "statusMessage": "A person is working on it.",
+    "createdAt": _NOW,
+    "lastUpdatedAt": _NOW,
+    "ttl": 60000,
+    "pollInterval": 5000,
+    "ttlMs": 60000,
+    "pollIntervalMs": 5000,
+}
+_ASK_TOOL: Final = {
+    "name": "ask_human",
+    "title": "Ask the human",
+    "description": "Ask a person a question and wait for the typed answer",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "question": {"type": "string", "description": "What the person should answer"}
+        },
+        "required": ["question"],
+    },
+    "annotations": {"readOnlyHint": True, "openWorldHint": True},
+}
+_SMALL_TOOL: Final = {"name": "ask_human", "inputSchema": {"type": "object"}}
+_SKILL: Final = {
+    "uri": "skill://ask-a-human/SKILL.md",
+    "frontmatter": {
+        "name": "ask-a-human",
+        "description": "When to ask a person, and how to word the question",
+    },
+    "resources": "dynamic",
+}
+_OFFERED: Final = {
+    "logging": {},
+    "prompts": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "tools": {"listChanged": True},
+    "completions": {},
+}
+_SERVER: Final = {
+    "name": "humanmcp",
+    "title": "Human at the keyboard",
+    "version": "0.1.0",
+    "description": "Every answer is typed by a person; expect replies in minutes.",
+}
+NAMED: Final = {versions.META_SERVER: {"name": "humanmcp", "version": "0.1.0"}}
+"""The `_meta` of a result of 2026-07-28: "Servers SHOULD include" who they are in each."""
+_PATIENCE: Final = (
+    "A person answers every call. Send a progressToken and allow several minutes per call."
+)
+
+
+def _text(text: str) -> list[JsonObject]:
+    return [{"type": "text", "text": text}]
+
+
+_RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
+    "initialize": {
+        "tools_only": {
+            "protocolVersion": "",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "humanmcp", "version": "0.1.0"},
+        },
+        "minimal": {
+            "protocolVersion": "",
+            "capabilities": {},
+            "serverInfo": {"name": "humanmcp", "version": "0.1.0"},
+        },
+        "typical": {
+            "protocolVersion": "",
+            "capabilities": _OFFERED,
+            "serverInfo": _SERVER,
+            "instructions": _PATIENCE,
+        },
+    },
+    "server/discover": {
+        "tools_only": {
+            "supportedVersions": [R2026_07],
+            "capabilities": {"tools": {}},
+        },
+        "minimal": {"supportedVersions": [R2026_07], "capabilities": {}},
+        "typical": {
+            "supportedVersions": [R2026_07],
+            "capabilities": {k: v for k, v in _OFFERED.items() if k != "logging"},
+            "instructions": _PATIENCE,
+            "_meta": {versions.META_SERVER: _SERVER},
+        },
+    },
+    **{method: {"minimal": {}} for method in sorted(versions.EMPTY_RESULTS)},
+    "tools/list": {
+        "typical": {
+            "tools": [
+                _ASK_TOOL,
+                {
+                    "name": "is_anyone_there",
+                    "description": "Says whether a person is at the keyboard",
+                    "inputSchema": {"type": "object", "additionalProperties": False},
+                },
+            ]
+        },
+        "empty": {"tools": []},
+        "minimal": {"tools": [_SMALL_TOOL]},
+        "paged": {"tools": [_SMALL_TOOL], "nextCursor": "page-2"},
+        "with_output_schema": {
+            "tools": [
+                {
+                    **_ASK_TOOL,
+                    "outputSchema": {
+                        "type": "object",
+                        "properties": {
+                            "answer": {"type": "string"},
+                            "confident": {"type": "boolean"},
+                        },
+                        "required": ["answer"],
+                    },
+                }
+            ]
+        },
+    },
+    "tools/call": {
+        "typical": {"content": _text(_PLACEHOLDER), "isError": False},
+        "minimal": {"content": []},
+        "text": {"content": _text("")},
+        "tool_error": {
+            "content": _text("That date is in the past. Call again with a date after today."),
+            "isError": True,
+        },
+        "declined": {
+            "content": _text(
+                "The person declined to answer this call. Do not retry without asking them first."
+            ),
+            "isError": True,
+        },
+        "image": {"content": [{"type": "image", "data": _PIXEL, "mimeType": "image/png"}]},
+        "embedded_resource": {
+            "content": [
+                {
+                    "type": "resource",
+                    "resource": {
+                        "uri": "file:///notes/todo.txt",
+                        "mimeType": "text/plain",
+                        "text": "- buy milk",
+                    },
+                }
+            ]
+        },
+        "embedded_blob": {
+            "content": [
+                {
+                    "type": "resource",
+                    "resource": {
+                        "uri": "file:///notes/pixel.png",
+                        "mimeType": "image/png",
+                        "blob": _PIXEL,
+                    },
+                }
+            ]
+        },
+        "audio": {"content": [{"type": "audio", "data": _SILENCE, "mimeType": "audio/wav"}]},
+        "resource_link": {
+            "content": [
+                {
+                    "type": "resource_link",
+                    "uri": "file:///notes/plan.md",
+                    "name": "plan.md",
+                    "description": "The plan for this week",
+                    "mimeType": "text/markdown",
+                }
+            ]
+        },
+        "structured": {
+            "content": _text('{"answer": "Yes, go ahead.", "confident": true}'),
+            "structuredContent": {"answer": "Yes, go ahead.", "confident": True},
+        },
+        "structured_array": {
+            "content": _text("First tea, then coffee."),
+            "structuredContent": [{"rank": 1, "choice": "tea"}, {"rank": 2, "choice": "coffee"}],
+        },
+        "task": {"task": _TASK},
+    },
+    "resources/list": {
+        "typical": {
+            "resources": [
+                {
+                    "uri": "file:///notes/plan.md",
+                    "name": "plan.md",
+                    "title": "Plan",
+                    "description": "The plan for this week",
+                    "mimeType": "text/markdown",
+                }
+            ]
+        },
+        "empty": {"resources": []},
+        "minimal": {"resources": [{"uri": "file:///notes/todo.txt", "name": "todo.txt"}]},
+        "paged": {
+            "resources": [{"uri": "file:///notes/todo.txt", "name": "todo.txt"}],
+            "nextCursor": "page-2",
+        },
+    },
+    "resources/templates/list": {
+        "typical": {
+            "resourceTemplates": [
+                {
+                    "uriTemplate": "file:///notes/{name}",
+                    "name": "notes",
+                    "title": "Notes",
+                    "description": "Any note by its file name",
+                    "mimeType": "text/plain",
+                }
+            ]
+        },
+        "empty": {"resourceTemplates": []},
+        "minimal": {
+            "resourceTemplates": [{"uriTemplate": "file:///notes/{name}", "name": "notes"}]
+        },
+    },
+    "resources/read": {
+        "minimal": {"contents": [{"uri": "file:///notes/todo.txt", "text": ""}]},
+        "typical": {
+            "contents": [
+                {
+                    "uri": "file:///notes/plan.md",
+                    "mimeType": "text/markdown",
+                    "text": "# Plan\n\n1. Measure\n2. Decide",
+                }
+            ]
+        },
+        "blob": {
+            "contents": [
+                {"uri": "file:///notes/pixel.png", "mimeType": "image/png", "blob": _PIXEL}
+            ]
+        },
+    },
+    "prompts/list": {
+        "typical": {
+            "prompts": [
+                {
+                    "name": "summarise",
+                    "title": "Summarise a text",
+                    "description": "Asks for a short summary",
+                    "arguments": [
+                        {"name": "text", "description": "What to summarise", "required": True}
+                    ],
+                }
+            ]
+        },
+        "empty": {"prompts": []},
+        "minimal": {"prompts": [{"name": "summarise"}]},
+    },
+    "prompts/get": {
+        "typical": {
+            "description": "Short summary",
+            "messages": [
+                {
+                    "role": "user",
+                    "content": {
+                        "type": "text",
+                        "text": "Summarise the following text in three sentences:\n\n…",
+                    },
+                }
+            ],
+        },
+        "minimal": {"messages": [{"role": "user", "content": {"type": "text", "text": ""}}]},
+        "empty": {"messages": []},
+    },
+    "completion/complete": {
+        "minimal": {"completion": {"values": []}},
+        "typical": {
+            "completion": {"values": ["red", "green", "blue"], "total": 12, "hasMore": True}
+        },
+        "complete_list": {"completion": {"values": ["red"], "total": 1, "hasMore": False}},
+    },
+    "subscriptions/listen": {"minimal": {"_meta": {versions.META_SUBSCRIPTION: 1}}},
+    "tasks/get": {
+        "typical": _TASK,
+        "completed": {
+            **_TASK,
+            "status": "completed",
+            "result": {"content": _text("done"), "isError": False},
+        },
+        "failed": {
+            **_TASK,
+            "status": "failed",
+            "error": {"code": -32603, "message": "Nobody is available"},
+        },
+    },
+    "tasks/result": {
+        "typical": {
+            "content": _text(_PLACEHOLDER),
+            "isError": False,
+            "_meta": {versions.META_RELATED_TASK: {"taskId": _TASK["taskId"]}},
+        },
+    },
+    "tasks/list": {"typical": {"tasks": [_TASK]}, "minimal": {"tasks": []}},
+    "tasks/cancel": {
+        "typical": {**_TASK, "status": "cancelled", "statusMessage": "Cancelled on request."}
+    },
+    "tasks/update": {"minimal": {}},
+    "skills/list": {
+        "typical": {"skills": [_SKILL]},
+        "empty": {"skills": []},
+    },
+    "skills/get": {"typical": {"skill": _SKILL}},
+    "roots/list": {
+        "typical": {"roots": [{"uri": "file:///home/me/project", "name": "project"}]},
+        "empty": {"roots": []},
+    },
+    "sampling/createMessage": {
+        "typical": {
+            "role": "assistant",
+            "content": {"type": "text", "text": _PLACEHOLDER},
+            "model": "a person",
+            "stopReason": "endTurn",
+        },
+    },
+    "elicitation/create": {
+        "accept": {"action": "accept", "content": {}},
+        "decline": {"action": "decline"},
+        "cancel": {"action": "cancel"},
+    },
+}
+"""By method and variant; the first variant of a method is what a draft starts from."""
+
+_ASKING: Final[Mapping[str, JsonObject]] = {
+    "input_required_form": {
+        "inputRequests": {
+            "branch": {
+                "method": "elicitation/create",
+                "params": {
+                    "mode": "form",
+                    "message": "Which branch should be used?",
+                    "requestedSchema": {
+                        "type": "object",
+                        "properties": {"branch": {"type": "string", "title": "Branch"}},
+                        "required": ["branch"],
+                    },
+                },
+            }
+        },
+    },
+    "input_required_url": {
+        "inputRequests": {
+            "sign_in": {
+                "method": "elicitation/create",
+                "params": {
+                    "mode": "url",
+                    "message": "Open this page and sign in, then come back.",
+                    "url": "https://example.com/sign-in",
+                },
+            }
+        },
+    },
+    "input_required_sampling": {
+        "inputRequests": {
+            "summary": {
+                "method": "sampling/createMessage",
+                "params": {
+                    "messages": [
+                        {
+                            "role": "user",
+                            "content": {
+                                "type": "text",
+                                "text": "Summarise the change in one line.",
+                            },
+                        }
+                    ],
+                    "systemPrompt": "Be brief.",
+                    "maxTokens": 200,
+                },
+            }
+        }
+    },
+    "input_required_roots": {"inputRequests": {"client_roots": {"method": "roots/list"}}},
+    "input_required_state_only": {"requestState": "opaque-1"},
+}
+"""2026-07-28: questions back to the user in the place of an answer."""
+
+_SINCE: Final = {
+    ("tools/call", "audio"): R2025_03,
+    ("tools/call", "resource_link"): R2025_06,
+    ("tools/call", "structured"): R2025_06,
+    ("tools/call", "structured_array"): R2026_07,
+    ("tools/call", "task"): R2025_11,
+    ("tools/list", "with_output_schema"): R2025_06,
+    ("tasks/get", "completed"): R2026_07,
+    ("tasks/get", "failed"): R2026_07,
+}
+"""The variants that not every revision has."""
+
+_LISTS: Final = frozenset({"tools/list", "resources/list", "resources/templates/list"})
+
+_ERRORS: Final[Mapping[str, tuple[JsonObject, tuple[str, ...], tuple[str, ...]]]] = {
+    # name: (error, methods (none: all), revisions)
+    "method_not_found": (
+        {"code": -32601, "message": "Method not found"},
+        (),
+        versions.ALL,
+    ),
+    "unknown_tool": (
+        {"code": -32602, "message": "Unknown tool: no_such_tool"},
+        ("tools/call",),
+        versions.ALL,
+    ),
+    "unknown_prompt": (
+        {"code": -32602, "message": "Unknown prompt: no_such_prompt"},
+        ("prompts/get",),
+        versions.ALL,
+    ),
+    "invalid_cursor": (
+        {"code": -32602, "message": "Invalid cursor"},
+        (*_LISTS, "prompts/list", "tasks/list"),
+        versions.ALL,
+    ),
+    "resource_not_found": (
+        {"code": -32002, "message": "Resource not found", "data": {"uri": ""}},
+        ("resources/read",),
+        versions.ALL,
+    ),
+    "unsupported_protocol_version_initialize": (
+        {
+            "code": -32602,
+            "message": "Unsupported protocol version",
+            "data": {"supported": [R2024_11], "requested": "1.0.0"},
+        },
+        ("initialize",),
+        HANDSHAKE,
+    ),
+    "url_elicitation_required": (
+        {
+            "code": -32042,
+            "message": "Sign in first",
+            "data": {
+                "elicitations": [
+                    {
+                        "mode": "url",
+                        "elicitationId": "3f1c6f0e-5d0b-4d1e-9d54-2f1f6d1c9a10",
+                        "url": "https://example.com/sign-in",
+                        "message": "Open this page and sign in, then come back.",
+                    }
+                ]
+            },
+        },
+        (),
+        (R2025_11,),
+    ),
+    "unsupported_protocol_version": (
+        {
+            "code": -32022,
+            "message": "Unsupported protocol version",
+            "data": {"supported": [R2026_07], "requested": "1900-01-01"},
+        },
+        (),
+        MODERN,
+    ),
+    "missing_client_capability": (
+        {
+            "code": -32021,
+            "message": "This request needs a client that supports elicitation",
+            "data": {"requiredCapabilities": {"elicitation": {}}},
+        },
+        ("tools/call", "resources/read", "prompts/get"),
+        MODERN,
+    ),
+    "invalid_params": ({"code": -32602, "message": "Invalid params"}, (), versions.ALL),
+    "invalid_request": ({"code": -32600, "message": "Invalid Request"}, (), versions.ALL),
+    "internal_error": ({"code": -32603, "message": "Internal error"}, (), versions.ALL),
+    "declined_by_person": (
+        {"code": 1, "message": "The person declined to answer this request"},
+        (),
+        versions.ALL,
+    ),
+    "nobody_answered": (
+        {"code": 2, "message": "No person answered in time", "data": {"waitedSeconds": 300}},
+        (),
+        versions.ALL,
+    ),
+}
+
+
+def results(method: str, revision: str) -> dict[str, JsonObject]:
+    """Return every example of a result, by variant, right for one revision."""
+    kind = (RESULTS_2026 if revision in MODERN else {}).get(method, RESULTS.get(method))
+    if kind is None:
+        return {}
+    found: dict[str, JsonObject] = {}
+    for variant, whole in _RESULTS[method].items():
+        if _SINCE.get((method, variant), R2024_11) > revision:
+            continue
+        if variant == "task":
+            found[variant] = _task(whole, revision)
+        else:
+            found[variant] = _trimmed(_dated(whole, kind, revision), kind, revision)
+    if revision in MODERN and method in versions.INPUT_REQUIRED_METHODS:
+        for variant, asking in _ASKING.items():
+            found[variant] = {"resultType": "input_required", **asking, "_meta": dict(NAMED)}
+    return found
+
+
+def _task(whole: JsonObject, revision: str) -> JsonObject:
+    if revision not in MODERN:
+        return {"task": _trimmed(whole["task"], "Task", revision)}
+    task = _trimmed(whole["task"], "Task", revision)
+    return {"resultType": "task", **task, "_meta": dict(NAMED)}
+
+
+def errors(method: str, revision: str) -> dict[str, JsonObject]:
+    """Return every example of an error that could answer a method, by name."""
+    found: dict[str, JsonObject] = {}
+    for name, (error, methods, since) in _ERRORS.items():
+        if revision in since and (not methods or method in methods):
+            found[name] = dict(error)
+    if revision in MODERN and "resource_not_found" in found:  # -32002 is gone there
+        found["resource_not_found"]["code"] = -32602
+    return found
+
+
+def lacking(key: str) -> JsonObject:
+    """Return the error that answers a request without a member that its `_meta` must have."""
+    return {"code": -32602, "message": f"Invalid params: _meta lacks {key}"}
+
+
+def _dated(whole: JsonObject, kind: str, revision: str) -> JsonObject:
+    """Add what results of 2026-07-28 carry in any case."""
+    if revision not in MODERN or "resultType" not in SHAPES[kind].members:
+        return whole
+    # "Servers SHOULD include […] in every result's `_meta`": who answers, in each answer by itself.
+    dated = {"resultType": "complete", **whole, "_meta": {**NAMED, **whole.get("_meta", {})}}
+    if "ttlMs" in SHAPES[kind].members and "ttlMs" not in dated:
+        dated |= {"ttlMs": 0, "cacheScope": "private"}
+    return dated
+
+
+def _trimmed(value: Json, kind: Kind, revision: str) -> Json:
+    """Leave out of a value what a revision does not know."""
+    match kind:
+        case str() if isinstance(value, dict):
+            shape, kept = SHAPES[kind], {}
+            for name, item in value.items():
+                member = shape.members.get(name)
+                if member is None and shape.open:
+                    kept[name] = item
+                elif member is not None and member.exists(revision):
+                    kept[name] = _trimmed(item, member.kind(revision), revision)
+            return kept
+        case types.Many() if isinstance(value, list):
+            return [_trimmed(item, kind.item, revision) for item in value]
+        case _:
+            return value

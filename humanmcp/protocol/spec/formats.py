@@ -1,0 +1,148 @@
+"""What a text must look like beyond being text: base64, an address, a moment in time.
+
+Each form is a function from the value to a `Trouble`, or None when all is well. Knows no place.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.protocol.spec.versions import R2025_06, R2025_11
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from humanmcp.protocol.json.jsonrpc import Json
+
+
+class Trouble(NamedTuple):
+    """What is wrong with a text: the code, and the value that mends it where there is one."""
+
+    code: str
+    mended: Json = None
+
+
+# Texts: `re` compiles each when it is first used, which the start of a server need not pay for.
+_BASE64: Final = r"[A-Za-z0-9+/]*+={0,2}"
+_URI: Final = r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s<>\"{}|\\^`]+"
+_MIME: Final = r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-]+(?:\s*;.*)?"
+_MOMENT: Final = (
+    r"(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+    r"([Tt ])(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?"
+    r"(?:[Zz]|[+-](?:[01]\d|2[0-3])(:?)[0-5]\d)"
+)
+_DATA_URL: Final = r"data:[^,]*,"
+_TOOL_NAME: Final = r"[A-Za-z0-9_.\-]{1,128}"
+
+
+def _base64(text: str) -> Trouble | None:
+    """RFC 4648, section 4: the standard alphabet, padded to a multiple of four."""
+    if len(text) % 4 == 0 and re.fullmatch(_BASE64, text):
+        return None
+    joined = "".join(text.split())  # MIME breaks base64 into lines of 76 characters
+    if joined != text and len(joined) % 4 == 0 and re.fullmatch(_BASE64, joined):
+        return Trouble("M29", joined)
+    prefix = re.match(_DATA_URL, text)
+    if prefix:
+        return Trouble("M30", text[prefix.end() :])
+    return Trouble("M29")
+
+
+def _uri(text: str) -> Trouble | None:
+    """RFC 3986: a scheme, a colon, and something after it."""
+    return None if re.fullmatch(_URI, text) else Trouble("M31")
+
+
+def _digest(text: str) -> Trouble | None:
+    """SEP-2640: `sha256:` and 64 lowercase hexadecimal characters."""
+    return None if re.fullmatch(r"sha256:[0-9a-f]{64}", text) else Trouble("M72")
+
+
+def _icon(text: str) -> Trouble | None:
+    """MCP, icons: `src` is an https: or data: URI."""
+    return None if text.startswith(("https:", "data:", "http:")) else Trouble("M65")
+
+
+def _mime(text: str) -> Trouble | None:
+    """RFC 6838: a type, a slash, a subtype, perhaps parameters."""
+    return None if re.fullmatch(_MIME, text) else Trouble("M32")
+
+
+def _file_uri(text: str) -> Trouble | None:
+    """MCP, roots: `uri` "**MUST** be a `file://` URI in the current specification"."""
+    return _uri(text) if text.startswith("file://") else Trouble("M94")
+
+
+def _moment(text: str) -> Trouble | None:
+    """ISO 8601 with the zone, as `2026-11-20T10:30:00Z`: what the schemas of the SDKs take."""
+    found = re.fullmatch(_MOMENT, text)
+    if found is None or int(found[3]) > _days(int(found[1]), int(found[2])):
+        return Trouble("M33")
+    zone = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text[10:].upper()) if found[5] == "" else ""
+    mended = f"{text[:10]}T{(zone or text[10:].upper())[1:]}"
+    return None if mended == text else Trouble("M33", mended)
+
+
+def _days(year: int, month: int) -> int:
+    """Return how many days a month has."""
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
+
+
+def _tool_name(text: str) -> Trouble | None:
+    """MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (said in 2025-11-25, wanted by models before)."""
+    return None if re.fullmatch(_TOOL_NAME, text) else Trouble("M39")
+
+
+FORMS: Final[Mapping[str, Callable[[str], Trouble | None]]] = {
+    "base64": _base64,
+    "uri": _uri,
+    "file uri": _file_uri,
+    "icon": _icon,
+    "digest": _digest,
+    "mime": _mime,
+    "moment": _moment,
+    "tool name": _tool_name,
+}
+"""The forms of plain text, by the name that the table of shapes uses."""
+
+# -- names of members --------------------------------------------------------------------------
+
+_LABELS: Final = (
+    r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*"
+)
+_NAME: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?)?"
+_RESERVED: Final = frozenset({"modelcontextprotocol", "mcp"})
+_OFFICIAL: Final = frozenset({"io.modelcontextprotocol", "io.modelcontextprotocol.skills"})
+"""The prefixes under which MCP and its extensions have keys of their own."""
+
+
+def _meta_key(name: str, revision: str) -> str:
+    """MCP, `_meta`: "an optional prefix and a name", and which prefixes are kept for MCP."""
+    if revision < R2025_06:
+        return ""
+    prefix, slash, last = name.rpartition("/")
+    if not re.fullmatch(_NAME, last) or (slash and not re.fullmatch(_LABELS, prefix)):
+        return "M73"
+    labels = prefix.split(".")
+    # "Any prefix where the second label is `modelcontextprotocol` or `mcp` is reserved"; in
+    # 2025-06-18 the label before the last one counted.
+    second = labels[-2:-1] if revision < R2025_11 else labels[1:2]
+    kept = not _RESERVED.isdisjoint(second) and prefix not in _OFFICIAL
+    return "M80" if kept else ""
+
+
+def _extension_id(name: str, _revision: str) -> str:
+    """SEP-2133: `{vendor-prefix}/{extension-name}`, "the vendor prefix is mandatory"."""
+    prefix, _slash, last = name.rpartition("/")
+    fits = re.fullmatch(_LABELS, prefix) and last and re.fullmatch(_NAME, last)
+    return "" if fits else "M93"
+
+
+NAMES: Final[Mapping[str, Callable[[str, str], str]]] = {
+    "meta key": _meta_key,
+    "extension id": _extension_id,
+}
+"""What the free names of an object must look like: the code of what is wrong, "" for nothing."""

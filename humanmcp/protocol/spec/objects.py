@@ -1,0 +1,851 @@
+"""One table: what each object of MCP holds, since which revision.
+
+Read it as a map of the protocol. An entry is an object; a line is a member: `must` be there or
+`may`, of which kind, since and until when. `RESULTS`, `PARAMS` and `NOTICES` below say which object
+belongs to which method. The source is the schema page of each revision under `revisions.SPEC`.
+
+    "Tool": shape(
+        name=must(TEXT),                                  always, text
+        title=may(TEXT, since=R2025_06),                  came with 2025-06-18
+        inputSchema=must("InputSchema"),                  always, the object of that name
+        execution=may(…, since=R2025_11, until=R2025_11)  was in one revision only
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.spec.types import (
+    ANYTHING,
+    BASE64,
+    FROM_ZERO,
+    MIME,
+    MOMENT,
+    NUMBER,
+    SHARE,
+    TEXT,
+    TRUTH,
+    URI,
+    WHOLE,
+    ByMember,
+    ByPresence,
+    Each,
+    Many,
+    Member,
+    OneOf,
+    OneOrMany,
+    OrNull,
+    Shape,
+    Text,
+    may,
+    must,
+)
+from humanmcp.protocol.spec.versions import (
+    ALL,
+    META_CAPABILITIES,
+    META_CLIENT,
+    META_LOG_LEVEL,
+    META_RELATED_TASK,
+    META_REVISION,
+    META_SERVER,
+    META_SUBSCRIPTION,
+    R2024_11,
+    R2025_03,
+    R2025_06,
+    R2025_11,
+    R2026_07,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.spec.types import Kind
+
+ANY_OBJECT: Final = "Object"
+ROLE: Final = OneOf(("assistant", "user"))
+LOG_LEVEL: Final = OneOf(
+    ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+)
+TASK_STATUS: Final = OneOf(("working", "input_required", "completed", "failed", "cancelled"))
+TOKEN: Final = Text("token")
+"""Text or a whole number: ids and progress tokens."""
+
+META: Final = may("Meta", since=R2025_06)
+ICONS: Final = may(Many("Icon"), since=R2025_11)
+TITLE: Final = may(TEXT, since=R2025_06)
+
+CONTENT: Final = ByMember(
+    "type",
+    {
+        "text": "TextContent",
+        "image": "ImageContent",
+        "audio": "AudioContent",
+        "resource_link": "ResourceLink",
+        "resource": "EmbeddedResource",
+    },
+)
+SAMPLED: Final = ByMember(
+    "type",
+    {
+        "text": "TextContent",
+        "image": "ImageContent",
+        "audio": "AudioContent",
+        "tool_use": "ToolUseContent",
+        "tool_result": "ToolResultContent",
+    },
+)
+FORM_FIELD: Final = ByMember(
+    "type",
+    {
+        "string": "StringField",
+        "number": "NumberField",
+        "integer": "NumberField",
+        "boolean": "BooleanField",
+        "array": "ListField",
+    },
+    code="M67",
+)
+CONTENTS: Final = ByPresence({"text": "TextResourceContents", "blob": "BlobResourceContents"})
+ONE_TEXT: Final = {"type": "text", "text": "…"}
+
+
+def shape(since: str = R2024_11, *, open_: bool = False, **members: Member) -> Shape:
+    """Describe an object by its members."""
+    return Shape(members, since, open=open_)
+
+
+def field(since: str = R2024_11, **members: Member) -> Shape:
+    """Describe one field of a form, by its type."""
+    common = {"type": must(TEXT, example="string"), "title": may(TEXT), "description": may(TEXT)}
+    return Shape({**common, **members}, since, open=True)
+
+
+def result(**members: Member) -> Shape:
+    """Describe a result: since 2026-07-28 each says what it is (`resultType`)."""
+    return Shape(
+        {
+            "resultType": must(TEXT, since=R2026_07, example="complete"),
+            **members,
+            "_meta": may("ResultMeta"),
+        }
+    )
+
+
+def cached(**members: Member) -> Shape:
+    """Describe a result that 2026-07-28 clients may keep: for how long, and for whom."""
+    return result(
+        **members,
+        ttlMs=must(FROM_ZERO, since=R2026_07, example=0),
+        cacheScope=must(OneOf(("private", "public")), since=R2026_07, example="private"),
+    )
+
+
+def paged(**members: Member) -> Shape:
+    """Describe a list result: pages, and since 2026-07-28 kept by clients."""
+    return cached(**members, nextCursor=may(TEXT))
+
+
+def params(**members: Member) -> Shape:
+    """Describe the parameters of a request: since 2026-07-28 `_meta` carries the revision."""
+    return Shape({**members, "_meta": must("RequestMeta", required_since=R2026_07)})
+
+
+def retried(**members: Member) -> Shape:
+    """Describe the parameters of a request that may be repeated with the user's answers."""
+    return params(
+        **members,
+        inputResponses=may(Each(ANY_OBJECT), since=R2026_07),
+        requestState=may(TEXT, since=R2026_07),
+    )
+
+
+def notice(**members: Member) -> Shape:
+    """Describe the parameters of a notification."""
+    return Shape({**members, "_meta": may("NoticeMeta")})
+
+
+_TASK: Final[Mapping[str, Member]] = {
+    "taskId": must(TEXT, example="b9d1c0de"),
+    "status": must(TASK_STATUS, example="working"),
+    "statusMessage": may(TEXT),
+    "createdAt": must(MOMENT, example="2026-11-20T10:30:00Z"),
+    "lastUpdatedAt": must(MOMENT, example="2026-11-20T10:30:00Z"),
+    "ttl": must(OrNull(WHOLE), until=R2025_11, example=60000),
+    "pollInterval": may(WHOLE, until=R2025_11),
+    "ttlMs": must(OrNull(WHOLE), since=R2026_07, example=60000),
+    "pollIntervalMs": may(WHOLE, since=R2026_07),
+}
+
+SHAPES: Final[Mapping[str, Shape]] = {
+    # -- what everything is made of -----------------------------------------------------------
+    ANY_OBJECT: shape(open_=True),
+    "Meta": Shape({}, open=True, names="meta key"),
+    "ResultMeta": Shape(
+        {
+            META_SERVER: may("Implementation", since=R2026_07),
+            META_SUBSCRIPTION: may(TOKEN, since=R2026_07),
+            META_RELATED_TASK: may("RelatedTask", since=R2025_11, until=R2025_11),
+        },
+        open=True,
+        names="meta key",
+    ),
+    "RequestMeta": Shape(
+        {
+            "progressToken": may(TOKEN),
+            META_REVISION: must(TEXT, since=R2026_07, example=R2026_07),
+            META_CAPABILITIES: must("ClientCapabilities", since=R2026_07, example={}),
+            META_CLIENT: may("Implementation", since=R2026_07),
+            META_LOG_LEVEL: may(LOG_LEVEL, since=R2026_07),
+        },
+        open=True,
+        names="meta key",
+    ),
+    "NoticeMeta": Shape(
+        {
+            META_SUBSCRIPTION: may(TOKEN, since=R2026_07),
+            META_RELATED_TASK: may("RelatedTask", since=R2025_11, until=R2025_11),
+        },
+        open=True,
+        names="meta key",
+    ),
+    "RelatedTask": shape(taskId=must(TEXT)),
+    "Implementation": shape(
+        name=must(TEXT, example="humanmcp"),
+        title=TITLE,
+        version=must(TEXT, example="1.0.0"),
+        description=may(TEXT, since=R2025_11),
+        websiteUrl=may(URI, since=R2025_11),
+        icons=ICONS,
+    ),
+    "Icon": shape(
+        R2025_11,
+        src=must(Text("icon"), example="https://example.com/icon.png"),
+        mimeType=may(MIME),
+        sizes=may(Many(TEXT)),
+        theme=may(OneOf(("dark", "light"))),
+    ),
+    "Annotations": shape(
+        audience=may(Many(ROLE)),
+        priority=may(SHARE),
+        lastModified=may(MOMENT, since=R2025_06),
+    ),
+    # -- opening: initialize, server/discover --------------------------------------------------
+    "InitializeResult": result(
+        protocolVersion=must(TEXT, example=R2025_11),
+        capabilities=must("ServerCapabilities", example={"tools": {}}),
+        serverInfo=must("Implementation", example={"name": "humanmcp", "version": "1.0.0"}),
+        instructions=may(TEXT),
+    ),
+    "DiscoverResult": cached(
+        supportedVersions=must(Many(TEXT), example=[R2026_07]),
+        capabilities=must("ServerCapabilities", example={"tools": {}}),
+        instructions=may(TEXT),
+    ),
+    "ServerCapabilities": shape(
+        tools=may("ListCapability"),
+        resources=may("ResourcesCapability"),
+        prompts=may("ListCapability"),
+        completions=may(ANY_OBJECT, since=R2025_03),
+        logging=may(ANY_OBJECT),
+        tasks=may("ServerTasks", since=R2025_11, until=R2025_11),
+        experimental=may(Each(ANY_OBJECT)),
+        extensions=may(Each(ANY_OBJECT, names="extension id")),
+    ),
+    "ListCapability": shape(listChanged=may(TRUTH)),
+    "ResourcesCapability": shape(subscribe=may(TRUTH), listChanged=may(TRUTH)),
+    "ServerTasks": Shape(
+        {"list": may(ANY_OBJECT), "cancel": may(ANY_OBJECT), "requests": may("ServerTaskRequests")}
+    ),
+    "ServerTaskRequests": shape(tools=may("ToolTasks")),
+    "ToolTasks": shape(call=may(ANY_OBJECT)),
+    "InitializeParams": params(
+        protocolVersion=must(TEXT, example=R2025_11),
+        capabilities=must("ClientCapabilities", example={}),
+        clientInfo=must("Implementation", example={"name": "host", "version": "1.0.0"}),
+    ),
+    "ClientCapabilities": shape(
+        roots=may("ListCapability"),
+        sampling=may("SamplingCapability"),
+        elicitation=may("ElicitationCapability", since=R2025_06),
+        tasks=may("ClientTasks", since=R2025_11, until=R2025_11),
+        experimental=may(Each(ANY_OBJECT)),
+        extensions=may(Each(ANY_OBJECT, names="extension id")),
+    ),
+    "SamplingCapability": shape(
+        open_=True,
+        context=may(ANY_OBJECT, since=R2025_11),
+        tools=may(ANY_OBJECT, since=R2025_11),
+    ),
+    "ElicitationCapability": shape(
+        open_=True, form=may(ANY_OBJECT, since=R2025_11), url=may(ANY_OBJECT, since=R2025_11)
+    ),
+    "ClientTasks": Shape(
+        {"list": may(ANY_OBJECT), "cancel": may(ANY_OBJECT), "requests": may(ANY_OBJECT)}
+    ),
+    "EmptyResult": Shape(
+        {"resultType": must(TEXT, since=R2026_07, example="complete"), "_meta": may("ResultMeta")},
+        alone=True,
+    ),
+    "EmptyParams": params(),
+    # -- tools -----------------------------------------------------------------------------------
+    "ListToolsResult": paged(
+        tools=must(Many("Tool"), example=[{"name": "ask_human", "inputSchema": {"type": "object"}}])
+    ),
+    "Tool": shape(
+        name=must(Text("tool name"), example="ask_human"),
+        title=TITLE,
+        description=may(TEXT),
+        inputSchema=must("InputSchema", example={"type": "object"}),
+        outputSchema=may("OutputSchema", since=R2025_06, then=(R2026_07, "AnySchema")),
+        annotations=may("ToolAnnotations", since=R2025_03),
+        execution=may("ToolExecution", since=R2025_11, until=R2025_11),
+        icons=ICONS,
+        _meta=META,
+    ),
+    "InputSchema": Shape(
+        {
+            "type": must(OneOf(("object",), code="M03"), example="object"),
+            "properties": may(Each(ANY_OBJECT), then=(R2026_07, Each(ANYTHING))),
+            "required": may(Many(TEXT)),
+            "$schema": may(TEXT),
+        },
+        open=True,
+    ),
+    "OutputSchema": Shape(
+        {
+            "type": must(OneOf(("object",)), example="object"),
+            "properties": may(Each(ANY_OBJECT)),
+            "required": may(Many(TEXT)),
+            "$schema": may(TEXT),
+        },
+        open=True,
+    ),
+    "AnySchema": Shape({"$schema": may(TEXT)}, open=True),
+    "ToolAnnotations": shape(
+        title=may(TEXT),
+        readOnlyHint=may(TRUTH),
+        destructiveHint=may(TRUTH),
+        idempotentHint=may(TRUTH),
+        openWorldHint=may(TRUTH),
+    ),
+    "ToolExecution": shape(taskSupport=may(OneOf(("forbidden", "optional", "required")))),
+    "CallToolParams": retried(
+        name=must(TEXT),
+        arguments=may(ANY_OBJECT),
+        task=may("TaskWish", since=R2025_11, until=R2025_11),
+    ),
+    "CallToolResult": result(
+        content=must(Many(CONTENT), example=[ONE_TEXT]),
+        structuredContent=may(ANY_OBJECT, since=R2025_06, then=(R2026_07, ANYTHING)),
+        isError=may(TRUTH),
+    ),
+    # -- content ---------------------------------------------------------------------------------
+    "TextContent": shape(
+        type=must(TEXT, example="text"),
+        text=must(TEXT, example="…"),
+        annotations=may("Annotations"),
+        _meta=META,
+    ),
+    "ImageContent": shape(
+        type=must(TEXT, example="image"),
+        data=must(BASE64, example=""),
+        mimeType=must(MIME, example="image/png"),
+        annotations=may("Annotations"),
+        _meta=META,
+    ),
+    "AudioContent": shape(
+        R2025_03,
+        type=must(TEXT, example="audio"),
+        data=must(BASE64, example=""),
+        mimeType=must(MIME, example="audio/wav"),
+        annotations=may("Annotations"),
+        _meta=META,
+    ),
+    "ResourceLink": shape(
+        R2025_06,
+        type=must(TEXT, example="resource_link"),
+        uri=must(URI, example="file:///notes.txt"),
+        name=must(TEXT, example="notes.txt"),
+        title=TITLE,
+        description=may(TEXT),
+        mimeType=may(MIME),
+        size=may(WHOLE),
+        annotations=may("Annotations"),
+        icons=ICONS,
+        _meta=META,
+    ),
+    "EmbeddedResource": shape(
+        type=must(TEXT, example="resource"),
+        resource=must(CONTENTS, example={"uri": "file:///notes.txt", "text": "…"}),
+        annotations=may("Annotations"),
+        _meta=META,
+    ),
+    "TextResourceContents": shape(
+        uri=must(URI, example="file:///notes.txt"),
+        mimeType=may(MIME),
+        text=must(TEXT, example="…"),
+        _meta=META,
+    ),
+    "BlobResourceContents": shape(
+        uri=must(URI, example="file:///notes.bin"),
+        mimeType=may(MIME),
+        blob=must(BASE64, example=""),
+        _meta=META,
+    ),
+    # -- resources -------------------------------------------------------------------------------
+    "ListResourcesResult": paged(
+        resources=must(Many("Resource"), example=[{"uri": "file:///notes.txt", "name": "notes"}])
+    ),
+    "Resource": shape(
+        uri=must(URI, example="file:///notes.txt"),
+        name=must(TEXT, example="notes.txt"),
+        title=TITLE,
+        description=may(TEXT),
+        mimeType=may(MIME),
+        size=may(WHOLE),
+        annotations=may("Annotations"),
+        icons=ICONS,
+        _meta=META,
+    ),
+    "ListTemplatesResult": paged(
+        resourceTemplates=must(
+            Many("ResourceTemplate"), example=[{"uriTemplate": "file:///{name}", "name": "notes"}]
+        )
+    ),
+    "ResourceTemplate": shape(
+        uriTemplate=must(TEXT, example="file:///{name}"),
+        name=must(TEXT, example="notes"),
+        title=TITLE,
+        description=may(TEXT),
+        mimeType=may(MIME),
+        annotations=may("Annotations"),
+        icons=ICONS,
+        _meta=META,
+    ),
+    "ReadResourceResult": cached(
+        contents=must(Many(CONTENTS), example=[{"uri": "file:///notes.txt", "text": "…"}])
+    ),
+    "ReadParams": retried(uri=must(TEXT)),
+    "UriParams": params(uri=must(TEXT)),
+    "PageParams": params(cursor=may(TEXT)),
+    "SetLevelParams": params(level=must(LOG_LEVEL, example="info")),
+    # -- prompts and completion -----------------------------------------------------------------
+    "ListPromptsResult": paged(prompts=must(Many("Prompt"), example=[{"name": "summarise"}])),
+    "Prompt": shape(
+        name=must(TEXT, example="summarise"),
+        title=TITLE,
+        description=may(TEXT),
+        arguments=may(Many("PromptArgument")),
+        icons=ICONS,
+        _meta=META,
+    ),
+    "PromptArgument": shape(
+        name=must(TEXT, example="text"),
+        title=TITLE,
+        description=may(TEXT),
+        required=may(TRUTH),
+    ),
+    "GetPromptParams": retried(name=must(TEXT), arguments=may(Each(TEXT))),
+    "GetPromptResult": result(
+        description=may(TEXT),
+        messages=must(Many("PromptMessage"), example=[{"role": "user", "content": ONE_TEXT}]),
+    ),
+    "PromptMessage": shape(
+        role=must(ROLE, example="user"),
+        content=must(CONTENT, example=ONE_TEXT),
+    ),
+    "CompleteParams": params(
+        ref=must(ByMember("type", {"ref/prompt": "PromptRef", "ref/resource": "ResourceRef"})),
+        argument=must("CompletedArgument"),
+        context=may("CompletionContext", since=R2025_06),
+    ),
+    "PromptRef": shape(type=must(TEXT), name=must(TEXT), title=TITLE),
+    "ResourceRef": shape(type=must(TEXT), uri=must(TEXT)),
+    "CompletedArgument": shape(name=must(TEXT), value=must(TEXT)),
+    "CompletionContext": shape(arguments=may(Each(TEXT))),
+    "CompleteResult": result(completion=must("Completion", example={"values": ["…"]})),
+    "Completion": shape(
+        values=must(Many(TEXT, most=100), example=["…"]),
+        total=may(WHOLE),
+        hasMore=may(TRUTH),
+    ),
+    # -- what a server asks of the client --------------------------------------------------------
+    "ListRootsResult": Shape({"roots": must(Many("Root"), example=[]), "_meta": may("ResultMeta")}),
+    "Root": shape(
+        uri=must(Text("file uri"), example="file:///home/me"), name=may(TEXT), _meta=META
+    ),
+    "CreateMessageParams": params(
+        messages=must(Many("SamplingMessage"), example=[{"role": "user", "content": ONE_TEXT}]),
+        maxTokens=must(WHOLE, example=200),
+        systemPrompt=may(TEXT),
+        modelPreferences=may("ModelPreferences"),
+        includeContext=may(OneOf(("none", "thisServer", "allServers"))),
+        temperature=may(NUMBER),
+        stopSequences=may(Many(TEXT)),
+        metadata=may(ANY_OBJECT),
+        tools=may(Many("Tool"), since=R2025_11),
+        toolChoice=may("ToolChoice", since=R2025_11),
+        task=may("TaskWish", since=R2025_11, until=R2025_11),
+    ),
+    "SamplingMessage": shape(
+        role=must(ROLE, example="user"),
+        content=must(OneOrMany(SAMPLED, R2025_11), example=ONE_TEXT),
+        _meta=META,
+    ),
+    "ModelPreferences": shape(
+        hints=may(Many("ModelHint")),
+        costPriority=may(SHARE),
+        speedPriority=may(SHARE),
+        intelligencePriority=may(SHARE),
+    ),
+    "ModelHint": shape(open_=True, name=may(TEXT)),
+    "ToolChoice": shape(mode=may(OneOf(("auto", "none", "required")))),
+    "ToolUseContent": shape(
+        R2025_11,
+        type=must(TEXT),
+        id=must(TEXT, example="call-1"),
+        name=must(TEXT, example="ask_human"),
+        input=must(ANY_OBJECT, example={}),
+        _meta=META,
+    ),
+    "ToolResultContent": shape(
+        R2025_11,
+        type=must(TEXT),
+        toolUseId=must(TEXT, example="call-1"),
+        content=must(Many(CONTENT), example=[ONE_TEXT]),
+        structuredContent=may(ANY_OBJECT, then=(R2026_07, ANYTHING)),
+        isError=may(TRUTH),
+        _meta=META,
+    ),
+    "CreateMessageResult": Shape(
+        {
+            "role": must(ROLE, example="assistant"),
+            "content": must(OneOrMany(SAMPLED, R2025_11), example=ONE_TEXT),
+            "model": must(TEXT, example="a person"),
+            "stopReason": may(TEXT),
+            "_meta": may("ResultMeta"),
+        }
+    ),
+    "FormParams": params(
+        mode=may(TEXT, since=R2025_11),
+        message=must(TEXT, example="…"),
+        requestedSchema=must("FormSchema", example={"type": "object", "properties": {}}),
+        task=may("TaskWish", since=R2025_11, until=R2025_11),
+    ),
+    "UrlParams": Shape(
+        {
+            "mode": must(TEXT),
+            "message": must(TEXT, example="…"),
+            "url": must(URI, example="https://example.com/"),
+            "elicitationId": must(TEXT, until=R2025_11, example="e-1"),
+            "task": may("TaskWish", until=R2025_11),
+            "_meta": may("RequestMeta"),
+        },
+        R2025_11,
+    ),
+    "FormSchema": Shape(
+        {
+            "type": must(OneOf(("object",)), example="object"),
+            "properties": must(Each(FORM_FIELD), example={}),
+            "required": may(Many(TEXT)),
+            "$schema": may(TEXT, since=R2025_11),
+            # A form that a program makes of a class has these, and they harm nobody: JSON Schema
+            # knows them, and no shape of MCP forbids them.
+            "title": may(TEXT),
+            "description": may(TEXT),
+            "additionalProperties": may(ANYTHING),
+        }
+    ),
+    "StringField": field(
+        enum=may(Many(TEXT)),
+        enumNames=may(Many(TEXT)),
+        oneOf=may(Many("TitledChoice"), since=R2025_11),
+        format=may(OneOf(("email", "uri", "date", "date-time"))),
+        minLength=may(FROM_ZERO),
+        maxLength=may(FROM_ZERO),
+        default=may(TEXT),
+    ),
+    "NumberField": field(minimum=may(NUMBER), maximum=may(NUMBER), default=may(NUMBER)),
+    "BooleanField": field(default=may(TRUTH)),
+    "ListField": field(
+        R2025_11,
+        items=must("Choices", example={"type": "string", "enum": ["…"]}),
+        minItems=may(FROM_ZERO),
+        maxItems=may(FROM_ZERO),
+        default=may(Many(TEXT)),
+    ),
+    "Choices": Shape(
+        {
+            "type": may(OneOf(("string",), code="M67")),
+            "enum": may(Many(TEXT)),
+            "anyOf": may(Many("TitledChoice")),
+        },
+        R2025_11,
+        open=True,
+        either=("enum", "anyOf"),
+    ),
+    "TitledChoice": shape(
+        R2025_11, open_=True, const=must(TEXT, example="…"), title=must(TEXT, example="…")
+    ),
+    "ElicitResult": Shape(
+        {
+            "action": must(OneOf(("accept", "decline", "cancel")), example="accept"),
+            "content": may(Each(Text("one answer")), then=(R2025_11, Each(Text("answer")))),
+            "_meta": may("ResultMeta"),
+        }
+    ),
+    # -- a question back to the user (2026-07-28) --------------------------------------------------
+    "InputRequiredResult": result(
+        inputRequests=may(
+            Each(
+                ByMember(
+                    "method",
+                    {
+                        "elicitation/create": "AskUser",
+                        "sampling/createMessage": "AskModel",
+                        "roots/list": "AskRoots",
+                    },
+                )
+            )
+        ),
+        requestState=may(TEXT),
+    ),
+    "AskUser": shape(
+        R2026_07,
+        method=must(TEXT),
+        params=must(
+            ByMember("mode", {"form": "FormInput", "url": "UrlInput"}, usual="form"),
+            example={"message": "…", "requestedSchema": {"type": "object", "properties": {}}},
+        ),
+    ),
+    "AskModel": shape(R2026_07, method=must(TEXT), params=must("ModelInput")),
+    "AskRoots": shape(R2026_07, method=must(TEXT), params=may("MetaOnly")),
+    "MetaOnly": shape(_meta=may("Meta")),
+    "FormInput": shape(
+        mode=may(TEXT),
+        message=must(TEXT, example="…"),
+        requestedSchema=must("FormSchema", example={"type": "object", "properties": {}}),
+    ),
+    "UrlInput": shape(
+        mode=must(TEXT),
+        message=must(TEXT, example="…"),
+        url=must(URI, example="https://example.com/"),
+    ),
+    "ModelInput": shape(
+        messages=must(Many("SamplingMessage"), example=[{"role": "user", "content": ONE_TEXT}]),
+        maxTokens=must(WHOLE, example=200),
+        systemPrompt=may(TEXT),
+        modelPreferences=may("ModelPreferences"),
+        includeContext=may(OneOf(("none", "thisServer", "allServers"))),
+        temperature=may(NUMBER),
+        stopSequences=may(Many(TEXT)),
+        metadata=may(ANY_OBJECT),
+        tools=may(Many("Tool")),
+        toolChoice=may("ToolChoice"),
+    ),
+    # -- subscriptions (2026-07-28) ----------------------------------------------------------------
+    "ListenParams": params(notifications=must("SubscriptionFilter")),
+    "SubscriptionFilter": shape(
+        toolsListChanged=may(TRUTH),
+        promptsListChanged=may(TRUTH),
+        resourcesListChanged=may(TRUTH),
+        resourceSubscriptions=may(Many(TEXT)),
+    ),
+    "ListenResult": Shape(
+        {
+            "resultType": must(TEXT, since=R2026_07, example="complete"),
+            "_meta": must("ListenMeta", example={META_SUBSCRIPTION: 1}),
+        }
+    ),
+    "ListenMeta": Shape(
+        {META_SUBSCRIPTION: must(TOKEN, example=1), META_SERVER: may("Implementation")}, open=True
+    ),
+    # -- tasks: in the core of 2025-11-25, an extension of 2026-07-28 ------------------------------
+    "TaskWish": shape(R2025_11, ttl=may(WHOLE)),
+    "TaskParams": params(taskId=must(TEXT)),
+    "TaskUpdateParams": params(taskId=must(TEXT), inputResponses=must(Each(ANY_OBJECT))),
+    "Task": Shape(_TASK, R2025_11),
+    "CreateTaskResult": Shape({"task": must("Task"), "_meta": may("ResultMeta")}, R2025_11),
+    "TaskResult": result(**_TASK),
+    "TaskStateResult": result(
+        **_TASK,
+        result=may(ANY_OBJECT, since=R2026_07),
+        error=may("Error", since=R2026_07),
+        inputRequests=may(Each(ANY_OBJECT), since=R2026_07),
+        requestState=may(TEXT, since=R2026_07),
+    ),
+    "TaskListResult": result(tasks=must(Many("Task"), example=[]), nextCursor=may(TEXT)),
+    "TaskPayload": Shape(
+        {"_meta": must("TaskPayloadMeta", example={META_RELATED_TASK: {"taskId": "…"}})}, open=True
+    ),
+    "TaskPayloadMeta": Shape(
+        {META_RELATED_TASK: must("RelatedTask", example={"taskId": "…"})}, open=True
+    ),
+    "TaskAcknowledged": result(),
+    # -- skills: an extension of 2026-07-28 --------------------------------------------------------
+    "ListSkillsResult": paged(skills=must(Many("Skill"), example=[])),
+    "GetSkillParams": params(uri=must(URI, example="skill://summarise/SKILL.md")),
+    "GetSkillResult": cached(skill=must("Skill")),
+    "Skill": shape(
+        R2026_07,
+        uri=must(URI, example="skill://summarise/SKILL.md"),
+        frontmatter=must(
+            "SkillFrontmatter", example={"name": "summarise", "description": "How to summarise"}
+        ),
+        resources=must(
+            OneOrMany(OneOf(("dynamic",)), R2026_07, many="SkillFile"), example="dynamic"
+        ),
+    ),
+    "SkillFrontmatter": shape(
+        R2026_07,
+        open_=True,
+        name=must(TEXT, example="summarise"),
+        description=must(TEXT, example="How to summarise"),
+    ),
+    "SkillFile": shape(
+        R2026_07,
+        uri=must(URI, example="skill://summarise/SKILL.md"),
+        digest=must(Text("digest"), example="sha256:" + "0" * 64),
+        size=must(FROM_ZERO, example=0),
+    ),
+    # -- notifications -----------------------------------------------------------------------------
+    "EmptyNotice": notice(),
+    "CancelledNotice": notice(
+        requestId=Member(((R2024_11, TOKEN),), tuple(r for r in ALL if r != R2025_11), example=1),
+        reason=may(TEXT),
+    ),
+    "ProgressNotice": notice(
+        progressToken=must(TOKEN, example=1),
+        progress=must(NUMBER, example=1),
+        total=may(NUMBER),
+        message=may(TEXT, since=R2025_03),
+    ),
+    "MessageNotice": notice(
+        level=must(LOG_LEVEL, example="info"),
+        logger=may(TEXT),
+        data=must(ANYTHING, example="…"),
+    ),
+    "UpdatedNotice": notice(uri=must(URI, example="file:///notes.txt")),
+    "ElicitationCompleteNotice": notice(elicitationId=must(TEXT, example="e-1")),
+    "TaskNotice": Shape({**_TASK, "_meta": may("NoticeMeta")}, R2025_11),
+    "AcknowledgedNotice": notice(notifications=must("SubscriptionFilter", example={})),
+    # -- errors ------------------------------------------------------------------------------------
+    "Error": shape(
+        code=must(WHOLE, example=-32603),
+        message=must(TEXT, example="…"),
+        data=may(ANYTHING),
+    ),
+    "VersionErrorData": shape(
+        open_=True,
+        supported=must(Many(TEXT), example=[R2026_07]),
+        requested=must(TEXT, example="…"),
+    ),
+    "CapabilityErrorData": shape(
+        R2026_07,
+        open_=True,
+        requiredCapabilities=must("ClientCapabilities", example={"elicitation": {}}),
+    ),
+    "UrlErrorData": shape(
+        open_=True,
+        elicitations=must(
+            Many("UrlParams"),
+            example=[],
+        ),
+    ),
+}
+"""Every object, by name."""
+
+RESULTS: Final[Mapping[str, str]] = {
+    "initialize": "InitializeResult",
+    "server/discover": "DiscoverResult",
+    "ping": "EmptyResult",
+    "tools/list": "ListToolsResult",
+    "tools/call": "CallToolResult",
+    "resources/list": "ListResourcesResult",
+    "resources/templates/list": "ListTemplatesResult",
+    "resources/read": "ReadResourceResult",
+    "resources/subscribe": "EmptyResult",
+    "resources/unsubscribe": "EmptyResult",
+    "prompts/list": "ListPromptsResult",
+    "prompts/get": "GetPromptResult",
+    "completion/complete": "CompleteResult",
+    "logging/setLevel": "EmptyResult",
+    "subscriptions/listen": "ListenResult",
+    "tasks/get": "TaskStateResult",
+    "tasks/result": "TaskPayload",
+    "tasks/list": "TaskListResult",
+    "tasks/cancel": "TaskResult",
+    "tasks/update": "TaskAcknowledged",
+    "skills/list": "ListSkillsResult",
+    "skills/get": "GetSkillResult",
+    "roots/list": "ListRootsResult",
+    "sampling/createMessage": "CreateMessageResult",
+    "elicitation/create": "ElicitResult",
+}
+"""The object that answers each request."""
+
+RESULTS_2026: Final[Mapping[str, str]] = {"tasks/cancel": "TaskAcknowledged"}
+"""Where 2026-07-28 answers with another object."""
+
+PARAMS: Final[Mapping[str, Kind]] = {
+    "initialize": "InitializeParams",
+    "server/discover": "EmptyParams",
+    "ping": "EmptyParams",
+    "tools/list": "PageParams",
+    "tools/call": "CallToolParams",
+    "resources/list": "PageParams",
+    "resources/templates/list": "PageParams",
+    "resources/read": "ReadParams",
+    "resources/subscribe": "UriParams",
+    "resources/unsubscribe": "UriParams",
+    "prompts/list": "PageParams",
+    "prompts/get": "GetPromptParams",
+    "completion/complete": "CompleteParams",
+    "logging/setLevel": "SetLevelParams",
+    "subscriptions/listen": "ListenParams",
+    "tasks/get": "TaskParams",
+    "tasks/result": "TaskParams",
+    "tasks/list": "PageParams",
+    "tasks/cancel": "TaskParams",
+    "tasks/update": "TaskUpdateParams",
+    "skills/list": "PageParams",
+    "skills/get": "GetSkillParams",
+    "roots/list": "EmptyParams",
+    "sampling/createMessage": "CreateMessageParams",
+    "elicitation/create": ByMember("mode", {"form": "FormParams", "url": "UrlParams"}, "form"),
+}
+"""The object that each request carries in `params`."""
+
+NOTICES: Final[Mapping[str, str]] = {
+    "notifications/initialized": "EmptyNotice",
+    "notifications/cancelled": "CancelledNotice",
+    "notifications/progress": "ProgressNotice",
+    "notifications/roots/list_changed": "EmptyNotice",
+    "notifications/message": "MessageNotice",
+    "notifications/tools/list_changed": "EmptyNotice",
+    "notifications/prompts/list_changed": "EmptyNotice",
+    "notifications/resources/list_changed": "EmptyNotice",
+    "notifications/resources/updated": "UpdatedNotice",
+    "notifications/elicitation/complete": "ElicitationCompleteNotice",
+    "notifications/tasks/status": "TaskNotice",
+    "notifications/subscriptions/acknowledged": "AcknowledgedNotice",
+    "notifications/tasks": "TaskNotice",
+}
+"""The object that each notification carries in `params`."""
+
+TASK_HOLDS: Final[Mapping[str, str]] = {
+    "completed": "result",
+    "failed": "error",
+    "input_required": "inputRequests",
+}
+"""What `tasks/get` must hold in 2026-07-28, by the status of the task.
+
+https://modelcontextprotocol.io/extensions/tasks/overview
+"""
+
+ERROR_DATA: Final[Mapping[int, tuple[str, str]]] = {
+    -32022: (R2026_07, "VersionErrorData"),
+    -32021: (R2026_07, "CapabilityErrorData"),
+    -32042: (R2025_11, "UrlErrorData"),
+}
+"""What `error.data` must be for some codes, and the revision that says so."""

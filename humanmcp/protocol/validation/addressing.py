@@ -1,0 +1,108 @@
+"""Which exchange a text in `out.txt` is meant for.
+
+A file has no address of its own, so the id that a person typed is one. The check judges the text
+afterwards; here it only has to be found what it is about.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.json.escaping import visible
+from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.validation.check import TOO_LATE, check, id_of, unmatched
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.diagnostics.model import Problem
+
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+
+
+def kind_of(text: str) -> Kind | None:
+    """Say what a text wants to be: something said first has a method, an answer has none.
+
+    None for what is no JSON object, or an object without any member of JSON-RPC.
+    """
+    body = _object(text)
+    if body is None:
+        return None
+    if "method" in body and "result" not in body and "error" not in body:
+        return Kind.REQUEST if "id" in body else Kind.NOTIFICATION
+    if "error" in body:
+        return Kind.ERROR
+    return Kind.RESULT if "result" in body else None
+
+
+def addressed(text: str, pending: Sequence[Exchange]) -> Exchange | None:
+    """Find the pending exchange that an answer is meant for; None where it cannot be told.
+
+    The id decides. `"3"` written for 3 is found as well: the check then says what is wrong with it.
+    What has no id, be it plain text, is meant for the only exchange that waits, if there is just
+    one: the check then says how to write it.
+    """
+    typed = id_of(text)
+    if typed is not None:
+        exact = (one for one in pending if one.id.key == typed.key)
+        alike = (one for one in pending if str(one.id.value) == str(typed.value))
+        return next(exact, None) or next(alike, None)
+    return pending[0] if len(pending) == 1 else None
+
+
+def is_report(text: str) -> bool:
+    """Say whether a text tells the peer that a line could not be read, and so answers nothing.
+
+    -32700 cannot be about a request that was read. -32600 can: then it has an id, or no envelope.
+    """
+    body = _object(text)
+    error = body.get("error") if body is not None else None
+    if body is None or not isinstance(error, dict) or body.get("id") is not None:
+        return False
+    code = error.get("code")
+    return code == PARSE_ERROR or (code == INVALID_REQUEST and ("id" in body or "jsonrpc" in body))
+
+
+def unaddressed(text: str, exchanges: Sequence[Exchange], notice: str = "") -> tuple[Problem, ...]:
+    """Say why nobody waits for an answer: its request is over, or there never was one.
+
+    `exchanges` are those of the session that are remembered, oldest first. `notice` is the method
+    of the last message where that is a notification: most likely it was meant to be answered.
+    """
+    broken = blocking(read(text).problems)
+    typed = id_of(text)
+    if broken and typed is None:
+        return broken
+    over = [one for one in exchanges if one.state is not State.PENDING]
+    for one in reversed(over):  # ids may repeat in 2026-07-28: the last one is meant
+        if typed is not None and one.id.key == typed.key:
+            late = _over(one, over, text)  # the rest no longer matters
+            if notice and late.code == TOO_LATE[State.ANSWERED]:
+                said = (("method", visible(notice)), ("id", visible(one.id.token)))
+                late = late._replace(code="R55", detail=said)
+            return (late,)
+    return (*broken, unmatched(text, [one for one in exchanges if one.state is State.PENDING]))
+
+
+def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Problem:
+    """Say that a request can no longer be answered."""
+    late = next(each for each in check(last, text).problems if each.code in TOO_LATE.values())
+    answered = (one for one in over if one.state is State.ANSWERED)
+    if last.state is State.ABANDONED and any(one.id.key == last.id.key for one in answered):
+        return late._replace(code="R53", detail=(("id", visible(last.id.token)),))
+    return late
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None

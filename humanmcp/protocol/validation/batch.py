@@ -1,0 +1,108 @@
+"""The answer to a whole array of messages (2025-03-26): an array with an answer for each request.
+
+Each answer is judged against its own request, and placed in the text that was typed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.diagnostics.codes import LEVELS
+from humanmcp.protocol.diagnostics.model import Problem, line_and_column
+from humanmcp.protocol.diagnostics.verdict import Verdict
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.validation import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.repair.reading import Reading
+
+_ANSWERS: Final = frozenset({Kind.RESULT, Kind.ERROR})
+
+
+def requests_in(held: Batch, revision: str) -> tuple[Exchange, ...]:
+    """Return the requests of an array, as exchanges that can be answered."""
+    return tuple(
+        Exchange(0, item, revision)
+        for item in held.items
+        if isinstance(item, Message) and item.kind is Kind.REQUEST
+    )
+
+
+def is_answers(text: str) -> bool:
+    """Say whether a text is an array of answers, well formed or not: nothing in it asks."""
+    found = _array(read(text))
+    kinds = {item.kind for item in found.items if isinstance(item, Message)} if found else set()
+    return bool(kinds & _ANSWERS) and kinds <= _ANSWERS
+
+
+def judge_answers(asked: tuple[Exchange, ...], text: str, known: Known) -> Verdict:
+    """Judge an array of answers, and make the line to send. It must answer every request once."""
+    reading = read(text)
+    found = _array(reading)
+    if found is None:
+        return Verdict(text, None, None, reading.problems)
+    waiting = {one.id.key: one for one in reversed(asked)}
+    problems = list(reading.problems)
+    lines = []
+    inner: tuple[Problem, ...]
+    for index, (item, at) in enumerate(_placed(found, reading.json)):
+        if isinstance(item, Malformed):
+            lines.append(jsonrpc.compact(item.text))
+            inner = (Problem(item.why, LEVELS[item.why], item.detail),)
+        else:
+            exchange = waiting.pop(item.id.key, None) if item.id else None
+            line, inner = _judge_one(exchange, item, known)
+            lines.append(line)
+        problems += (_moved(one, index, at, reading, text) for one in inner)
+    if waiting:
+        ids = ", ".join(one.id.token for one in asked if one in waiting.values())
+        problems.append(Problem("N35", LEVELS["N35"], (("ids", ids),)))
+    line = f"[{','.join(lines)}]"
+    blocked = any(problem.blocks for problem in problems)
+    return Verdict(text, None if blocked else line, line, check.in_order(tuple(problems)))
+
+
+def _judge_one(
+    exchange: Exchange | None, item: Message, known: Known
+) -> tuple[str, tuple[Problem, ...]]:
+    if exchange is None:
+        return jsonrpc.compact(item.raw), (Problem("N30", LEVELS["N30"], pointer="/id"),)
+    verdict = check.check(exchange, item.raw, known=known)
+    return verdict.line or verdict.forced or jsonrpc.compact(item.raw), verdict.problems
+
+
+def _array(reading: Reading) -> Batch | None:
+    if not reading.readable:
+        return None
+    found = jsonrpc.read(reading.json.encode("utf-8", "surrogatepass"))
+    return found if isinstance(found, Batch) else None
+
+
+def _placed(array: Batch, text: str) -> Iterator[tuple[Message | Malformed, int]]:
+    """Yield the items of an array with the places where they begin."""
+    at = 0
+    for item in array.items:
+        raw = item.raw if isinstance(item, Message) else item.text
+        at = text.index(raw, at)
+        yield item, at
+        at += len(raw)
+
+
+def _moved(problem: Problem, index: int, at: int, reading: Reading, text: str) -> Problem:
+    """Place a problem of one answer in the whole text; its mend, which counts otherwise, goes."""
+    start, end = reading.typed(at + problem.start), reading.typed(at + problem.end)
+    line, column = line_and_column(text, start)
+    return problem._replace(
+        pointer=f"/{index}{problem.pointer}",
+        start=start,
+        end=end,
+        line=line,
+        column=column,
+        fix=None,
+    )

@@ -1,0 +1,296 @@
+"""What a person types: the text to start from, the check of it, and the one line to send.
+
+The front of the check. `start` gives a draft, `check` judges one and makes the line, `check_saying`
+does the same for what a person says without being asked, `remarks` and `review` speak of what the
+peer sent. The same functions run at the desk while a person types and in the stub, which decides.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.diagnostics.grouping import grouped
+from humanmcp.protocol.diagnostics.locate import Placer, Source
+from humanmcp.protocol.diagnostics.model import Edit, Fix
+from humanmcp.protocol.diagnostics.raw import Does, Found, Mend, json_text, unwrap
+from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+from humanmcp.protocol.json.jsonrpc import Kind, compact, member, members
+from humanmcp.protocol.json.similar import half_width
+from humanmcp.protocol.json.wire_line import one_line
+from humanmcp.protocol.repair.reading import (
+    LONG,
+    LONGEST,
+    REWRITTEN,
+    Reading,
+    as_typed,
+    problem,
+    read,
+    size_of,
+)
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation.crash_guard import judging
+from humanmcp.protocol.validation.documents import Documents, divide, id_of, unmatched
+from humanmcp.protocol.validation.envelope import is_bare, judge_envelope, judge_error
+from humanmcp.protocol.validation.incoming import from_server, remarks, review, same_id
+from humanmcp.protocol.validation.outgoing import check_saying
+from humanmcp.protocol.validation.results import (
+    PLAIN_TEXT,
+    judge_result,
+    one_each,
+    plain_result,
+    tool_text,
+)
+from humanmcp.protocol.validation.rules.lifecycle import lint_error, unwritten
+from humanmcp.protocol.validation.starting_draft import message, start
+from humanmcp.protocol.validation.starting_draft import variants as templates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.json.jsonrpc import Json
+
+__all__ = [
+    "TOO_LATE",
+    "Documents",
+    "check",
+    "check_saying",
+    "divide",
+    "from_server",
+    "id_of",
+    "remarks",
+    "review",
+    "same_id",
+    "start",
+    "templates",
+    "unmatched",
+]
+
+_NOBODY: Final = Known()
+_ROOTS: Final = {Form.MESSAGE: (), Form.RESULT: ("result",), Form.ERROR: ("error",)}
+_ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
+_ERROR: Final = frozenset({"code", "message", "data"})
+PLAIN: Final = frozenset({"J20", "R20"})
+"""What is said of a text that is no object: words, or a number, `true`, a quoted text."""
+TOO_LATE: Final = {State.CANCELLED: "R21", State.ANSWERED: "R22", State.ABANDONED: "R23"}
+"""What is said of an answer whose request is over."""
+
+
+@judging(text_at=1)
+def check(
+    exchange: Exchange, text: str, form: Form = Form.MESSAGE, known: Known = _NOBODY
+) -> Verdict:
+    """Judge what a person typed as the answer to a request, and make the line to send.
+
+    Never raises, whatever the text.
+    """
+    if form in (Form.TEXT, Form.TOOL_ERROR):
+        return _check_plain(exchange, text, form, known)
+    reading = read(text)
+    if not reading.readable:
+        return _verdict_on_no_json(exchange, reading, form)
+    if form is Form.MESSAGE:
+        form = _meant(reading.value)
+    judged = Form.RESULT if _is_bare_result(exchange, reading.value, form) else form
+    found = _findings(exchange, reading, judged, known)
+    problems = reading.problems
+    late = TOO_LATE.get(exchange.state)
+    if found or late:
+        page = versions.page(exchange.method, exchange.revision)
+        placer = Placer(Source(reading.json, text, _ROOTS[judged], _typed(reading), page))
+        if late:
+            found = [Found(late, ()), *found]
+        more = [placer.problem(each) for each in found]
+        if any(each.code in REWRITTEN for each in problems):
+            more = [each._replace(fix=None) for each in more]
+        if judged is not form and not isinstance(reading.value, list):
+            words = reading.value if isinstance(reading.value, str) else reading.json.strip()
+            more = [_wrapped(exchange, text, form, each, words) for each in more]
+        problems = grouped(in_order((*problems, *more)))
+    line = _line(exchange, reading, form)
+    blocked = any(each.blocks for each in problems)
+    return Verdict(
+        text,
+        None if blocked else line,
+        _forced(exchange, reading, form) if blocked else line,
+        problems,
+        _kind(reading.value, form),
+    )
+
+
+def _meant(value: Json) -> Form:
+    """Say what a text stands for that nobody called a result or an error.
+
+    An object without any member of the envelope is the answer itself: the envelope is ours to add.
+    """
+    if not isinstance(value, dict) or {half_width(name) for name in value} & _ENVELOPE:
+        return Form.MESSAGE
+    return Form.ERROR if {"code", "message"} <= set(value) <= _ERROR else Form.RESULT
+
+
+def _is_bare_result(exchange: Exchange, value: Json, form: Form) -> bool:
+    """Say whether what should be a message is plain text, or the list that a result holds.
+
+    It is judged as the result that it is meant to be; what Send anyway writes is as it was typed.
+    """
+    if form is not Form.MESSAGE or isinstance(value, dict) or value is None:
+        return False
+    if isinstance(value, list):
+        return bool(value) and all(
+            isinstance(item, dict) and not {half_width(name) for name in item} & _ENVELOPE
+            for item in value
+        )
+    return exchange.method in PLAIN_TEXT and _inner_json(value) is None
+
+
+def _inner_json(value: Json) -> str | None:
+    """Return the JSON that stands in a text, None where the text is only text."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return None
+    inner = read(value)
+    return inner.json if inner.readable and isinstance(inner.value, (dict, list)) else None
+
+
+def in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """Sort problems by place; of two at one place the worse first."""
+    return tuple(sorted(problems, key=lambda each: (each.start, each.level.value != "error")))
+
+
+def _typed(reading: Reading) -> Callable[[int], int] | None:
+    """Return what maps offsets back to the text as typed; None when nothing was mended."""
+    return as_typed(reading.edits) if reading.edits else None
+
+
+def _findings(exchange: Exchange, reading: Reading, form: Form, known: Known) -> list[Found]:
+    value = reading.value
+    inner = _inner_json(value)
+    if inner is not None:
+        mend = Mend(Does.REPLACE, _ROOTS[form], inner, label="unquote")
+        return [Found("J44", _ROOTS[form], (), mend)]
+    if form is Form.RESULT:
+        return judge_result(exchange, value, known) + unwritten(value, ("result",))
+    if form is Form.ERROR:
+        if isinstance(value, dict) and "error" in value and "code" not in value:
+            return [Found("R25", ("error",), (), unwrap(("error",), ("error",)))]
+        found = judge_error(value, exchange.revision, ("error",))
+        found = found or lint_error(exchange, value, known)
+        return one_each([*found, *unwritten(value, ("error",))])
+    typed = ""
+    if isinstance(value, dict) and isinstance(value.get("id"), float):
+        typed = member(reading.json, "id") or ""
+    found = judge_envelope(value, exchange.id, typed, exchange.revision)
+    if isinstance(value, dict) and "result" in value and "error" not in value:
+        found += judge_result(exchange, value["result"], known)
+    elif isinstance(value, dict) and not found:
+        found = lint_error(exchange, value["error"], known)
+    return one_each([*found, *unwritten(value, ())])
+
+
+def _kind(value: Json, form: Form) -> Kind | None:
+    """Say whether a text is a result or an error."""
+    if form is not Form.MESSAGE:
+        return Kind.ERROR if form is Form.ERROR else Kind.RESULT
+    if isinstance(value, dict):
+        if "error" in value:
+            return Kind.ERROR
+        if "result" in value:
+            return Kind.RESULT
+    return None
+
+
+# -- the one line --------------------------------------------------------------------------------
+
+
+def _line(exchange: Exchange, reading: Reading, form: Form) -> str:
+    """Make the line to send: the person's own text, with the envelope and the client's own id."""
+    body = compact(reading.json)
+    token = exchange.id.token
+    if form is not Form.MESSAGE:
+        return f'{{"jsonrpc":"2.0","id":{token},"{form.value}":{body}}}'
+    if is_bare(reading.value):
+        return f'{{"jsonrpc":"2.0","id":{token},{body[1:]}'
+    if not isinstance(reading.value, dict) or "id" not in reading.value:
+        return body
+    usual = body.startswith(f'{{"jsonrpc":"2.0","id":{token},')
+    if usual or body.endswith(f',"id":{token}}}'):  # no need to look for it
+        return body
+    return _with_token(body, token)
+
+
+def _with_token(body: str, token: str) -> str:
+    """Put the client's own spelling of the id in the place of the person's."""
+    for name, start_, end in members(body):
+        if name == "id":
+            return body[:start_] + token + body[end:]
+    return body
+
+
+def _forced(exchange: Exchange, reading: Reading, form: Form) -> str | None:
+    """Make the line that Send anyway writes: what was typed, right or wrong, on one line."""
+    broken = reading.edits and any(each.blocks for each in reading.problems)
+    if broken or not reading.readable:
+        forced = one_line(reading.text)
+        if forced is None or form is Form.MESSAGE:
+            return forced
+        return f'{{"jsonrpc":"2.0","id":{exchange.id.token},"{form.value}":{forced}}}'
+    if form is Form.MESSAGE and not is_bare(reading.value):
+        return compact(reading.json)
+    return _line(exchange, reading, form)
+
+
+def _verdict_on_no_json(exchange: Exchange, reading: Reading, form: Form) -> Verdict:
+    forced = _forced(exchange, reading, form)
+    kind = None if form is Form.MESSAGE else _kind(None, form)
+    words = reading.text.strip()
+    problems = tuple(
+        _wrapped(exchange, reading.text, form, each, words) for each in reading.problems
+    )
+    return Verdict(reading.text, None, forced, problems, kind)
+
+
+def _wrapped(exchange: Exchange, text: str, form: Form, found: Problem, words: str) -> Problem:
+    """Offer to make an answer of plain words or a plain number, where they can be one."""
+    if found.code not in PLAIN or exchange.method != "tools/call" or form is Form.ERROR:
+        return found
+    result = tool_text(exchange.revision, words)
+    new = message(exchange, "result", result) if form is Form.MESSAGE else json_text(result)
+    return found._replace(fix=Fix((Edit(0, len(text), new),), "wrap"))
+
+
+# -- plain text for a tool call ------------------------------------------------------------------
+
+
+def _check_plain(exchange: Exchange, text: str, form: Form, known: Known) -> Verdict:
+    """Judge plain text: it becomes what a tool says, or what a model says."""
+    is_error = form is Form.TOOL_ERROR
+    result = plain_result(exchange, text, is_error=is_error)
+    written = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+    line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{written}}}'
+    problems = _plain_problems(exchange, text, result, known)
+    size = size_of(line)
+    if size < 0:
+        problems.append(problem("J23", text, 0, len(text), ("value", "\\ud…")))
+    elif size > LONGEST:
+        problems.append(problem("J27", text, 0, 0, ("size", f"{size / 1048576:.1f}")))
+    elif size > LONG:
+        problems.append(problem("J40", text, 0, 0, ("size", f"{size / 1_000_000:.1f}")))
+    blocked = any(each.blocks for each in problems)
+    forced = line.encode("utf-8", "replace").decode() if text.strip() else None
+    return Verdict(text, None if blocked else line, forced, in_order(tuple(problems)), Kind.RESULT)
+
+
+def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -> list[Problem]:
+    page = versions.page(exchange.method, exchange.revision)
+    late = TOO_LATE.get(exchange.state)
+    found = [Found(late, ())] if late else []
+    if not text.strip():
+        return [problem("J19", text, 0, len(text))]
+    if exchange.method not in PLAIN_TEXT:
+        found.append(Found("M69", (), (("method", exchange.method),)))
+    else:
+        found += judge_result(exchange, result, known)
+    placer = Placer(Source("", text, (), None, page))
+    return [placer.problem(each) for each in found]

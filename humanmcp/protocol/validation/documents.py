@@ -1,0 +1,129 @@
+"""The documents in a text of several: where each begins and ends, and whose answer it is."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.protocol.diagnostics.model import Applicability, Edit, Fix
+from humanmcp.protocol.diagnostics.raw import shown
+from humanmcp.protocol.json.jsonrpc import RequestId, member
+from humanmcp.protocol.repair.reading import problem, read
+from humanmcp.protocol.spec import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.diagnostics.model import Problem
+
+_TOKEN: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|([\[{])|([\]}])', re.DOTALL)
+_BEHIND: Final = re.compile(r"(?:[ \t\r\n]*(?:[;,}\])]|//[^\n]*|#[^\n]*|/\*.*?\*/))+", re.DOTALL)
+"""What people and programs put behind an answer, and what is no answer by itself."""
+_MARK: Final = re.compile(r"[^\s\ufeff\x00]")
+
+
+class Documents(NamedTuple):
+    """The top-level JSON documents of a text.
+
+    `texts` are the offsets of the complete ones, and `ends` where each ends with what stands behind
+    it and is no part of it: a semicolon, a bracket too many, a comment. `incomplete` says that the
+    last one just ends too early: it may still be being written. `broken` says that something is no
+    JSON document at all.
+    """
+
+    texts: tuple[tuple[int, int], ...] = ()
+    ends: tuple[int, ...] = ()
+    incomplete: bool = False
+    broken: bool = False
+
+
+def divide(text: str) -> Documents:
+    """Divide a text into its top-level documents: one after another, on one line or on several."""
+    texts: list[tuple[int, int]] = []
+    ends: list[int] = []
+    at = 0
+    while True:
+        first = _MARK.search(text, at)
+        if not first:
+            return Documents(tuple(texts), tuple(ends))
+        start = first.start()
+        if text[start] not in "{[":
+            return Documents(tuple(texts), tuple(ends), broken=True)
+        end = _document_end(text, start)
+        if end < 0:
+            return Documents(tuple(texts), tuple(ends), incomplete=True)
+        texts.append((start, end))
+        behind = _BEHIND.match(text, end)
+        at = behind.end() if behind else end
+        ends.append(at)
+
+
+def _document_end(text: str, start: int) -> int:
+    """Return where the document that starts here ends, -1 when the text ends before it does."""
+    depth = 0
+    for found in _TOKEN.finditer(text, start):
+        if found[2]:
+            depth += 1
+        elif found[3]:
+            depth -= 1
+            if depth == 0:
+                return found.end()
+        elif not found[1]:
+            return -1  # a string without its end
+    return -1
+
+
+def id_of(text: str) -> RequestId | None:
+    """Return the id that was typed in a whole message; None when there is none to be read."""
+    reading = read(text)
+    if not reading.readable or not isinstance(reading.value, dict):
+        return None
+    value = reading.value.get("id")
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return None
+    return RequestId(member(reading.json, "id") or str(value), value)
+
+
+def unmatched(text: str, pending: Sequence[Exchange]) -> Problem:
+    """Say what is wrong with an answer whose id belongs to no request that waits."""
+    typed = id_of(text)
+    spot = _id_spot(text)
+    start, end = spot or (0, 0)
+    if not pending:
+        if typed is None:
+            return problem("R52", text, start, end)
+        return problem("R51", text, start, end, ("typed", shown(typed.token)))
+    ids = ", ".join(shown(each.id.token) for each in pending[:8])
+    if typed is None and isinstance(read(text).value, list):
+        code = "R13" if pending[0].revision == versions.R2025_03 else "R12"
+        return problem(code, text, start, end)
+    if typed is None:
+        code = "R02" if len(pending) == 1 else "R54"
+        found = problem(code, text, start, end, ("id", ids))
+    else:
+        same = [each for each in pending if str(each.id.value) == str(typed.value)]
+        if same:
+            wanted = same[0].id.token
+            found = problem("R04", text, start, end, ("typed", typed.token), ("id", wanted))
+            return _with_fix(found, spot, wanted)
+        found = problem("R50", text, start, end, ("pending", ids), ("typed", shown(typed.token)))
+    return _with_fix(found, spot, pending[0].id.token) if len(pending) == 1 else found
+
+
+def _with_fix(found: Problem, spot: tuple[int, int] | None, token: str) -> Problem:
+    if spot is None:
+        return found
+    grade = Applicability.SAFE if found.code == "R04" else Applicability.GUESS
+    return found._replace(fix=Fix((Edit(spot[0], spot[1], token),), "replace", grade))
+
+
+def _id_spot(text: str) -> tuple[int, int] | None:
+    """Return where the id stands in the text as typed."""
+    from humanmcp.protocol.diagnostics.locate import Placer, Source  # noqa: PLC0415 - here only
+
+    reading = read(text)
+    if not reading.readable or not isinstance(reading.value, dict) or "id" not in reading.value:
+        return None
+    spot = Placer(Source(reading.json, text)).spot(("id",))
+    return (reading.typed(spot.start), reading.typed(spot.end)) if spot else None

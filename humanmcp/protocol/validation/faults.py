@@ -1,0 +1,222 @@
+"""The ways to break an answer on purpose, to see what a client makes of it.
+
+Each is one change of one message: the rest of it stays as the person wrote it. What a good host
+does with it stands in `locales/`, by the name of the fault, so that a tester can judge. A second
+line, a second sending, bytes or an end of the server is said first, or asked of the server's
+process (`inbox/contract.py`, `Order`).
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.json.jsonrpc import members
+from humanmcp.protocol.spec import examples, versions
+from humanmcp.protocol.validation.starting_draft import start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.json.jsonrpc import RequestId
+
+
+class Fault(enum.Enum):
+    """One way to break an answer. The value is its name on the command line and in `locales/`."""
+
+    WRONG_ID = "wrong-id"
+    ID_AS_TEXT = "id-as-text"
+    ID_AS_NUMBER = "id-as-number"
+    RESULT_AND_ERROR = "result-and-error"
+    NO_JSONRPC = "no-jsonrpc"
+    UNKNOWN_FIELD = "unknown-field"
+    WRONG_VERSION = "wrong-version"
+    WRONG_RESULT_TYPE = "wrong-result-type"
+    LONE_SURROGATE = "lone-surrogate"
+    HUGE = "huge"
+    CUT_IN_HALF = "cut-in-half"
+    LOG_LINE = "log-line"
+
+
+LOG_LINE: Final = "Server started on stdio"
+"""What servers print that believe stdout to be a terminal."""
+
+HUGE: Final = 1_000_000
+"""Characters of a huge text. Hosts have been seen to cut, to freeze, and to pass it all on."""
+
+NO_VERSION: Final = "1999-01-01"
+"""A date on which nobody published a revision."""
+
+_FAR: Final = 1_000_000
+"""How far a wrong id is from the right one: the next number may be another request's."""
+
+_WORDS: Final = {
+    "en": "Broken on purpose, to see what you make of it.",
+    "ja": "どう扱われるかを見るため、わざと壊した答えです。",
+}
+"""What stands where the person has written nothing yet: the fault shall be the only one."""
+
+
+def faults(exchange: Exchange) -> tuple[Fault, ...]:
+    """List the faults that an answer to this request can have."""
+    return tuple(fault for fault in Fault if _fits(fault, exchange))
+
+
+def _fits(fault: Fault, exchange: Exchange) -> bool:
+    match fault:
+        case Fault.ID_AS_TEXT:
+            return not isinstance(exchange.id.value, str)
+        case Fault.ID_AS_NUMBER:
+            return _number_in(exchange.id) is not None
+        case Fault.WRONG_VERSION:
+            return exchange.method == "initialize"
+        case Fault.WRONG_RESULT_TYPE:
+            modern = exchange.revision in versions.MODERN
+            return modern and versions.has_request(exchange.method, exchange.revision)
+        case _:
+            return True
+
+
+def broken(exchange: Exchange, text: str, fault: Fault) -> str:
+    """Return an answer with a fault in it. `text` is the whole message as it was so far.
+
+    A text that is no JSON object, or has no result where the fault belongs into one, is replaced by
+    the text that a person starts from. Never raises, whatever the text.
+    """
+    parts = _parts(_worded(text))
+    if not parts or (fault in _IN_RESULT and "result" not in parts):
+        parts = _parts(_worded(start(exchange)))
+    if fault in _IN_RESULT:
+        parts = {name: raw for name, raw in parts.items() if name != "error"}
+        result = _parts(parts.get("result", "{}"))
+        return _written({**parts, "result": _written(_IN_RESULT[fault](result))})
+    return _AROUND[fault](exchange.id, parts)
+
+
+def _worded(text: str) -> str:
+    for language, placeholder in examples.PLACEHOLDERS.items():
+        text = text.replace(f'"{placeholder}"', f'"{_WORDS[language]}"')
+    return text
+
+
+# -- the text of an object, member by member -------------------------------------------------
+
+
+def _parts(text: str) -> dict[str, str]:
+    """Return the members of the object in `text` with their own text; empty for anything else."""
+    try:
+        if not isinstance(json.loads(text), dict):
+            return {}
+    except (ValueError, RecursionError):
+        return {}
+    return {name: text[begin:end] for name, begin, end in members(text)}
+
+
+def _written(parts: Mapping[str, str]) -> str:
+    """Write an object, a member a line. A value that is written over several lines moves along."""
+    lines = [f"  {json.dumps(name)}: {_moved(raw)}" for name, raw in parts.items()]
+    return "{\n" + ",\n".join(lines) + "\n}" if lines else "{}"
+
+
+def _moved(raw: str) -> str:
+    """Let a value begin two places further right, wherever it stood. No string has a line break."""
+    first, *rest = raw.split("\n")
+    margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
+    return "\n".join([first, *("  " + line[margin:] for line in rest)])
+
+
+# -- around the result -----------------------------------------------------------------------
+
+
+def _number_in(own: RequestId) -> str | None:
+    """Return the whole number that a text id consists of; None for another one."""
+    text = own.value
+    if not isinstance(text, str) or not (text.isascii() and text.isdigit()):
+        return None
+    return text if text == "0" or not text.startswith("0") else None
+
+
+def _wrong_id(own: RequestId, parts: dict[str, str]) -> str:
+    token = f'{own.token[:-1]}-wrong"' if isinstance(own.value, str) else str(int(own.value) + _FAR)
+    return _written({**parts, "id": token})
+
+
+def _id_as_text(own: RequestId, parts: dict[str, str]) -> str:
+    return _written({**parts, "id": f'"{own.token}"'})
+
+
+def _id_as_number(own: RequestId, parts: dict[str, str]) -> str:
+    return _written({**parts, "id": _number_in(own) or "0"})
+
+
+def _both(_own: RequestId, parts: dict[str, str]) -> str:
+    error = '{ "code": -32603, "message": "Internal error" }'
+    return _written({**parts, **({"error": error} if "result" in parts else {"result": "{}"})})
+
+
+def _no_jsonrpc(_own: RequestId, parts: dict[str, str]) -> str:
+    return _written({name: raw for name, raw in parts.items() if name != "jsonrpc"})
+
+
+def _unknown_field(_own: RequestId, parts: dict[str, str]) -> str:
+    return _written({**parts, "unknownField": '"nobody knows this"'})
+
+
+def _cut(_own: RequestId, parts: dict[str, str]) -> str:
+    whole = _written(parts)
+    return whole[: len(whole) // 2].rstrip()
+
+
+def _log_line(_own: RequestId, _parts: dict[str, str]) -> str:
+    return LOG_LINE
+
+
+_AROUND: Final[Mapping[Fault, Callable[[RequestId, dict[str, str]], str]]] = {
+    Fault.WRONG_ID: _wrong_id,
+    Fault.ID_AS_TEXT: _id_as_text,
+    Fault.ID_AS_NUMBER: _id_as_number,
+    Fault.RESULT_AND_ERROR: _both,
+    Fault.NO_JSONRPC: _no_jsonrpc,
+    Fault.UNKNOWN_FIELD: _unknown_field,
+    Fault.CUT_IN_HALF: _cut,
+    Fault.LOG_LINE: _log_line,
+}
+
+
+# -- in the result ---------------------------------------------------------------------------
+
+
+def _wrong_version(result: dict[str, str]) -> dict[str, str]:
+    return {**result, "protocolVersion": f'"{NO_VERSION}"'}
+
+
+def _wrong_type(result: dict[str, str]) -> dict[str, str]:
+    return {**result, "resultType": '"finished"'}
+
+
+def _half_character(result: dict[str, str]) -> dict[str, str]:
+    return _with_text(result, '"Half a character: \\ud83d"')
+
+
+def _huge(result: dict[str, str]) -> dict[str, str]:
+    return _with_text(result, '"' + "0123456789" * (HUGE // 10) + '"')
+
+
+def _with_text(result: dict[str, str], text: str) -> dict[str, str]:
+    """Put a text where the model reads it, else where any result may carry something."""
+    if "content" in result:
+        item = f'{{ "type": "text", "text": {text} }}'
+        one = result["content"].startswith("{")  # a model says one thing, a tool a list of them
+        return {**result, "content": item if one else f"[\n  {item}\n]"}
+    meta = _parts(result.get("_meta", "{}"))
+    return {**result, "_meta": _written({**meta, "text": text})}
+
+
+_IN_RESULT: Final[Mapping[Fault, Callable[[dict[str, str]], dict[str, str]]]] = {
+    Fault.WRONG_VERSION: _wrong_version,
+    Fault.WRONG_RESULT_TYPE: _wrong_type,
+    Fault.LONE_SURROGATE: _half_character,
+    Fault.HUGE: _huge,
+}

@@ -1,0 +1,141 @@
+"""What a person does with a message that a tap holds: the one line that goes on, or what is wrong.
+
+The same function runs at a desk while the person types and in the tap, which decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.diagnostics.codes import LEVELS
+from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.protocol.json.wire_line import one_line
+from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.addressing import kind_of
+from humanmcp.protocol.validation.batch import is_answers, judge_answers, requests_in
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.conversation.transcript import Way
+    from humanmcp.protocol.json.jsonrpc import Malformed
+
+_NOBODY: Final = Known()
+_ANSWERS: Final = frozenset({Kind.RESULT, Kind.ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """A message that is held on its way, and what is needed to judge what a person makes of it.
+
+    `way` is where it came from. Of an answer, `asked` is the request that it answers.
+    """
+
+    line: str
+    way: Way
+    revision: str
+    asked: str = ""
+
+    @property
+    def message(self) -> Message | Batch | Malformed:
+        """The held line, read."""
+        return _read(self.line)
+
+    @property
+    def question(self) -> Exchange | None:
+        """The held request, as an exchange that can be answered; None for anything else."""
+        held = self.message
+        if isinstance(held, Message) and held.kind is Kind.REQUEST:
+            return Exchange(0, held, self.revision)
+        return None
+
+    @property
+    def questions(self) -> tuple[Exchange, ...]:
+        """The requests in a held array (2025-03-26), which an array of answers answers."""
+        held = self.message
+        return requests_in(held, self.revision) if isinstance(held, Batch) else ()
+
+    @property
+    def answered(self) -> Exchange | None:
+        """The exchange that a held answer belongs to; None for anything else."""
+        held, asked = self.message, _read(self.asked)
+        is_answer = isinstance(held, Message) and held.kind in _ANSWERS
+        if is_answer and isinstance(asked, Message) and asked.id is not None:
+            return Exchange(0, asked, self.revision)
+        return None
+
+
+def answers(held: Passing, text: str, form: Form) -> bool:
+    """Say whether a text answers the held request, or array, instead of letting it go on."""
+    if held.question is None:
+        return bool(held.questions) and form is Form.MESSAGE and is_answers(text)
+    return form is not Form.MESSAGE or kind_of(text) in _ANSWERS
+
+
+def judge(
+    held: Passing,
+    text: str,
+    form: Form = Form.MESSAGE,
+    known: Known = _NOBODY,
+    *,
+    answer: bool = False,
+) -> Verdict:
+    """Judge what a person makes of a held message, and make the line that goes on.
+
+    `answer` says that the text is meant as the answer to a held request. An untouched text is
+    always sendable, whatever it says: it is not the person's.
+    """
+    question, answered = held.question, held.answered
+    if question is not None and (answer or answers(held, text, form)):
+        return check.check(question, text, form, known)
+    if answers(held, text, form):
+        return judge_answers(held.questions, text, known)
+    if jsonrpc.compact(text) == jsonrpc.compact(held.line):
+        return Verdict(text, held.line, held.line)
+    if answered is not None:
+        return check.check(answered, text, form, known)
+    return _judge_edited(held, text)
+
+
+def _judge_edited(held: Passing, text: str) -> Verdict:
+    """Judge a request, a notification, or a line that was no message, after it was edited."""
+    reading = read(text)
+    forced = one_line(text)
+    if not reading.readable:
+        return Verdict(text, None, forced, reading.problems)
+    line = jsonrpc.compact(reading.json)
+    problems = (*reading.problems, *_changes(held, line))
+    blocked = any(problem.blocks for problem in problems)
+    edited = _read(line)
+    kind = edited.kind if isinstance(edited, Message) else None
+    return Verdict(text, None if blocked else line, line, problems, kind)
+
+
+def _changes(held: Passing, line: str) -> tuple[Problem, ...]:
+    """Find what must not change on the way: the kind of the message, and its id."""
+    before, after = held.message, _read(line)
+    if isinstance(after, jsonrpc.Malformed):
+        return (Problem(after.why, LEVELS.get(after.why, Level.ERROR), after.detail),)
+    if isinstance(before, jsonrpc.Malformed):
+        return ()
+    was, now = _kind(before), _kind(after)
+    if was != now:
+        return (Problem("N32", Level.ERROR, (("was", was), ("now", now))),)
+    if not isinstance(before, Message) or not isinstance(after, Message):
+        return ()  # arrays: which of their messages became which, nobody can say
+    if before.id is not None and after.id is not None and before.id.key != after.id.key:
+        detail = (("was", before.id.token), ("now", after.id.token))
+        return (Problem("N33", Level.ERROR, detail, "/id"),)
+    return ()
+
+
+def _kind(message: Message | Batch) -> str:
+    return message.kind.value if isinstance(message, Message) else "batch"
+
+
+def _read(line: str) -> Message | Batch | Malformed:
+    return jsonrpc.read(line.encode("utf-8", "surrogatepass"))

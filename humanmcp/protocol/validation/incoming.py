@@ -1,0 +1,229 @@
+"""What the check has to say of what the peer sent: hints and warnings, never in anybody's way.
+
+Works for both directions: a request that a client sent us, and the answer of a real server that a
+tap lets pass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.diagnostics.codes import LEVELS
+from humanmcp.protocol.diagnostics.locate import Placer, Source
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.raw import Found, quoted, shown
+from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.json.similar import alike
+from humanmcp.protocol.repair.reading import strict
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.objects import NOTICES, PARAMS
+from humanmcp.protocol.validation.crash_guard import remarking
+from humanmcp.protocol.validation.envelope import judge_error
+from humanmcp.protocol.validation.json_schema import validator
+from humanmcp.protocol.validation.results import judge_result, one_each
+from humanmcp.protocol.validation.rules.elicitation import declares_more
+from humanmcp.protocol.validation.shape_checker import judge
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
+
+_NOBODY: Final = Known()
+_EARLY: Final = frozenset({"initialize", "ping", "server/discover", "logging/setLevel"})
+"""What may come before `notifications/initialized`."""
+
+
+@remarking
+def remarks(
+    message: Message,
+    revision: str,
+    known: Known = _NOBODY,
+    also: tuple[Found, ...] = (),
+    *,
+    strict: bool = False,
+) -> tuple[Problem, ...]:
+    """Return what there is to say of an incoming request or notification.
+
+    `also` is what was found by who knows the messages before it. `strict` is for whoever may still
+    change it: an error is one, not a warning about somebody else.
+    """
+    found = [*_envelope(message), *also]
+    found += _method(message, revision, known)
+    if message.kind is Kind.REQUEST:
+        found += _order(message, revision, known)
+        if message.method == "tools/call":
+            found += _call(message, known)
+    return _with_params(message, revision, found, strict=strict)
+
+
+@remarking
+def from_server(
+    message: Message, revision: str, also: tuple[Found, ...] = (), *, strict: bool = False
+) -> tuple[Problem, ...]:
+    """Return what there is to say of what a server may send, and sent."""
+    return _with_params(message, revision, [*_envelope(message), *also], strict=strict)
+
+
+def _with_params(
+    message: Message, revision: str, found: list[Found], *, strict: bool
+) -> tuple[Problem, ...]:
+    said = {each.path for each in found}
+    found = found + [each for each in _params(message, revision) if each.path not in said]
+    return _placed(message, found, versions.page(message.method, revision), strict=strict)
+
+
+def same_id(message: Message, revision: str) -> Problem:
+    """Say of a request that another one with the same id is still open."""
+    return _placed(message, [Found("N10", ("id",))], versions.page(message.method, revision))[0]
+
+
+@remarking
+def review(
+    exchange: Exchange, response: Message, known: Known = _NOBODY, *, strict: bool = False
+) -> tuple[Problem, ...]:
+    """Return what there is to say of somebody else's answer to a request."""
+    found = _envelope(response)
+    if "result" in response.body and "error" in response.body:
+        found.append(Found("R05", ("error",)))
+    if response.id is not None and isinstance(response.id.value, float):
+        wanted, typed = exchange.id.token, response.id.token  # `3.0` is 3, and not to everybody
+        if typed != wanted:
+            found.append(Found("R16", ("id",), (("id", wanted), ("typed", typed))))
+    for name in response.body:
+        if name not in ("jsonrpc", "id", "result", "error"):
+            found.append(Found("R17", (name,), (("key", shown(name)),), at_name=True))
+    if response.kind is Kind.ERROR:
+        found += judge_error(response.body.get("error"), exchange.revision, ("error",))
+    else:
+        found += judge_result(exchange, response.body.get("result"), known)
+    page = versions.page(exchange.method, exchange.revision)
+    return _placed(response, found, page, strict=strict)
+
+
+def _placed(
+    message: Message, found: list[Found], page: str, *, strict: bool = False
+) -> tuple[Problem, ...]:
+    """Make problems that block nothing and offer no fix: the text is the peer's."""
+    if not found:
+        return ()
+    placer = Placer(Source(message.raw, message.raw, (), None, page))
+    problems = [
+        placer.problem(each._replace(mend=None, level=_level(each, strict=strict)))
+        for each in one_each(found)
+    ]
+    return tuple(sorted(problems, key=lambda each: each.start))
+
+
+def _level(found: Found, *, strict: bool) -> Level:
+    """Return how bad a finding is; in what somebody else sent at most a warning.
+
+    Another revision than the one asked for is what a server must choose that does not have that
+    one; of a person's own draft it is more often a slip.
+    """
+    if found.code == "M04":
+        # "Otherwise, the server MUST respond with another protocol version it supports."
+        return Level.HINT
+    level = found.level or LEVELS[found.code]
+    return Level.WARNING if level is Level.ERROR and not strict else level
+
+
+def _envelope(message: Message) -> list[Found]:
+    found: list[Found] = []
+    if message.body.get("jsonrpc") != "2.0":
+        found.append(Found("R01", ("jsonrpc",) if "jsonrpc" in message.body else ()))
+    try:
+        strict(message.raw)
+    except ValueError:
+        found.append(Found("M82", ()))
+    except RecursionError:
+        found.append(Found("J25", (), (("limit", "100"),)))
+    return found
+
+
+def _method(message: Message, revision: str, known: Known) -> list[Found]:
+    """Say that a method is not one of this revision, and which one was probably meant."""
+    unserved = versions.unserved_in(message)
+    if unserved is not None:
+        at = ("params", "_meta", versions.META_REVISION)
+        return [Found("M90", at, (("typed", quoted(unserved)), ("revision", revision)))]
+    table = versions.REQUESTS if message.kind is Kind.REQUEST else versions.NOTIFICATIONS
+    has = versions.has_request if message.kind is Kind.REQUEST else versions.has_notification
+    if any(
+        has(message.method, revision, way)
+        for way in (versions.Way.TO_SERVER, versions.Way.TO_CLIENT)
+    ):
+        return []
+    if message.kind is Kind.NOTIFICATION and message.method in versions.REQUESTS:
+        return [Found("M89", ("method",), (("method", shown(message.method)),))]
+    if message.method in table:
+        _way, there = table[message.method]
+        detail = (
+            ("method", shown(message.method)),
+            ("revision", revision),
+            ("revisions", ", ".join(there)),
+        )
+        return [Found("M85", ("method",), detail)]
+    every = (*versions.REQUESTS, *versions.NOTIFICATIONS)
+    meant = alike(message.method, every)
+    said = (("method", shown(message.method)), ("revision", revision))
+    if meant is not None:
+        return [Found("M84", ("method",), (*said, ("meant", meant)))]
+    extended = declares_more(known.offered) or declares_more(known.client_capabilities)
+    return [Found("M71" if extended else "M83", ("method",), said, level=Level.HINT)]
+
+
+def _order(message: Message, revision: str, known: Known) -> list[Found]:
+    """MCP, lifecycle: the client should send nothing but pings before it is initialized."""
+    if revision in versions.MODERN or known.initialized or message.method in _EARLY:
+        return []
+    return [Found("M86", ("method",), (("method", shown(message.method)),), level=Level.HINT)]
+
+
+def _call(message: Message, known: Known) -> list[Found]:
+    params = message.params
+    if "args" in params and "arguments" not in params:
+        return [Found("M87", ("params", "args"), (), at_name=True)]
+    if known.tools is None:
+        return []
+    name = params.get("name")
+    tool = known.tools.get(name) if isinstance(name, str) else None
+    if tool is None:
+        names = shown(", ".join(known.tools)) or "?"
+        detail = (("tool", quoted(name)), ("tools", names))
+        return [Found("M62", ("params", "name"), detail)]
+    schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+    at = ("params", "arguments") if "arguments" in params else ("params",)
+    return validator.first_found("M08", params.get("arguments", {}), schema, at)
+
+
+def _params(message: Message, revision: str) -> list[Found]:
+    """Judge the parameters by their shape."""
+    table = PARAMS if message.kind is Kind.REQUEST else NOTICES
+    kind = table.get(message.method)
+    params: Json = message.body.get("params", {})
+    if not isinstance(params, dict):
+        return [Found("R38", ("params",))]
+    if kind is None:
+        return []
+    found = judge(params, kind, revision, ("params",))
+    if message.kind is Kind.REQUEST and revision in versions.MODERN:
+        found = _meta_first(found, params)
+    return found
+
+
+def _meta_first(found: list[Found], params: JsonObject) -> list[Found]:
+    """2026-07-28: without its two members of `_meta` a request says nothing of itself."""
+    meta = params.get("_meta")
+    needed = versions.META_REQUIRED
+    missing = [key for key in needed if not isinstance(meta, dict) or key not in meta]
+    if not missing:
+        return found
+    rest = [
+        each
+        for each in found
+        if not (each.code == "M09" and dict(each.detail)["key"] in ("_meta", *needed))
+    ]
+    at = ("params", "_meta") if isinstance(meta, dict) else ("params",)
+    return [Found("M88", at, (("key", missing[0]),)), *rest]

@@ -1,0 +1,203 @@
+"""What a server may ask back while a request waits: the user, the model, the client's roots.
+
+Until 2025-11-25 that is a request of the server's own, and the asked request stays open beside it;
+which request it belongs to stands in its id. In 2026-07-28 it is the answer itself, and the client
+repeats the request with what it was told.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation.rules.elicitation import lacking
+from humanmcp.protocol.validation.starting_draft import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.json.jsonrpc import JsonObject
+
+
+class Question(enum.Enum):
+    """Who or what is asked."""
+
+    USER = "user"
+    MODEL = "model"
+    ROOTS = "roots"
+
+    @property
+    def method(self) -> str:
+        """The request that asks it."""
+        return _METHODS[self]
+
+
+_METHODS: Final[Mapping[Question, str]] = MappingProxyType(
+    {
+        Question.USER: "elicitation/create",
+        Question.MODEL: "sampling/createMessage",
+        Question.ROOTS: "roots/list",
+    }
+)
+
+MOST_TOKENS: Final = 1000
+"""How much a model may answer: MCP wants a number, and a person would not think of one."""
+
+
+class Why(enum.Enum):
+    """Why a question cannot be asked."""
+
+    EARLY = "early"
+    """Before the handshake is over a server sends nothing but pings and logs."""
+    REVISION = "revision"
+    """The revision has no such question."""
+    METHOD = "method"
+    """2026-07-28: this request cannot be answered with a question."""
+    CAPABILITY = "capability"
+    """The client did not declare that it can be asked this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a question cannot be asked. `capability` names what the client did not declare."""
+
+    why: Why
+    capability: str = ""
+
+
+def obstacle(question: Question, exchange: Exchange, known: Known) -> Obstacle | None:
+    """Say what keeps a question from being asked while this request waits; None for nothing."""
+    if exchange.revision in versions.MODERN:
+        if exchange.method not in versions.INPUT_REQUIRED_METHODS:
+            return Obstacle(Why.METHOD)
+        # "a server must not ask for what this request's client did not declare"
+        stated = exchange.request.meta.get(versions.META_CAPABILITIES)
+        declared = stated if isinstance(stated, dict) else {}
+    else:
+        if not versions.has_request(question.method, exchange.revision, versions.Way.TO_CLIENT):
+            return Obstacle(Why.REVISION)
+        if exchange.method == "initialize" or not known.initialized:
+            return Obstacle(Why.EARLY)
+        declared = dict(known.client_capabilities)
+    missing = lacking(question.method, {}, declared)
+    return Obstacle(Why.CAPABILITY, missing) if missing else None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of the form that a user fills in. `kind` is a JSON type; `choices` make a list."""
+
+    name: str
+    kind: str = "string"
+    needed: bool = False
+    choices: tuple[str, ...] = ()
+
+
+def params(question: Question, words: str, fields: tuple[Field, ...] = ()) -> JsonObject | None:
+    """Return the parameters of a question; None for one that has none."""
+    match question:
+        case Question.USER:
+            return {"message": words, "requestedSchema": _schema(fields)}
+        case Question.MODEL:
+            asked = {"role": "user", "content": {"type": "text", "text": words}}
+            return {"messages": [asked], "maxTokens": MOST_TOKENS}
+        case Question.ROOTS:
+            return None
+
+
+def _schema(fields: tuple[Field, ...]) -> JsonObject:
+    schema: JsonObject = {"type": "object", "properties": {one.name: _type(one) for one in fields}}
+    needed = [one.name for one in fields if one.needed]
+    return {**schema, "required": needed} if needed else schema
+
+
+def _type(field: Field) -> JsonObject:
+    if field.choices:
+        return {"type": "string", "enum": list(field.choices)}
+    return {"type": field.kind}
+
+
+def request(exchange: Exchange, question: Question, asked: JsonObject | None, mark: str) -> str:
+    """Write a question as a request of the server's own, under an id that names the request.
+
+    `mark` tells it from other questions at the same request.
+    """
+    body: JsonObject = {
+        "jsonrpc": "2.0",
+        "id": f"{_prefix(exchange.number)}{mark}",
+        "method": question.method,
+    }
+    return _pretty(body if asked is None else {**body, "params": asked})
+
+
+def answer(exchange: Exchange, question: Question, asked: JsonObject | None, mark: str) -> str:
+    """Write a question as the answer to a request (2026-07-28).
+
+    The repeat carries the `requestState`, so that it is known which request it goes on with.
+    """
+    inner: JsonObject = {"method": question.method}
+    if asked is not None:
+        inner["params"] = {"mode": "form", **asked} if question is Question.USER else asked
+    result = {
+        "resultType": "input_required",
+        "inputRequests": {question.value: inner},
+        "requestState": f"{_prefix(exchange.number)}{mark}",
+    }
+    return message(exchange, "result", result)
+
+
+def _prefix(number: int) -> str:
+    return f"ask-{number}-"
+
+
+def _pretty(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+# -- what was heard --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that went out while a request waited, and the answer; None while it is open."""
+
+    question: Question
+    token: str
+    request: Message
+    answer: Message | None = None
+
+
+def asked_at(number: int, lines: Iterable[tuple[Way, bytes]]) -> tuple[Asked, ...]:
+    """Find the questions that were asked while the request with our own number `number` waited.
+
+    `lines` are those of the transcript, oldest first.
+    """
+    prefix = _prefix(number)
+    found: dict[str, Asked] = {}
+    for way, raw in lines:
+        if prefix.encode() not in raw:
+            continue
+        heard = jsonrpc.read(raw)
+        if not isinstance(heard, Message) or heard.id is None:
+            continue
+        token = heard.id.value
+        if not isinstance(token, str) or not token.startswith(prefix):
+            continue
+        if way is Way.OUT and heard.kind is Kind.REQUEST and heard.method in _BY_METHOD:
+            found[token] = Asked(_BY_METHOD[heard.method], token, heard)
+        elif way is Way.IN and token in found and heard.kind in (Kind.RESULT, Kind.ERROR):
+            found[token] = Asked(found[token].question, token, found[token].request, heard)
+    return tuple(found.values())
+
+
+_BY_METHOD: Final[Mapping[str, Question]] = MappingProxyType(
+    {method: question for question, method in _METHODS.items()}
+)

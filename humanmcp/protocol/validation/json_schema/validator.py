@@ -1,0 +1,392 @@
+"""JSON Schemas: whether one is valid, and whether a value keeps to one.
+
+The one place that does so, for the arguments and results of tools, the forms of an elicitation and
+the drafts that start from one. The schemas come from strangers, so nothing here takes long, fetches
+anything or raises: the work is counted before it begins (`work.py`), regular expressions run
+in linear time, and those that cannot (a look-around, a reference back) with bounded backtracking.
+What is not compared is said to be unchecked. `jsonschema_rs` is imported only when it is needed: a
+plain schema is judged without it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.raw import Found
+from humanmcp.protocol.validation.json_schema.errors import detail_of, uncertain, unchecked
+from humanmcp.protocol.validation.json_schema.references import References
+from humanmcp.protocol.validation.json_schema.work import UncheckedError, Work, size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.protocol.diagnostics.raw import Path
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+
+    Detail: TypeAlias = tuple[tuple[str, str], ...]
+
+Result = TypeVar("Result")
+
+FEW_STEPS: Final = 20_000
+"""Steps up to which every difference is looked for, and not the first one alone."""
+MOST_DIFFERENCES: Final = 20
+MOST_BACKTRACKS: Final = 10_000
+"""Steps of a pattern that has to go back, for one place of a text."""
+
+_PROGRAMS: Final = (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20)
+"""Sizes of a compiled pattern in bytes. The larger one is, the longer each character may take."""
+_BYTES_PER_STEP: Final = 100
+_BACKTRACKING: Final = MOST_BACKTRACKS // 4
+LONGEST_PATTERN: Final = 10_000
+"""Characters of a pattern that is still tried."""
+
+_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
+_TEXTS: Final = frozenset(
+    {"description", "title", "$comment", "format", "contentMediaType", "contentEncoding"}
+)
+_COUNTS: Final = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
+_NUMBERS: Final = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+_FREE: Final = frozenset({"default", "const", "examples"})
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+"""What a schema is written in that says nothing: MCP says so since 2025-11-25."""
+_DIALECTS: Final = {
+    "json-schema.org/draft/2020-12/schema": ("Draft202012Validator", DIALECT),
+    "json-schema.org/draft/2019-09/schema": (
+        "Draft201909Validator",
+        "https://json-schema.org/draft/2019-09/schema",
+    ),
+    "json-schema.org/draft-07/schema": (
+        "Draft7Validator",
+        "http://json-schema.org/draft-07/schema#",
+    ),
+    "json-schema.org/draft-06/schema": (
+        "Draft6Validator",
+        "http://json-schema.org/draft-06/schema#",
+    ),
+    "json-schema.org/draft-04/schema": (
+        "Draft4Validator",
+        "http://json-schema.org/draft-04/schema#",
+    ),
+}
+"""The dialects that can be read: address without scheme, the library's class, and its full name."""
+
+
+class Difference(NamedTuple):
+    """One way in which a value does not keep to a schema: where, and what fills the sentence."""
+
+    path: Path
+    detail: Detail
+
+
+class Comparison(NamedTuple):
+    """What a comparison found. `unchecked` says why there was none, where there was none."""
+
+    differences: tuple[Difference, ...] = ()
+    unchecked: Detail = ()
+
+
+def trouble_in(schema: JsonObject) -> tuple[Path, Detail] | None:
+    """Return what makes a schema no valid JSON Schema, as (path, detail), or None.
+
+    The dialect is the one that `$schema` names, else 2020-12 as MCP says. What is too large to be
+    looked through, or in another dialect, is taken at its word.
+    """
+    if _plain(schema):
+        return None
+    dialect = _dialect_of(schema)
+    if dialect is None and isinstance(schema.get("$schema"), str):
+        return None
+    _class, name = dialect or _DIALECTS["json-schema.org/draft/2020-12/schema"]
+    if not within_limits(schema):
+        return None
+    error = _quietly(lambda: _meta_error({**schema, "$schema": name} if dialect else schema))
+    if error is not None:
+        return tuple(error.instance_path), detail_of(error, {})
+    return _bad_pattern(schema)
+
+
+def unusable_in(schema: JsonObject) -> tuple[Path, Detail] | None:
+    """Return what keeps clients from using a schema as it stands, as (path, detail), or None.
+
+    A dialect that nobody knows, and a reference that leads to nothing in it. "Implementations MUST
+    NOT automatically dereference" those that lead out of it.
+    https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage
+    """
+    if _plain(schema):
+        return None
+    if _dialect_of(schema) is None:
+        return ("$schema",), unchecked("unknown dialect", _stated(schema))
+    if not within_limits(schema):
+        return None
+    broken = References(schema).broken
+    if broken is None:
+        return None
+    return broken.path, unchecked(broken.why, broken.text)
+
+
+def compare(value: Json, schema: Json) -> Comparison:
+    """Hold a value against a schema. Never raises, and never takes longer than a tenth of a second.
+
+    Of a large value the first difference is told, of others up to `MOST_DIFFERENCES`.
+    """
+    if not isinstance(schema, (dict, bool)):
+        return Comparison()
+    try:
+        return Comparison(_compared(value, schema))
+    except UncheckedError as error:
+        return Comparison(unchecked=unchecked(error.why, error.value))
+
+
+def _compared(value: Json, schema: Json) -> tuple[Difference, ...]:
+    """Compare within all limits.
+
+    Raises:
+        UncheckedError: one of them is in the way.
+    """
+    size(value)
+    dialect = _dialect_of(schema)
+    if dialect is None:
+        raise UncheckedError("unknown dialect", _stated(schema))
+    references = _references(schema)
+    steps = Work(references, _weight).of(schema, value)
+    errors = _quietly(lambda: _errors(dialect[0], schema, value, steps))
+    if errors is None:
+        raise UncheckedError("failed")
+    if any(uncertain(each) for each in errors):
+        raise UncheckedError("too costly")
+    return _differences(errors, schema)
+
+
+def _references(schema: Json) -> References:
+    """Follow the references of a schema.
+
+    Raises:
+        UncheckedError: it is too large, or one leads to nothing in it.
+    """
+    size(schema)
+    references = References(schema)
+    broken = references.broken
+    if broken is not None:
+        raise UncheckedError(broken.why, broken.text)
+    return references
+
+
+def mismatch(value: Json, schema: Json) -> tuple[Path, Detail] | None:
+    """Return where and why a value does not keep to a schema, or None when nothing is certain."""
+    differences = compare(value, schema).differences
+    return (differences[0].path, differences[0].detail) if differences else None
+
+
+def first_found(code: str, value: Json, schema: Json, path: Path) -> list[Found]:
+    """Report the first difference under a code, or as a hint that there was no comparison."""
+    differences, missed = compare(value, schema)
+    if differences:
+        inside, detail = differences[0]
+        return [Found(code, (*path, *inside), detail)]
+    return unchecked_at(path, missed)
+
+
+def unchecked_at(path: Path, missed: Detail) -> list[Found]:
+    """Report as a hint that something was not held against its schema, where it was not."""
+    return [Found("M91", path, missed, level=Level.HINT)] if missed else []
+
+
+def within_limits(schema: Json) -> bool:
+    """Say whether a schema can be looked through at all."""
+    try:
+        size(schema)
+    except UncheckedError:
+        return False
+    return True
+
+
+def choices(schema: JsonObject) -> list[Json]:
+    """List the few values that a schema allows: of an `enum`, or of titled choices."""
+    if isinstance(schema.get("enum"), list):
+        return list(schema["enum"])
+    if "const" in schema:
+        return [schema["const"]]
+    forms = (schema[key] for key in ("oneOf", "anyOf") if isinstance(schema.get(key), list))
+    titled: list[Json] = next(forms, [])
+    return [one["const"] for one in titled if isinstance(one, dict) and "const" in one]
+
+
+def is_large(value: Json) -> bool:
+    """Say whether a value is too large to be shown or repeated."""
+    waiting, count = [value], 0
+    while waiting and count <= MOST_SHOWN:
+        item = waiting.pop()
+        count += 1
+        if isinstance(item, (dict, list)):
+            waiting.extend(item.values() if isinstance(item, dict) else item[: MOST_SHOWN + 1])
+    return count > MOST_SHOWN
+
+
+MOST_SHOWN: Final = 2_000
+"""Values in a value that is still repeated as text."""
+
+
+# -- the library -------------------------------------------------------------------------------
+
+# ruff: noqa: ANN401 - the library's errors are handed on to `errors.py` as they are
+
+
+def _quietly(do: Callable[[], Result]) -> Result | None:
+    """Return what the library says, None where it fails.
+
+    A stranger's schema may trip it in any way; where its own code panics it raises what is no
+    `Exception`.
+    """
+    try:
+        return do()
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 - see above
+        return None
+
+
+def _dialect_of(schema: Json) -> tuple[str, str] | None:
+    stated = _stated(schema)
+    if not isinstance(stated, str):
+        return None
+    address = stated.removeprefix("https://").removeprefix("http://").removesuffix("#")
+    return _DIALECTS.get(address)
+
+
+def _stated(schema: Json) -> Json:
+    return schema.get("$schema", DIALECT) if isinstance(schema, dict) else DIALECT
+
+
+def _meta_error(schema: JsonObject) -> Any:
+    import jsonschema_rs  # noqa: PLC0415 - seldom needed, and not small
+
+    nothing = jsonschema_rs.Registry([], retriever=_refuse)
+    try:
+        jsonschema_rs.meta.validate(schema, registry=nothing)
+    except jsonschema_rs.ValidationError as error:
+        return error
+    return None
+
+
+def _refuse(address: str) -> Json:
+    """Fetch nothing, whatever a schema asks for."""
+    raise ValueError(address)
+
+
+def _errors(dialect: str, schema: Json, value: Json, steps: int) -> list[Any]:
+    import jsonschema_rs  # noqa: PLC0415 - seldom needed, and not small
+
+    validator = getattr(jsonschema_rs, dialect)(
+        schema, validate_formats=True, offline=True, pattern_options=_pattern_options()
+    )
+    if steps <= FEW_STEPS:
+        return list(validator.iter_errors(value))
+    try:
+        validator.validate(value)
+    except jsonschema_rs.ValidationError as error:
+        return [error]
+    return []
+
+
+def _differences(errors: list[Any], schema: Json) -> tuple[Difference, ...]:
+    """Return what is told: of several members that one object lacks the first names them all."""
+    found: dict[tuple[Path, str], Difference] = {}
+    for error in errors:
+        path = tuple(error.instance_path)
+        key = (path, "/".join(map(str, error.schema_path)))
+        if key not in found:
+            found[key] = Difference(path, detail_of(error, schema))
+    return tuple(found.values())[:MOST_DIFFERENCES]
+
+
+# -- patterns ------------------------------------------------------------------------------------
+
+
+def _weight(pattern: str) -> int:
+    """Return the steps that a pattern may take for a character.
+
+    Raises:
+        UncheckedError: it is too large, or no pattern.
+    """
+    weight = _weigh(pattern)
+    if not weight:
+        raise UncheckedError("odd pattern")
+    return weight
+
+
+@lru_cache(maxsize=1024)
+def _weigh(pattern: str) -> int:
+    """Compile a pattern within ever larger limits: its size is what a character may cost.
+
+    0 for one that does not compile.
+    """
+    import jsonschema_rs as library  # noqa: PLC0415 - seldom needed, and not small
+
+    def compiles(options: Any) -> bool:
+        schema = {"pattern": pattern}
+        make = library.Draft202012Validator
+        return _quietly(lambda: make(schema, pattern_options=options, offline=True)) is not None
+
+    if len(pattern) > LONGEST_PATTERN:
+        return 0
+    for limit in _PROGRAMS:
+        if compiles(library.RegexOptions(limit, limit)):
+            return limit // _BYTES_PER_STEP
+    return _BACKTRACKING if compiles(_pattern_options()) else 0
+
+
+def _pattern_options() -> Any:
+    """Return the limits of the engine, which goes back only where a pattern asks for that."""
+    import jsonschema_rs as library  # noqa: PLC0415 - the same
+
+    return library.FancyRegexOptions(MOST_BACKTRACKS, _PROGRAMS[-1], _PROGRAMS[-1])
+
+
+def _bad_pattern(schema: JsonObject) -> tuple[Path, Detail] | None:
+    """Return the place of a pattern that is none."""
+    for path, pattern in References(schema).patterns:
+        found = compare(pattern, _REGEX).differences if len(pattern) <= LONGEST_PATTERN else ()
+        if found:
+            return path, found[0].detail
+    return None
+
+
+_REGEX: Final = {"format": "regex"}
+
+
+# -- plain schemas ------------------------------------------------------------------------------
+
+
+def _plain(schema: Json, depth: int = 0) -> bool:
+    """Say whether a schema is valid beyond doubt: everyday keywords, each of its right kind."""
+    if isinstance(schema, bool):
+        return True
+    if not isinstance(schema, dict) or depth > 20:
+        return False
+    return all(_plain_keyword(name, item, depth) for name, item in schema.items())
+
+
+def _plain_keyword(name: str, item: Json, depth: int) -> bool:  # noqa: PLR0911 - one line a kind
+    if name == "type":
+        return isinstance(item, str) and item in _TYPES
+    if name == "$schema":
+        return isinstance(item, str) and _dialect_of({"$schema": item}) is not None
+    if name in _TEXTS:
+        return isinstance(item, str)
+    if name == "properties":
+        return isinstance(item, dict) and all(_plain(each, depth + 1) for each in item.values())
+    if name in ("items", "additionalProperties"):
+        return _plain(item, depth + 1)
+    if name == "required":
+        texts = isinstance(item, list) and all(isinstance(each, str) for each in item)
+        return texts and len(set(item)) == len(item)
+    if name == "enum":
+        return isinstance(item, list)
+    if name in _COUNTS:
+        return type(item) is int and item >= 0
+    if name in _NUMBERS:
+        return type(item) in (int, float)
+    return name in _FREE

@@ -1,0 +1,74 @@
+"""What the check says of a message that passed between a real client and a real server.
+
+Both directions, for the person who debugs one of them. Nobody is kept from anything by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.outgoing import gates
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.observer import Heard
+    from humanmcp.protocol.json.jsonrpc import Message
+
+
+DROPPED: Final = frozenset({"R01", "R05", "R12", "N11", "N01", "N02"})
+"""What makes the official clients drop an answer, and go on waiting for it."""
+
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+def line_hints(
+    raw: bytes, found: Message | Batch | Malformed, revision: str, *, strict: bool = False
+) -> tuple[Problem, ...]:
+    """Return what there is to say of a line as a line, whatever its messages say."""
+    said = []
+    if raw.startswith(_BOM):
+        said.append(Problem("N11", Level.WARNING))
+    if isinstance(found, Batch) and revision != versions.R2025_03:
+        said.append(Problem("R12", Level.ERROR if strict else Level.WARNING))
+    return tuple(said)
+
+
+def hints(
+    heard: Heard | Malformed, known: Known, revision: str, *, strict: bool = False
+) -> tuple[Problem, ...]:
+    """Return what there is to say of a message, the worst first; nothing when all is well.
+
+    `strict` calls an error one also in what somebody else sent.
+    """
+    if isinstance(heard, Malformed):
+        return (Problem(heard.why, Level.ERROR, heard.detail),)
+    found = _found(heard, known, revision or versions.LATEST_HANDSHAKE, strict=strict)
+    return tuple(sorted(found, key=lambda problem: _ORDER.index(problem.level)))
+
+
+_ORDER = (Level.ERROR, Level.WARNING, Level.HINT, Level.REPAIRED)
+
+
+def _found(heard: Heard, known: Known, revision: str, *, strict: bool) -> tuple[Problem, ...]:
+    message = heard.message
+    if message.kind in (Kind.RESULT, Kind.ERROR):
+        if heard.asked is None:
+            return (Problem("N30", Level.WARNING, pointer="/id"),)
+        return check.review(heard.asked.exchange, message, known, strict=strict)
+    if heard.way is Way.IN:
+        asked = heard.asked if message.kind is Kind.REQUEST else None
+        stated = asked.revision if asked else revision
+        return check.remarks(message, stated, known, heard.found, strict=strict)
+    way, method = versions.Way.TO_CLIENT, message.method
+    has = versions.has_request if message.kind is Kind.REQUEST else versions.has_notification
+    if not has(method, revision, way):
+        return (
+            Problem("N31", Level.WARNING, (("method", method), ("revision", revision)), "/method"),
+        )
+    also = (*heard.found, *gates(message, revision, known))
+    return check.from_server(message, revision, also, strict=strict)

@@ -1,0 +1,278 @@
+"""What a person says without being asked: a notification, or a request of their own.
+
+Which ones a server may send depends on the revision, on the direction, and on what both sides
+declared; each gate here names the sentence of MCP it stands for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
+from humanmcp.protocol.diagnostics.grouping import grouped
+from humanmcp.protocol.diagnostics.locate import Placer, Source
+from humanmcp.protocol.diagnostics.raw import (
+    Found,
+    delete,
+    insert,
+    quoted,
+    rename_to,
+    replace_with,
+    shown,
+)
+from humanmcp.protocol.diagnostics.verdict import Verdict
+from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type
+from humanmcp.protocol.json.similar import alike
+from humanmcp.protocol.json.wire_line import one_line
+from humanmcp.protocol.repair.reading import as_typed, read
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.objects import NOTICES, PARAMS
+from humanmcp.protocol.spec.versions import Way
+from humanmcp.protocol.validation.crash_guard import judging
+from humanmcp.protocol.validation.envelope import judge_error
+from humanmcp.protocol.validation.results import one_each
+from humanmcp.protocol.validation.rules.elicitation import declares_more, lacking
+from humanmcp.protocol.validation.rules.lifecycle import unwritten
+from humanmcp.protocol.validation.shape_checker import judge
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.progress import Progress
+    from humanmcp.protocol.diagnostics.raw import Path
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
+
+_CANCELLED = "notifications/cancelled"
+_MEMBERS = ("jsonrpc", "id", "method", "params")
+_BEFORE_INITIALIZED = frozenset({"ping", "notifications/message"})
+
+
+@judging(text_at=0)
+def check_saying(  # noqa: PLR0913 - what a saying depends on
+    text: str,
+    revision: str,
+    known: Known,
+    *,
+    unreadable: bool = False,
+    invalid: frozenset[tuple[str, str | int | float]] = frozenset(),
+    initialized: bool = True,
+    progress: Progress | None = None,
+) -> Verdict:
+    """Judge something of the person's own: what nobody asked for.
+
+    `unreadable` says that a line came that could not be read: only then may an error go out that
+    names no request. `invalid` are the ids of lines that were JSON and no message: each may be told
+    so in an error. `initialized` says that the client has said so. `progress` is what was said of
+    the client's open requests, None where nobody knows.
+    """
+    reading = read(text)
+    if not reading.readable:
+        return Verdict(text, None, one_line(text), reading.problems)
+    value = reading.value
+    if isinstance(value, dict) and "method" not in value:
+        found = _no_method(value, revision, unreadable=unreadable, invalid=invalid)
+    else:
+        found = _judge(value, revision, known, initialized=initialized) + unwritten(value, ())
+        if progress is not None and isinstance(value, dict) and value["method"] == PROGRESS:
+            found += progress.judge(value.get("params"))
+    method = value.get("method") if isinstance(value, dict) else ""
+    page = versions.page(method if isinstance(method, str) else "", revision)
+    typed = as_typed(reading.edits) if reading.edits else None
+    placer = Placer(Source(reading.json, text, (), typed, page))
+    problems = (*reading.problems, *(placer.problem(each) for each in one_each(found)))
+    problems = grouped(sorted(problems, key=lambda each: each.start))
+    line = compact(reading.json)
+    blocked = any(each.blocks for each in problems)
+    forced = one_line(text) if reading.edits and blocked else line
+    return Verdict(text, None if blocked else line, forced, problems, _kind(value))
+
+
+def _kind(value: Json) -> Kind | None:
+    if not isinstance(value, dict):
+        return None
+    if "method" in value:
+        return Kind.REQUEST if "id" in value else Kind.NOTIFICATION
+    if "error" in value:
+        return Kind.ERROR
+    return Kind.RESULT if "result" in value else None
+
+
+def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> list[Found]:
+    if isinstance(value, list):
+        return [Found("R12", ())]
+    if not isinstance(value, dict):
+        return [Found("R14", (), (("got", json_type(value)),))]
+    method = value["method"]
+    if not isinstance(method, str):
+        return [Found("R31", ("method",), (("got", json_type(method)),))]
+    found = _envelope(value)
+    is_request = "id" in value
+    if is_request:
+        found += _request(value, method, revision, known)
+    else:
+        found += _notice(value, method, revision, known)
+    if not found and not initialized and method not in _BEFORE_INITIALIZED:
+        found = _too_early(revision)
+    if method == _CANCELLED and "params" not in value:
+        example = '{"requestId": 1}'
+        detail = (("key", "params"), ("example", example), ("where", method))
+        return [*found, Found("M09", (), detail)]
+    kind = (PARAMS if is_request else NOTICES).get(method)
+    params = value.get("params", {})
+    if not isinstance(params, dict):
+        mend = delete(("params",)) if params in (None, []) else None
+        return [*found, Found("R38", ("params",), (), mend)]
+    if kind is not None and not any(each.code in _NO_SUCH for each in found):
+        found += judge(params, kind, revision, ("params",))
+    return found
+
+
+def gates(message: Message, revision: str, known: Known) -> list[Found]:
+    """Return what forbids a server this message, given what both sides declared.
+
+    Nothing where neither was heard to declare anything: then nobody knows.
+    """
+    if known.offered is None:
+        return []
+    judged = _request if message.kind is Kind.REQUEST else _notice
+    found = judged(message.body, message.method, revision, known)
+    return [each._replace(mend=None) for each in found if each.code in ("R32", "R40", "R41")]
+
+
+_NO_SUCH = frozenset({"R33", "R37", "R39"})
+"""What is said where nothing of this name goes this way: its parameters are then of another one."""
+
+
+def _no_method(
+    value: JsonObject,
+    revision: str,
+    *,
+    unreadable: bool,
+    invalid: frozenset[tuple[str, str | int | float]],
+) -> list[Found]:
+    """An answer to nobody, or nothing at all."""
+    if "error" in value and "result" not in value:
+        if _may_follow(value, unreadable=unreadable, invalid=invalid):
+            return [*_envelope(value), *judge_error(value["error"], revision, ("error",))]
+        if value.get("id") is None:
+            return [Found("R34", ("error",))]
+    if "result" in value or "error" in value:
+        return [Found("R51", ("id",), (("typed", quoted(value.get("id"))),))]
+    typed = alike("method", list(value))
+    if typed is not None:
+        detail = (("key", "method"), ("typed", shown(typed)))
+        return [Found("R15", (typed,), detail, rename_to((typed,), "method"), at_name=True)]
+    return [Found("R30", ())]
+
+
+def _may_follow(
+    value: JsonObject, *, unreadable: bool, invalid: frozenset[tuple[str, str | int | float]]
+) -> bool:
+    """Say whether an error tells of a line that was no message: without an id, or with its id."""
+    named, error = value.get("id"), value["error"]
+    if named is None:
+        code = error.get("code") if isinstance(error, dict) else None
+        return unreadable and code in (-32700, -32600)
+    if isinstance(named, bool) or not isinstance(named, (str, int, float)):
+        return False
+    return RequestId("", named).key in invalid
+
+
+def _envelope(value: JsonObject) -> list[Found]:
+    found: list[Found] = []
+    if value.get("jsonrpc") != "2.0":
+        there = "jsonrpc" in value
+        mend = (replace_with if there else insert)(("jsonrpc",), "2.0")
+        found.append(Found("R01", ("jsonrpc",) if there else (), (), mend))
+    members = ("jsonrpc", "id", "error") if "error" in value else _MEMBERS
+    for name in value:
+        if name in ("result", "error") and "method" in value:
+            found.append(Found("R35", (name,), (), delete((name,)), at_name=True))
+        elif name not in members:
+            detail = (("key", shown(name)),)
+            found.append(Found("R17", (name,), detail, delete((name,)), at_name=True))
+    return found
+
+
+def _request(value: JsonObject, method: str, revision: str, known: Known) -> list[Found]:
+    at: Path = ("method",)
+    own = value["id"]
+    if isinstance(own, bool) or not isinstance(own, (str, int)):
+        return [Found("R36", ("id",), (("typed", quoted(own)),), replace_with(("id",), "h-1"))]
+    if method.startswith("notifications/"):
+        return [Found("R37", ("id",), (), delete(("id",)), at_name=True)]
+    if revision in versions.MODERN:
+        return [Found("R39", at, (("method", shown(method)),))]
+    if not versions.has_request(method, revision, Way.TO_CLIENT):
+        return [_not_ours(method, revision)]
+    missing = lacking(method, value.get("params"), known.client_capabilities)
+    if missing:
+        return [Found("R32", at, (("capability", missing), ("method", shown(method))))]
+    return []
+
+
+def _beyond(method: str, revision: str, known: Known) -> list[Found]:
+    """Judge a notification that is not of MCP: what was declared may know more than we do."""
+    found = _not_ours(method, revision)
+    extended = declares_more(known.offered) or declares_more(known.client_capabilities)
+    if found.mend is not None or method in versions.NOTIFICATIONS or not extended:
+        return [found]
+    detail = (("method", shown(method)), ("revision", revision))
+    return [] if _declared(method, known) else [Found("M71", ("method",), detail)]
+
+
+def _declared(method: str, known: Known) -> bool:
+    """Say whether an experimental capability of this name was declared: `claude/channel`, say."""
+    offered = (known.offered or {}).get("experimental")
+    name = method.removeprefix("notifications/")
+    return isinstance(offered, dict) and any(
+        name == one or name.startswith(f"{one}/") for one in offered
+    )
+
+
+def _not_ours(method: str, revision: str) -> Found:
+    ours = [
+        name
+        for name in (*versions.REQUESTS, *versions.NOTIFICATIONS)
+        if versions.has_request(name, revision, Way.TO_CLIENT)
+        or versions.has_notification(name, revision, Way.TO_CLIENT)
+    ]
+    detail = (("method", shown(method)), ("revision", revision))
+    meant = alike(method, ours)
+    mend = replace_with(("method",), meant) if meant else None
+    return Found("R33", ("method",), detail, mend)
+
+
+_DECLARED = {
+    "notifications/message": "logging",
+    "notifications/tools/list_changed": "tools",
+    "notifications/prompts/list_changed": "prompts",
+    "notifications/resources/list_changed": "resources",
+    "notifications/resources/updated": "resources",
+}
+"""The capability of our own that each notification needs."""
+
+_ON_A_STREAM = frozenset(_DECLARED) - {"notifications/message"}
+
+
+def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list[Found]:
+    at: Path = ("method",)
+    if not versions.has_notification(method, revision, Way.TO_CLIENT):
+        if versions.has_request(method, revision, Way.TO_CLIENT):
+            return [Found("R02", (), (("id", '"h-1"'),), insert(("id",), "h-1"))]
+        return _beyond(method, revision, known)
+    if revision in versions.MODERN and method in _ON_A_STREAM:
+        params = value.get("params")
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        if not isinstance(meta, dict) or versions.META_SUBSCRIPTION not in meta:
+            return [Found("R41", at)]
+    capability = _DECLARED.get(method)
+    if capability and known.offered is not None and capability not in known.offered:
+        if revision in versions.MODERN and capability == "logging":
+            return []
+        return [Found("R40", at, (("capability", capability), ("method", method)))]
+    return []
+
+
+def _too_early(revision: str) -> list[Found]:
+    """MCP, lifecycle: before `initialized` a server should send nothing but pings and logs."""
+    return [] if revision in versions.MODERN else [Found("R24", ("method",))]

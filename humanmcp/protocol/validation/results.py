@@ -1,0 +1,264 @@
+"""Which object a result must be, and what is wrong with one: shapes first, then lints.
+
+A result is told by the method, the revision, and (since 2026-07-28) by its own `resultType`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.diagnostics.codes import LEVELS
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.raw import (
+    Found,
+    delete,
+    insert,
+    json_text,
+    quoted,
+    replace_with,
+    shown,
+    unwrap,
+    wrap,
+)
+from humanmcp.protocol.json.jsonrpc import json_type
+from humanmcp.protocol.json.similar import alike
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.examples import NAMED
+from humanmcp.protocol.spec.objects import CONTENT, RESULTS, RESULTS_2026
+from humanmcp.protocol.spec.types import Many
+from humanmcp.protocol.validation.rules.lifecycle import lint
+from humanmcp.protocol.validation.shape_checker import judge
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.diagnostics.raw import Mend, Path
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+
+_CONTENT: Final = Many(CONTENT)
+_TASK_METHODS: Final = frozenset({"tools/call", "sampling/createMessage", "elicitation/create"})
+
+
+def judge_result(
+    exchange: Exchange, value: Json, known: Known, path: Path = ("result",)
+) -> list[Found]:
+    """Return what is wrong with the result of an exchange."""
+    misplaced = _misplaced(exchange, value, path)
+    if misplaced is not None:
+        return [misplaced]
+    found = lint(exchange, value, known, path)
+    kind = RESULTS.get(exchange.method)
+    if kind is None or not _in_revision(exchange):
+        found.append(Found("M68", path, _of(exchange)))
+    if kind is not None:
+        kind, typed = _arm(exchange, value, kind, path)
+        found += typed
+        if kind:
+            found += judge(value, kind, exchange.revision, path)
+    return one_each(found)
+
+
+def one_each(found: list[Found]) -> list[Found]:
+    """Keep one finding for each place: an error before anything else, then the first."""
+    kept: dict[tuple[Path, Path], Found] = {}
+    for each in found:
+        key = (each.path, each.mend.path if each.mend else each.path)
+        first = kept.setdefault(key, each)
+        # of a member that the shape does not know (M11) a lint knows more
+        if blocks(each) and not blocks(first) and each.code != "M11":
+            kept[key] = each
+    return list(kept.values())
+
+
+def blocks(found: Found) -> bool:
+    """Say whether a finding keeps an answer from being sent."""
+    return (found.level or LEVELS[found.code]) is Level.ERROR
+
+
+def _of(exchange: Exchange) -> tuple[tuple[str, str], ...]:
+    return (("method", shown(exchange.method)), ("revision", exchange.revision))
+
+
+def _in_revision(exchange: Exchange) -> bool:
+    return any(
+        versions.has_request(exchange.method, exchange.revision, way)
+        for way in (versions.Way.TO_SERVER, versions.Way.TO_CLIENT)
+    )
+
+
+# -- something else stands where the result belongs ---------------------------------------------
+
+
+def _misplaced(exchange: Exchange, value: Json, path: Path) -> Found | None:
+    """Recognise what was put in the place of a result: one problem instead of a dozen."""
+    if not isinstance(value, dict):
+        return _no_object(exchange, value, path)
+    if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
+        inner = unwrap(path, ("result",)) if "result" in value else None
+        return Found("M34", path, (), inner)
+    kind = RESULTS.get(exchange.method, "")
+    if set(value) == {"result"} and kind != "TaskStateResult":
+        return Found("M36", path, (), unwrap(path, ("result",)))
+    is_error = {"code", "message"} <= set(value) or set(value) == {"error"}
+    if is_error and kind not in ("", "TaskPayload"):
+        return Found("M35", path)
+    if kind == "CallToolResult" and "content" not in value and set(value) <= {"text", "type"}:
+        return _bare_text(exchange, value, path)
+    return None
+
+
+def _no_object(exchange: Exchange, value: Json, path: Path) -> Found:
+    detail = (("got", json_type(value)),)
+    mend: Mend | None = None
+    kind = RESULTS.get(exchange.method, "")
+    if kind == "EmptyResult":
+        mend = replace_with(path, {})
+    elif kind == "CallToolResult" and isinstance(value, (str, int, float)):
+        text = value if isinstance(value, str) else json_text(value)
+        mend = replace_with(path, tool_text(exchange.revision, text), "wrap")
+    elif kind == "CreateMessageResult" and isinstance(value, str):
+        mend = replace_with(path, plain_result(exchange, value), "wrap")
+    elif isinstance(value, list) and kind in _LISTED:
+        before, after = _LISTED[kind], "}"
+        if exchange.revision in versions.MODERN:
+            if exchange.method != "tools/call":
+                after = ', "ttlMs": 0, "cacheScope": "private"}'
+            before = f'{{"resultType": "complete", {before[1:]}'
+        mend = wrap(path, before, after)
+    return Found("R20", path, detail, mend)
+
+
+_LISTED: Final = {
+    "CallToolResult": '{"content": ',
+    "ListToolsResult": '{"tools": ',
+    "ListResourcesResult": '{"resources": ',
+    "ListTemplatesResult": '{"resourceTemplates": ',
+    "ListPromptsResult": '{"prompts": ',
+    "ReadResourceResult": '{"contents": ',
+}
+
+
+def _bare_text(exchange: Exchange, value: JsonObject, path: Path) -> Found | None:
+    text = value.get("text")
+    if not isinstance(text, str):
+        return None
+    return Found("M64", path, (), replace_with(path, tool_text(exchange.revision, text), "wrap"))
+
+
+def tool_text(revision: str, text: str, *, is_error: bool = False) -> JsonObject:
+    """Make the result of a tool call of plain text."""
+    result: JsonObject = {"content": [{"type": "text", "text": text}]}
+    if is_error:
+        result["isError"] = True
+    if revision in versions.MODERN:
+        result = {"resultType": "complete", **result, "_meta": dict(NAMED)}
+    return result
+
+
+MODEL: Final = "a person"
+"""What a person in the model's seat is called in `CreateMessageResult.model`."""
+
+PLAIN_TEXT: Final = frozenset({"tools/call", "sampling/createMessage"})
+"""The requests that plain text can answer: as what a tool says, and as what a model says."""
+
+
+def plain_result(exchange: Exchange, text: str, *, is_error: bool = False) -> JsonObject:
+    """Make the result that plain text stands for."""
+    if exchange.method != "sampling/createMessage":
+        return tool_text(exchange.revision, text, is_error=is_error)
+    content = {"type": "text", "text": text}
+    return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "endTurn"}
+
+
+# -- which of the possible results it is -------------------------------------------------------
+
+
+def _arm(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> tuple[str, list[Found]]:
+    """Choose the object that a result must be; "" when nothing more can be said."""
+    if exchange.revision in versions.MODERN:
+        return _modern_arm(exchange, value, RESULTS_2026.get(exchange.method, kind), path)
+    wished = "task" in exchange.request.params
+    if kind == "TaskPayload" and "content" in value:
+        return "TaskPayload", judge(
+            value["content"], _CONTENT, exchange.revision, (*path, "content")
+        )
+    if exchange.method in _TASK_METHODS and "task" in value and "content" not in value:
+        if not wished:
+            return "", [Found("M75", (*path, "task"), (), at_name=True)]
+        return "CreateTaskResult", []
+    return kind, []
+
+
+def _modern_arm(  # noqa: PLR0911 - one return an arm
+    exchange: Exchange, value: JsonObject, kind: str, path: Path
+) -> tuple[str, list[Found]]:
+    told: Json = value.get("resultType", "complete")
+    at = (*path, "resultType")
+    asking = exchange.method in versions.INPUT_REQUIRED_METHODS
+    asks = "inputRequests" in value and kind != "TaskStateResult"
+    if exchange.method in ("roots/list", "sampling/createMessage", "elicitation/create"):
+        return kind, []
+    if told == "complete":
+        if asks and asking:
+            mend = (replace_with if "resultType" in value else insert)(at, "input_required")
+            return "", [Found("M54", at, (), mend)]
+        return kind, []
+    if told == "input_required":
+        if not asking:
+            allowed = ", ".join(sorted(versions.INPUT_REQUIRED_METHODS))
+            return "", [Found("M52", at, (("allowed", allowed),))]
+        return "InputRequiredResult", _asked_and_answered(value, path)
+    if told == "task" and exchange.method == "tools/call":
+        return ("TaskResult", []) if _may_be_a_task(exchange) else ("", [Found("M56", at)])
+    if not isinstance(told, str):
+        return kind, []
+    return "", _odd_type(exchange, value, kind, path)
+
+
+def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> list[Found]:
+    """A `resultType` that no client knows: "a client MUST treat it as invalid"."""
+    told, at = value["resultType"], (*path, "resultType")
+    asking = exchange.method in versions.INPUT_REQUIRED_METHODS
+    names = ("complete", "input_required") if asking else ("complete",)
+    detail = (("value", quoted(told)), ("allowed", ", ".join(json_text(n) for n in names)))
+    meant = alike(told, names) or ("complete" if told.lower().startswith("complet") else None)
+    found = Found("M51", at, detail, replace_with(at, meant) if meant else None)
+    rest = judge({**value, "resultType": "complete"}, kind, exchange.revision, path)
+    return [found, *rest]
+
+
+def _asked_and_answered(value: JsonObject, path: Path) -> list[Found]:
+    """A question and an answer at once: the answer would be lost."""
+    names = ("content", "contents", "messages", "structuredContent", "isError")
+    extra = [name for name in names if name in value]
+    if extra:
+        at = (*path, extra[0])
+        return [Found("M55", at, (("key", extra[0]),), delete(at), at_name=True)]
+    there, at = "inputRequests" in value, (*path, "inputRequests")
+    if value.get("inputRequests") == {} or (not there and "requestState" not in value):
+        return [
+            Found(
+                "M53",
+                at if there else path,
+                (),
+                (replace_with if there else insert)(
+                    at,
+                    {
+                        "answer": {
+                            "method": "elicitation/create",
+                            "params": {
+                                "mode": "form",
+                                "message": "…",
+                                "requestedSchema": {"type": "object", "properties": {}},
+                            },
+                        }
+                    },
+                ),
+            )
+        ]
+    return []
+
+
+def _may_be_a_task(exchange: Exchange) -> bool:
+    capabilities = exchange.request.meta.get(versions.META_CAPABILITIES)
+    extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
+    return isinstance(extensions, dict) and versions.TASKS_EXTENSION in extensions

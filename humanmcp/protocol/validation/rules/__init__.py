@@ -1,0 +1,1 @@
+"""What MCP asks of messages that no shape can say."""

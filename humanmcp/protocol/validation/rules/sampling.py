@@ -1,0 +1,98 @@
+"""A turn in a model's place: whether it calls tools that were offered, rightly, each by its own id.
+
+MCP 2025-11-25, sampling: `tools` are what the model may call, and a `tool_result` names its call
+by the `id` of the `tool_use`.
+https://modelcontextprotocol.io/specification/2025-11-25/client/sampling
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.diagnostics.raw import Found, quoted, replace_with, shown
+from humanmcp.protocol.json.similar import alike
+from humanmcp.protocol.validation.json_schema import validator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.diagnostics.raw import Path
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+
+TEXT_ONLY: Final = "humanmcp host"
+"""The client whose conversation with a model holds text and calls of tools, and nothing else."""
+_HELD: Final = frozenset({"text", "tool_use"})
+
+
+def turn(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[Found]:
+    """Judge what somebody says in a model's place."""
+    found: list[Found] = []
+    taken = _ids_before(exchange)
+    for block, at in _blocks(value.get("content"), (*path, "content")):
+        kind = block.get("type")
+        if kind == "tool_use":
+            found += _call(exchange, block, at)
+            found += _own_id(block.get("id"), taken, at)
+        elif known.client_name == TEXT_ONLY and isinstance(kind, str) and kind not in _HELD:
+            found.append(Found("M98", (*at, "type"), (("kind", shown(kind)),)))
+    return found
+
+
+def _blocks(content: Json, path: Path) -> Iterator[tuple[JsonObject, Path]]:
+    """List the blocks of a turn: one, or a list of them."""
+    if isinstance(content, dict):
+        yield content, path
+    for at, block in enumerate(content if isinstance(content, list) else ()):
+        if isinstance(block, dict):
+            yield block, (*path, at)
+
+
+def _ids_before(exchange: Exchange) -> set[str]:
+    """Return the ids of the calls that were made earlier in the conversation."""
+    told = exchange.request.params.get("messages")
+    messages = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    return {
+        block["id"]
+        for one in messages
+        for block, _at in _blocks(one.get("content"), ())
+        if block.get("type") == "tool_use" and isinstance(block.get("id"), str)
+    }
+
+
+def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[Found]:
+    """A call names a tool that was offered, and fits what that tool takes."""
+    name, given = block.get("name"), block.get("input", {})
+    if not isinstance(name, str):
+        return []
+    told = exchange.request.params.get("tools")
+    offered = {
+        tool["name"]: tool
+        for tool in (told if isinstance(told, list) else ())
+        if isinstance(tool, dict) and isinstance(tool.get("name"), str)
+    }
+    if name not in offered:
+        meant = alike(name, list(offered))
+        mend = replace_with((*path, "name"), meant) if meant else None
+        detail = (("tool", quoted(name)), ("tools", shown(", ".join(offered)) or "-"))
+        return [Found("M95", (*path, "name"), detail, mend)]
+    at = (*path, "input")
+    differences, missed = validator.compare(given, offered[name].get("inputSchema"))
+    if not differences:
+        return validator.unchecked_at(at, missed)
+    inside, rule = differences[0]
+    return [Found("M96", (*at, *inside), (("tool", quoted(name)), *rule))]
+
+
+def _own_id(own: Json, taken: set[str], path: Path) -> list[Found]:
+    """No two calls have the same id. Remembers this one."""
+    if not isinstance(own, str):
+        return []
+    if own not in taken:
+        taken.add(own)
+        return []
+    free = next(
+        f"{own}-{number}" for number in range(2, len(taken) + 3) if f"{own}-{number}" not in taken
+    )
+    taken.add(free)
+    return [Found("M97", (*path, "id"), (("id", quoted(own)),), replace_with((*path, "id"), free))]

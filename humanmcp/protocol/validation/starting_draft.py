@@ -1,0 +1,226 @@
+"""The draft a person starts from: a whole answer to one request, right for its revision."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.spec import examples, versions
+from humanmcp.protocol.validation.json_schema import validator
+from humanmcp.protocol.validation.results import MODEL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+
+_NOBODY: Final = Known()
+
+
+def start(exchange: Exchange, known: Known = _NOBODY, language: str = "en") -> str:
+    """Return the text a person starts from; an empty result where the right one cannot be made.
+
+    See `_start`. A request that no draft can be made of has to wait for a person all the same.
+    """
+    try:
+        return _start(exchange, known, language)
+    except Exception:  # noqa: BLE001 - whatever it is, the request is delivered
+        return message(exchange, "result", {})
+
+
+def _start(exchange: Exchange, known: Known, language: str) -> str:
+    """Return the text a person starts from: a whole response, pretty-printed.
+
+    A list starts from the one that the answer book has, where somebody wrote one; a tool list
+    from the one that was given before, where there was one.
+
+    It can be sent as it is, except where only the person knows the answer: there it holds a
+    placeholder that the check refuses. A method that the revision does not have is answered with
+    -32601, a revision that there is not with -32022, and a request that lacks what 2026-07-28
+    wants of each in its `_meta` with -32602, which is what a server would say.
+    """
+    found = _results(exchange, language)
+    if versions.unserved_in(exchange.request) is not None:
+        wrong = examples.errors("", exchange.revision)["unsupported_protocol_version"]
+        return message(exchange, "error", _fitted_error(exchange, wrong))
+    if not found or not _known(exchange):
+        return message(
+            exchange, "error", examples.errors("", exchange.revision)["method_not_found"]
+        )
+    lacking = versions.lacking_in(exchange.request, exchange.revision)
+    if lacking is not None:
+        return message(exchange, "error", examples.lacking(lacking))
+    first = {**next(iter(found.values())), **known.prepared.get(exchange.method, {})}
+    if exchange.method == "tools/list" and known.tools:
+        first = {**first, "tools": list(known.tools.values())}
+    return message(exchange, "result", first)
+
+
+def variants(exchange: Exchange) -> Mapping[str, str]:
+    """Return every text there is an example of, results and errors, by name."""
+    texts = {
+        name: message(exchange, "result", result)
+        for name, result in _results(exchange, "en").items()
+    }
+    for name, result in calls(exchange).items():
+        texts[f"call {name}"] = message(exchange, "result", result)
+    for name, error in examples.errors(exchange.method, exchange.revision).items():
+        texts[name] = message(exchange, "error", _fitted_error(exchange, error))
+    return texts
+
+
+def calls(exchange: Exchange) -> Mapping[str, JsonObject]:
+    """Return, for a turn of a model, the result that calls each of the offered tools, by name."""
+    tools = exchange.request.params.get("tools")
+    if exchange.method != "sampling/createMessage" or not isinstance(tools, list):
+        return {}
+    named = [(tool.get("name"), tool) for tool in tools if isinstance(tool, dict)]
+    return {name: _call(exchange, name, tool) for name, tool in named if isinstance(name, str)}
+
+
+def _call(exchange: Exchange, name: str, tool: Json) -> JsonObject:
+    """Call a tool in the model's place. The id of the turn makes the call's id one of its own."""
+    call = f"call-{exchange.id.value}"
+    content = {"type": "tool_use", "id": call, "name": name, "input": empty_arguments(tool)}
+    return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "toolUse"}
+
+
+def message(exchange: Exchange, member: str, body: Json) -> str:
+    """Write a response with a body, the way a person would: two spaces, nothing escaped."""
+    text = json.dumps(body, ensure_ascii=False, indent=2).replace("\n", "\n  ")
+    return f'{{\n  "jsonrpc": "2.0",\n  "id": {exchange.id.token},\n  "{member}": {text}\n}}'
+
+
+def _known(exchange: Exchange) -> bool:
+    ways = (versions.Way.TO_SERVER, versions.Way.TO_CLIENT)
+    return any(versions.has_request(exchange.method, exchange.revision, way) for way in ways)
+
+
+def _results(exchange: Exchange, language: str) -> dict[str, JsonObject]:
+    found = examples.results(exchange.method, exchange.revision)
+    words = examples.PLACEHOLDERS.get(language, examples.PLACEHOLDERS["en"])
+    return {name: _fitted(exchange, result, words) for name, result in found.items()}
+
+
+def _fitted(  # noqa: PLR0911 - one line a method
+    exchange: Exchange, result: JsonObject, words: str
+) -> JsonObject:
+    """Put what this very request says into an example."""
+    params = exchange.request.params
+    match exchange.method:
+        case "initialize":
+            return {**result, "protocolVersion": counter_offer(params.get("protocolVersion"))}
+        case "resources/read" if "contents" in result and isinstance(params.get("uri"), str):
+            first = {**result["contents"][0], "uri": params["uri"]}
+            return {**result, "contents": [first]}
+        case "subscriptions/listen":
+            meta = {**result.get("_meta", {}), versions.META_SUBSCRIPTION: exchange.id.value}
+            return {**result, "_meta": meta}
+        case "tools/call" | "sampling/createMessage" | "tasks/result":
+            worded: JsonObject = _worded(result, words)
+            return worded
+        case "elicitation/create" if result.get("action") == "accept":
+            return _filled(result, params)
+        case "tasks/get" | "tasks/cancel" if isinstance(params.get("taskId"), str):
+            return {**result, "taskId": params["taskId"]} if "taskId" in result else result
+        case _:
+            return result
+
+
+def counter_offer(wanted: Json) -> str:
+    """Return the revision to answer `initialize` with: the wanted one if we have it."""
+    if isinstance(wanted, str) and wanted in versions.HANDSHAKE:
+        return wanted
+    return versions.LATEST_HANDSHAKE
+
+
+def _worded(value: Json, words: str) -> Any:  # noqa: ANN401 - what comes in goes out
+    """Put the placeholder in the reader's language."""
+    if value == examples.PLACEHOLDERS["en"]:
+        return words
+    if isinstance(value, dict):
+        return {name: _worded(item, words) for name, item in value.items()}
+    return [_worded(item, words) for item in value] if isinstance(value, list) else value
+
+
+def _filled(result: JsonObject, params: JsonObject) -> JsonObject:
+    """Fill the form that an elicitation asks for with its defaults, or with empty values."""
+    schema = params.get("requestedSchema")
+    fields = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(fields, dict):
+        return {"action": "accept"}
+    needed = schema.get("required") if isinstance(schema, dict) else None
+    return {**result, "content": _filled_in(fields, needed if isinstance(needed, list) else [])}
+
+
+def empty_arguments(tool: Json) -> JsonObject:
+    """Fill in what a tool must be called with, with its defaults or with empty values."""
+    schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+    fields = schema.get("properties") if isinstance(schema, dict) else None
+    needed = schema.get("required") if isinstance(schema, dict) else None
+    if not isinstance(fields, dict) or not isinstance(needed, list):
+        return {}
+    return _filled_in({name: fields[name] for name in fields if name in needed}, needed)
+
+
+def _filled_in(fields: Mapping[str, Json], needed: list[Json]) -> JsonObject:
+    """Fill in fields: with their defaults, a first choice, or what is empty and fits.
+
+    One that needs more than that is left out where it may be; else it stays wrong, and the check
+    says what it takes.
+    """
+    values = {name: _first_value(field) for name, field in fields.items()}
+    return {
+        name: value
+        for name, value in values.items()
+        if name in needed or validator.mismatch(value, fields[name]) is None
+    }
+
+
+def _first_value(field: Json) -> Json:
+    if not isinstance(field, dict):
+        return ""
+    if field.get("default") is not None:
+        return field["default"]
+    choices = validator.choices(field)
+    if choices:
+        return choices[0]
+    kind = field.get("type")
+    if kind in ("number", "integer"):
+        return _nearest_to_zero(field)
+    if kind == "array":
+        least, items = field.get("minItems"), field.get("items")
+        offered = validator.choices(items) if isinstance(items, dict) else []
+        return offered[: least if type(least) is int and least > 0 else 0]
+    return {"boolean": False, "object": {}}.get(kind, "") if isinstance(kind, str) else ""
+
+
+def _nearest_to_zero(field: JsonObject) -> Json:
+    for limit, beyond in (("minimum", 0), ("exclusiveMinimum", 1)):
+        least = field.get(limit)
+        if isinstance(least, (int, float)) and least + beyond > 0:
+            return least + beyond
+    for limit, beyond in (("maximum", 0), ("exclusiveMaximum", -1)):
+        most = field.get(limit)
+        if isinstance(most, (int, float)) and most + beyond < 0:
+            return most + beyond
+    return 0
+
+
+def _fitted_error(exchange: Exchange, error: JsonObject) -> JsonObject:
+    """Name in an example what this very request asked for."""
+    params, data = exchange.request.params, error.get("data")
+    if isinstance(data, dict) and "uri" in data:
+        return {**error, "data": {"uri": params.get("uri", "")}}
+    if isinstance(data, dict) and exchange.method == "initialize" and "requested" in data:
+        wanted = params.get("protocolVersion", "")
+        return {**error, "data": {"supported": list(versions.HANDSHAKE), "requested": wanted}}
+    unserved = versions.unserved_in(exchange.request)
+    if isinstance(data, dict) and "requested" in data and unserved is not None:
+        return {**error, "data": {"supported": list(versions.ALL), "requested": unserved}}
+    for words in ("Unknown tool: ", "Unknown prompt: "):
+        if error["message"].startswith(words) and exchange.tool:
+            return {**error, "message": words + exchange.tool}
+    return error

@@ -1,0 +1,155 @@
+"""A whole conversation, judged: every line of both sides, in the order in which they were said.
+
+The same ears and the same check that a tap has. Knows no file: lines come in with the number that
+they have where they stand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from humanmcp.protocol.conversation.observer import Correlation, Heard
+from humanmcp.protocol.conversation.perspective import View
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation.observed import hints, line_hints
+from humanmcp.protocol.validation.unanswered import Unanswered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from humanmcp.protocol.conversation.transcript import Frame
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.validation.unanswered import NeverAnswered
+
+
+class Judged(NamedTuple):
+    """A message, or a line that is none, and what is wrong with it.
+
+    `line` is where it stands. `method` is its own, or that of the request that it answers.
+    """
+
+    line: int
+    way: Way
+    text: str
+    method: str = ""
+    id: str = ""
+    problems: tuple[Problem, ...] = ()
+
+
+class Overheard:
+    """Judges line after line. `revision` counts until the two sides agree on one."""
+
+    def __init__(self, revision: str = "", *, initialized: bool = False) -> None:
+        """Start with nothing heard; `initialized` for what stands alone, without its handshake."""
+        self._correlation = Correlation()
+        self._correlation.negotiated = revision
+        if initialized:
+            self._correlation.known = self._correlation.known._replace(initialized=True)
+        self._unanswered = Unanswered()
+
+    @property
+    def revision(self) -> str:
+        """The revision that counts by now."""
+        return self._correlation.revision or versions.LATEST_HANDSHAKE
+
+    def line(self, number: int, way: Way, raw: bytes) -> tuple[Judged, ...]:
+        """Judge one line: the line as such, and each message in it."""
+        if not raw.strip():
+            return ()
+        found = jsonrpc.read(raw)
+        about = line_hints(raw, found, self.revision, strict=True)
+        match found:
+            case Message() as message:
+                return (self._message(number, way, message, about),)
+            case Batch() as batch:
+                items = [
+                    self._message(number, way, item, ())
+                    if isinstance(item, Message)
+                    else self._broken(number, way, item)
+                    for item in batch.items
+                ]
+                return (Judged(number, way, batch.raw, problems=about), *items)
+            case Malformed() as malformed:
+                return (self._broken(number, way, malformed, about),)
+
+    def _message(
+        self, number: int, way: Way, message: Message, about: tuple[Problem, ...]
+    ) -> Judged:
+        heard = self._correlation.hear(way, message)
+        self._unanswered.heard(number, heard)
+        found = (*about, *hints(heard, self._correlation.known, self.revision, strict=True))
+        failed = self._unanswered.checked(number, heard, found)
+        return _judged(number, heard, (*found, *_effect(failed)))
+
+    def _broken(
+        self, number: int, way: Way, malformed: Malformed, about: tuple[Problem, ...] = ()
+    ) -> Judged:
+        waiting = [asked for asked in self._correlation.open if asked.way is not way]
+        failed = self._unanswered.broken(number, malformed, waiting)
+        found = hints(malformed, self._correlation.known, self.revision)
+        return Judged(number, way, malformed.text, problems=(*about, *found, *_effect(failed)))
+
+    def end(self) -> tuple[Judged, ...]:
+        """Name the requests that never got an answer; whose answer was dropped is named already."""
+        return tuple(
+            Judged(one.seq, one.asked.way, one.asked.request.raw, problems=(one.problem,))._replace(
+                method=one.asked.method
+            )
+            for one in self._unanswered.left(self._correlation)
+            if not one.dropped
+        )
+
+    def speaker(self, raw: bytes) -> Way:
+        """Guess who said a line that comes without a direction: by what only one side may say.
+
+        An answer is from whoever was asked; what both may say is taken for the client's.
+        """
+        found = jsonrpc.read(raw)
+        message = found.items[0] if isinstance(found, Batch) else found
+        if not isinstance(message, Message):
+            return Way.OUT  # servers print what is no message, clients hardly ever
+        if message.kind in (Kind.RESULT, Kind.ERROR):
+            own = None if message.id is None else message.id.key
+            asked = (one for one in self._correlation.open if one.request.id is not None)
+            ways = [one.way for one in asked if one.request.id and one.request.id.key == own]
+            return Way.IN if ways[:1] == [Way.OUT] else Way.OUT
+        return Way.OUT if _only_servers_say(message.method) else Way.IN
+
+
+def _only_servers_say(method: str) -> bool:
+    way, _there = {**versions.REQUESTS, **versions.NOTIFICATIONS}.get(
+        method, (versions.Way.TO_SERVER, ())
+    )
+    to_client = way is versions.Way.TO_CLIENT
+    return to_client or method in ("notifications/progress", "notifications/tasks/status")
+
+
+def _judged(number: int, heard: Heard, problems: tuple[Problem, ...]) -> Judged:
+    token = heard.message.id.token if heard.message.id is not None else ""
+    return Judged(number, heard.way, heard.message.raw, heard.method, token, problems)
+
+
+def _effect(failed: NeverAnswered | None) -> tuple[Problem, ...]:
+    return () if failed is None else (failed.problem,)
+
+
+def judge_frames(frames: Iterable[tuple[int, Frame]], revision: str = "") -> Iterator[Judged]:
+    """Judge a recording, as the client saw it. Each frame comes with the line it stands on."""
+    overheard, view = Overheard(revision), View(Way.IN)
+    lines: dict[int, int] = {}
+    for number, frame in frames:
+        lines[frame.seq] = number
+        for seen in view.feed(frame):
+            yield from overheard.line(lines[seen.seq], seen.way, seen.raw)
+    yield from overheard.end()
+
+
+def judge_messages(lines: Iterable[bytes], revision: str = "") -> Iterator[Judged]:
+    """Judge messages as they stand in a pipe, a line each, of both sides."""
+    overheard = Overheard(revision)
+    for number, raw in enumerate(lines, 1):
+        yield from overheard.line(number, overheard.speaker(raw), raw)
+    yield from overheard.end()

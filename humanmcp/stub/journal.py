@@ -1,0 +1,198 @@
+"""What the stub writes down: the transcript, the inbox, and what goes onto the wire.
+
+Every line is in the transcript before anything reacts to it, and nothing goes onto the wire but
+through `write`. Trouble with the disk is logged and does not keep a person's answer back; what it
+did not take is written when there is room again.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.contract import InboxError, Key, StoreError
+from humanmcp.protocol.conversation.transcript import Frame, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.inbox.contract import Answer, Inbox, Reply, SessionFacts
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.session import Session
+    from humanmcp.stub.clock import Clock
+    from humanmcp.stub.limits import SeenLimits
+    from humanmcp.stub.pending_timers import Vigil
+    from humanmcp.stub.wire import Wire
+
+logger = logging.getLogger(__name__)
+
+BY_US: Final = "humanmcp"
+"""Who wrote a line that neither a person nor the book decided: progress, a hold."""
+
+DELIBERATE_BYTES: Final = "deliberate bytes"
+DELIBERATE_UNENDED: Final = "deliberate bytes, no line end"
+"""The notes of a frame that nothing was checked in: all of it was typed."""
+
+
+class Ledger:
+    """One session's entries in the inbox, and its lines on the wire."""
+
+    def __init__(
+        self, wire: Wire, inbox: Inbox, facts: SessionFacts, clock: Clock, limits: SeenLimits
+    ) -> None:
+        """Begin with an empty transcript."""
+        self.wire = wire
+        self.inbox = inbox
+        self.facts = facts
+        self.clock = clock
+        self.limits = limits
+        self.changes = 0
+        """Counts whatever happens that a person may want to see."""
+        self._seq = 0
+        self._told: object = None
+        self._owed: list[tuple[str, Callable[[], None]]] = []
+        self._settling: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        """The session's name in the inbox."""
+        return self.facts.name
+
+    def key(self, number: int) -> Key:
+        """Name one exchange of this session."""
+        return Key(self.facts.name, number)
+
+    def record(  # noqa: PLR0913 - the parts of a frame
+        self,
+        way: Way,
+        raw: bytes,
+        number: int = 0,
+        *,
+        by: str = "",
+        note: str = "",
+        durable: bool = False,
+    ) -> None:
+        """Put a line into the transcript, onto the disk itself when it must be durable.
+
+        Raises:
+            InboxError: the disk does not take it.
+        """
+        self._seq += 1
+        self.changes += 1
+        frame = Frame(self._seq, self.clock.stamp(), way, raw, number, by, note)
+        self.inbox.record(self.name, frame, durable=durable)
+
+    def cannot_read_last(self) -> None:
+        """Count the line that was recorded last as one that nobody could read."""
+        unreadable = self.facts.unreadable + 1
+        self.facts = self.facts._replace(unreadable=unreadable, unreadable_at=self._seq)
+
+    def write(self, line: str | bytes, number: int = 0, *, by: str = "", note: str = "") -> None:
+        """Put a checked line into the transcript and onto the wire; bytes are broken on purpose."""
+        raw = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
+        try:
+            self.record(Way.OUT, raw, number, by=by, note=note)
+        except InboxError:
+            logger.exception("the transcript misses a line that was written")
+        put = self.wire.put_deliberate if isinstance(line, bytes) else self.wire.put
+        put(raw)
+
+    def write_raw(self, content: bytes, *, by: str) -> None:
+        """Put bytes that somebody means into the transcript and onto the wire, exactly as they are.
+
+        No check has seen them: this is how a client is tested with what no server should write.
+        """
+        ended = content.endswith(b"\n")
+        note = DELIBERATE_BYTES if ended else DELIBERATE_UNENDED
+        try:
+            self.record(Way.OUT, content.removesuffix(b"\n"), by=by, note=note)
+        except InboxError:
+            logger.exception("the transcript misses bytes that were written")
+        self.wire.put_raw(content)
+
+    def close(self, exchange: Exchange, answer: Answer | None = None, reason: str = "") -> None:
+        """Move an exchange to its last state in the inbox."""
+        self.changes += 1
+        key, state = self.key(exchange.number), exchange.state
+        self._keep(
+            f"the end of exchange {exchange.number}",
+            lambda: self.inbox.close(key, state, answer, reason),
+        )
+
+    def refuse(self, number: int, problems: Sequence[Problem]) -> None:
+        """Give a reply back to the person who sent it, with its problems."""
+        key = self.key(number)
+        self._keep(
+            f"what is wrong with the reply to {number}", lambda: self.inbox.refuse(key, problems)
+        )
+
+    def settle(self, ticket: str, problems: Sequence[Problem]) -> None:
+        """Tell what became of a saying."""
+        self._settling.add(ticket)
+
+        def settle() -> None:
+            self.inbox.settle(self.name, ticket, problems)
+            self._settling.discard(ticket)
+
+        self._keep(f"what became of saying {ticket}", settle)
+
+    def sayings(self) -> list[tuple[str, Reply]]:
+        """Return what people want to say first, each once."""
+        waiting = self.inbox.sayings(self.name)
+        return [each for each in waiting if each[0] not in self._settling]
+
+    def update(self, exchange: Exchange, vigil: Vigil) -> None:
+        """Tell the desks how an exchange waits now, and under which id."""
+        self.changes += 1
+        key, line, token = self.key(exchange.number), exchange.request.raw, exchange.id.token
+        waiting = vigil.waiting()
+        self._keep(
+            f"how exchange {exchange.number} waits",
+            lambda: self.inbox.update(key, line=line, id=token, waiting=waiting),
+        )
+
+    def _keep(self, what: str, write: Callable[[], None]) -> None:
+        """Change the inbox now or, when the disk does not take it, later."""
+        try:
+            write()
+        except StoreError:
+            logger.exception("not kept yet: %s", what)
+            self._owed.append((what, write))
+        except InboxError:
+            logger.exception("not kept: %s", what)
+
+    def catch_up(self) -> None:
+        """Try once more what the disk did not take."""
+        owed, self._owed = self._owed, []
+        for what, write in owed:
+            try:
+                write()
+            except StoreError:
+                self._owed.append((what, write))
+            except InboxError:
+                logger.exception("not kept: %s", what)
+
+    def describe(self, session: Session) -> None:
+        """Tell the desks what has become known of the conversation, when it has changed."""
+        known = session.known
+        self.facts = self.facts._replace(
+            client=known.client_name,
+            client_version=known.client_version,
+            revision=session.agreed,
+        )
+        if (self.facts, known) == self._told:
+            return
+        self._told = (self.facts, known)
+        try:
+            self.inbox.describe(self.facts, known)
+        except InboxError:
+            logger.exception("the facts of the session cannot be kept")
+
+    def end(self) -> None:
+        """Close the session in the inbox: what is still pending becomes abandoned."""
+        self.catch_up()
+        try:
+            self.inbox.end(self.name)
+        except InboxError:
+            logger.exception("the session cannot be closed in order")

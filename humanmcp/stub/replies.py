@@ -1,0 +1,257 @@
+"""Who answers: a person's reply and the book's, from the check to the wire and out of the inbox.
+
+An exchange is here while it waits (`vigils`), and is answered once, whoever comes first.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from typing import TYPE_CHECKING, assert_never
+
+from humanmcp.inbox.contract import Answer
+from humanmcp.protocol.conversation.events import Late, Parked, Refused, Sent
+from humanmcp.protocol.conversation.pending import REMEMBERED
+from humanmcp.protocol.policy import known_clients
+from humanmcp.protocol.policy.answer_book import Decision, Opening, changed_lists, decide, prepared
+from humanmcp.protocol.policy.timeouts import outlasted, patience
+from humanmcp.protocol.validation.crash_guard import failure
+from humanmcp.stub.journal import BY_US
+
+if TYPE_CHECKING:
+    from humanmcp.common.book_file import BookFile
+    from humanmcp.inbox.contract import Reply
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.policy.timeouts import Patience
+    from humanmcp.protocol.session import Session
+    from humanmcp.stub.journal import Ledger
+    from humanmcp.stub.keepalive import Voice
+    from humanmcp.stub.options import Manner
+    from humanmcp.stub.pending_timers import Vigil
+    from humanmcp.stub.replaying import Player
+
+logger = logging.getLogger(__name__)
+
+
+def _player(session: Session, ledger: Ledger, manner: Manner) -> Player | None:
+    if manner.replay is None:
+        return None
+    from humanmcp.stub.replaying import Player  # noqa: PLC0415 - seldom wanted
+
+    return Player(manner.replay, session, ledger)
+
+
+class Answers:
+    """The exchanges of one session that wait, and what becomes of the answers to them."""
+
+    def __init__(
+        self,
+        session: Session,
+        ledger: Ledger,
+        shelf: BookFile,
+        manner: Manner,
+        voice: Voice,
+    ) -> None:
+        """Begin with nothing waiting."""
+        self.vigils: dict[int, Vigil] = {}
+        self.by: OrderedDict[int, str] = OrderedDict()
+        """Who answered the last exchanges, by number."""
+        self._session = session
+        self._ledger = ledger
+        self._shelf = shelf
+        self._manner = manner
+        self._voice = voice
+        self._kept: dict[int, Reply] = {}
+        self._used: dict[int, int] = {}
+        self.player = _player(session, ledger, manner)
+        self._opening_held = ledger.inbox.opening_is_held()
+        self._book = shelf.book
+        """The book that the client was last told of."""
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Let drafts start from what the book has."""
+        known = self._session.known
+        self._session.known = known._replace(prepared=prepared(self._shelf.book))
+
+    def forget(self, number: int) -> None:
+        """Wait no longer for an exchange: nobody wants an answer any more."""
+        self.vigils.pop(number, None)
+        self._kept.pop(number, None)
+
+    def keep(self, number: int, reply: Reply) -> None:
+        """Keep a reply until the client has repeated the request that it was asked to hold."""
+        self._kept[number] = reply
+
+    def repeated(self, number: int) -> None:
+        """Send the reply that was kept for the repeat, if there is one."""
+        reply = self._kept.pop(number, None)
+        if reply is not None:
+            self.reply(number, reply)
+
+    def patience(self, exchange: Exchange) -> Patience:
+        """Say how long the client waits for an answer, and what keeps it waiting."""
+        client = self._session.known.client_name
+        learned = 0.0 if known_clients.is_shared(client) else self._ledger.limits.of(client)
+        means = self._voice.means(exchange.number)
+        return patience(exchange, client, self._manner.client_limit, learned, means)
+
+    def look_again(self) -> None:
+        """Settle anew what is done for a person while each request waits."""
+        for number, vigil in self.vigils.items():
+            exchange = self._session.exchanges[number]
+            vigil.decision = self.decision(exchange)
+            vigil.patience = self.patience(exchange)
+            self._ledger.update(exchange, vigil)
+
+    def said(self) -> None:
+        """Leave the progress of a request to the person who has begun to send it."""
+        for number, vigil in self.vigils.items():
+            if vigil.patience.progress and self._session.reports_progress(number):
+                exchange = self._session.exchanges[number]
+                vigil.patience = self.patience(exchange)
+                self._ledger.update(exchange, vigil)
+
+    def decision(self, exchange: Exchange) -> Decision:
+        """Say what is answered without a person: as recorded, or by the book."""
+        if self._voice.silent or self._session.twins(exchange):
+            return Decision()  # only one of them can be answered: a person says which
+        if self.player is not None and self.player.plays(exchange.number):
+            return Decision()  # first the client has to answer what it was asked
+        replay = self._manner.replay
+        recorded = replay.find(exchange) if replay else None
+        if recorded is not None:
+            return recorded.decision
+        decision = self._by_answer_book(exchange)
+        return decision if replay is None else replay.instead(exchange, decision)
+
+    def _by_answer_book(self, exchange: Exchange) -> Decision:
+        return decide(
+            exchange,
+            self._shelf.book,
+            self._session.known,
+            mode=self._manner.mode,
+            opening=self._opening(exchange),
+            used=self._used,
+        )
+
+    def reply(self, number: int, reply: Reply) -> None:
+        """Judge a person's reply: it goes out, or back to them with its problems."""
+        try:
+            outcome = self._session.reply(number, reply.text, reply.form, anyway=reply.anyway)
+        except Exception as error:
+            logger.exception("a reply could not be taken; please report it")
+            self._ledger.refuse(number, (failure(error),))
+            return
+        match outcome:
+            case Sent():
+                self.sent(outcome, reply.by)
+            case Refused():
+                self._ledger.refuse(number, outcome.verdict.problems)
+            case Parked():
+                self.keep(number, reply)
+            case Late():
+                logger.info("a reply to %s came too late", number)
+            case impossible:
+                assert_never(impossible)
+
+    def sent(self, outcome: Sent, by: str, line: bytes | None = None) -> None:
+        """Write a reply that passed: into the transcript, onto the wire, out of the inbox.
+
+        `line` is what goes out where the answer is a broken line that was recorded.
+        """
+        exchange = outcome.exchange
+        self.by[exchange.number] = by
+        if len(self.by) > REMEMBERED:
+            self.by.popitem(last=False)
+        if outcome.line is not None:
+            note = "deliberate" if outcome.deliberate else ""
+            self._ledger.write(line or outcome.line, exchange.number, by=by, note=note)
+        vigil = self.vigils.pop(exchange.number, None)
+        if vigil is not None:
+            self._unlearn(exchange, self._ledger.clock.now() - vigil.last_arrived)
+            at = self._ledger.clock.stamp()
+            self._ledger.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
+        for freed in outcome.freed:
+            self._ledger.write(freed)
+        for twin in outcome.overtaken:
+            self._kept.pop(twin.number, None)
+            if self.vigils.pop(twin.number, None) is not None:
+                self._ledger.close(twin, reason="twin")
+        self._ledger.describe(self._session)
+
+    def _unlearn(self, exchange: Exchange, waited: float) -> None:
+        """Forget how long this client was seen to wait, when it has just waited longer."""
+        client, limits = self._session.known.client_name, self._ledger.limits
+        if outlasted(exchange, waited, limits.of(client)):
+            limits.forget(client)
+
+    def by_book(self, exchange: Exchange, decision: Decision) -> bool:
+        """Let the book answer. False when its answer does not pass the check.
+
+        A recorded answer is given as it was recorded, also where the check has something to say.
+        """
+        if decision.replayed is not None and self.player is not None:
+            return self._replay(self.player, exchange, decision, decision.replayed)
+        outcome = self._session.reply(exchange.number, decision.text, decision.form)
+        if isinstance(outcome, Sent):
+            if decision.rule is not None:
+                self._used[decision.rule] = self._used.get(decision.rule, 0) + 1
+            self.sent(outcome, decision.by)
+            return True
+        if isinstance(outcome, Refused):
+            first = outcome.verdict.errors[0]
+            logger.warning("%s does not pass the check: %s", decision.by, first.code)
+        return False
+
+    def _replay(self, player: Player, exchange: Exchange, decision: Decision, seq: int) -> bool:
+        line = player.line(exchange, seq)
+        if line is None:
+            outcome = self._session.reply(
+                exchange.number, decision.text, decision.form, anyway=True
+            )
+        else:
+            text = line.decode("utf-8", "replace")
+            outcome = self._session.reply_with_line(exchange.number, text)
+        if not isinstance(outcome, Sent):
+            return False
+        player.replay.given(seq)
+        self.sent(outcome, decision.by, line)
+        player.finish(exchange, seq)
+        return True
+
+    def _opening(self, exchange: Exchange) -> Opening:
+        """Say who opens the session; a person at the inbox has the last word."""
+        held = exchange.method in known_clients.OPENING and self._ledger.inbox.opening_is_held()
+        return Opening.HELD if held else self._manner.opening
+
+    @property
+    def opening(self) -> Opening:
+        """Who opens the session, as far as is known since it was last asked for."""
+        return Opening.HELD if self._opening_held else self._manner.opening
+
+    def opening_changed(self) -> bool:
+        """Say whether people took or gave back the opening since this was last asked."""
+        held = self._ledger.inbox.opening_is_held()
+        changed, self._opening_held = held != self._opening_held, held
+        return changed
+
+    def _tell_of_changes(self) -> None:
+        """Let the client ask for each list again that is another one in the book now."""
+        before, self._book = self._book, self._shelf.book
+        if not self._voice.may_acknowledge:
+            return
+        for capability in changed_lists(before, self._book):
+            for line in self._session.list_changed(capability):
+                self._ledger.write(line, by=BY_US)
+
+    def book_changed(self) -> None:
+        """Decide anew about everything that waits: the book was saved."""
+        if self._shelf.complaint:
+            logger.warning("the answer book cannot be used: %s", self._shelf.complaint)
+            return
+        self._used.clear()
+        self._prepare()
+        self._tell_of_changes()
+        self._ledger.describe(self._session)
+        self.look_again()

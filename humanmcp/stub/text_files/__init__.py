@@ -1,0 +1,1 @@
+"""The person's files: `in.txt`, `out.txt`, `problems.txt` and their neighbours."""

@@ -1,0 +1,148 @@
+"""From the bytes of `out.txt` to the documents in it, and which of them are gone.
+
+Knows texts and places in them, and no file. What a document says is judged by the check.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from humanmcp.protocol.diagnostics.model import Applicability
+from humanmcp.protocol.diagnostics.raw import shown
+from humanmcp.protocol.repair.reading import problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.validation.documents import Documents
+
+_LINE_END: Final = re.compile(r"[ \t\r]*\n")
+
+
+class Reading(NamedTuple):
+    """The bytes of a file as text, and what was repaired to read them (a BOM, UTF-16, CP932).
+
+    A repair that blocks says that they are no text: it is only good to be shown.
+    """
+
+    text: str
+    repairs: tuple[Problem, ...] = ()
+
+
+Decode: TypeAlias = "Callable[[bytes], Reading]"
+
+
+class Text(NamedTuple):
+    """One document as a person typed it, to be judged: `TextFiles.accept` or `.refuse` it.
+
+    `line` and `column`, from 1, say where in the file it begins. `whole` is False for what is no
+    complete JSON although nobody has gone on writing it. `behind` is what follows it and is no part
+    of it: it goes when the text goes.
+    """
+
+    number: int
+    text: str
+    start: int = 0
+    line: int = 1
+    column: int = 1
+    whole: bool = True
+    repairs: tuple[Problem, ...] = ()
+    behind: str = ""
+
+    @property
+    def end(self) -> int:
+        """The offset after its last character, and after what follows it."""
+        return self.start + len(self.text) + len(self.behind)
+
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What is to be said of it once it was sent: how it was read, and what was left out."""
+        if not self.behind:
+            return self.repairs
+        left_out = ("text", shown(self.behind.strip()))
+        return (*self.repairs, problem("F06", self.text, 0, 0, left_out)._replace(line=0))
+
+
+class Outcome(NamedTuple):
+    """What became of a text, and what there is to say about it.
+
+    `mended` is a refused text as it would pass, where that can be said, and `grade` what it took.
+    """
+
+    text: Text
+    sent: bool
+    problems: tuple[Problem, ...]
+    mended: str = ""
+    grade: Applicability = Applicability.SAFE
+
+
+def texts_of(reading: Reading, found: Documents, start: int, number: int) -> tuple[Text, ...]:
+    """Cut out the documents that were `found` in `reading.text[start:]`.
+
+    What follows the last complete one, if anything, is the last text. They get numbers from
+    `number` on.
+    """
+    spans = [(start + begin, start + end, True) for begin, end in found.texts]
+    ends = [start + end for end in found.ends]
+    rest = ends[-1] if spans else start
+    unfinished = reading.text[rest:].strip()
+    if unfinished and (found.incomplete or found.broken):
+        begin = reading.text.index(unfinished, rest)
+        spans.append((begin, begin + len(unfinished), False))
+        ends.append(begin + len(unfinished))
+    places = places_of(reading.text, [begin for begin, _end, _whole in spans])
+    return tuple(
+        Text(
+            number + count,
+            reading.text[begin:end],
+            begin,
+            *place,
+            whole,
+            reading.repairs,
+            reading.text[end:until],
+        )
+        for count, ((begin, end, whole), until, place) in enumerate(
+            zip(spans, ends, places, strict=True)
+        )
+    )
+
+
+def places_of(text: str, offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield the line and column, both from 1, of each offset, in one pass. They must ascend."""
+    line, begin, at = 1, 0, 0
+    for offset in offsets:
+        line += text.count("\n", at, offset)
+        begin = max(begin, text.rfind("\n", at, offset) + 1)
+        at = offset
+        yield line, offset - begin + 1
+
+
+def moved_to(remainder: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """Give each text the place that it has in `remainder`, which holds them in this order."""
+    outcomes, starts, at = list(outcomes), [], 0
+    for one in outcomes:
+        starts.append(remainder.index(one.text.text, at))
+        at = starts[-1] + len(one.text.text)
+    return [
+        one._replace(text=one.text._replace(start=start, line=line, column=column))
+        for one, start, (line, column) in zip(
+            outcomes, starts, places_of(remainder, starts), strict=True
+        )
+    ]
+
+
+def without(text: str, start: int, end: int, sent: Iterable[Text]) -> str:
+    """Return `text[start:end]` without the texts that were sent, each with its line end."""
+    parts = []
+    for gone in sorted(sent, key=lambda gone: gone.start):
+        parts.append(text[start : gone.start])
+        start = over_line_end(text, gone.end)
+    return "".join(parts) + text[start:end]
+
+
+def over_line_end(text: str, at: int) -> int:
+    """Return the place after the rest of a line, if there is only white space in it, else `at`."""
+    found = _LINE_END.match(text, at)
+    return found.end() if found else at

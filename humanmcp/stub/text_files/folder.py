@@ -1,0 +1,317 @@
+"""A folder held open: the few things the text files need done in it, and nothing followed.
+
+Names are looked up in the folder that was opened, wherever its path leads later. No link is
+followed, no pipe is waited for, and nothing is read before its kind, owner and size are known.
+Knows nothing of what is in the files.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import stat
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.inbox.lock import LifeLock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+LARGEST: Final = 16 * 1024 * 1024
+"""Bytes of a text that is read. Clients take 10 MiB; white space and UTF-16 need some more."""
+
+_CHUNK: Final = 1024 * 1024
+
+LOCK_NAME: Final = ".humanmcp.lock"
+TEMPORARY: Final = ".humanmcp.tmp"
+
+_SAFE: Final = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # or opening a FIFO would wait for its other end
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_BY_DESCRIPTOR: Final = os.open in os.supports_dir_fd
+
+
+class Unfit(enum.Enum):
+    """Why something with the right name is not read. The value is the code of its sentence."""
+
+    LINK = "link"
+    FOLDER = "folder"
+    SPECIAL = "special"
+    SHARED = "shared"
+    FOREIGN = "foreign"
+    LARGE = "large"
+    LOCKED = "locked"
+    CROWDED = "crowded"
+    """Not of the file, but of what is in it: too many texts."""
+
+
+class Mark(NamedTuple):
+    """What a file looks like from outside: equal marks mean that nobody has written meanwhile."""
+
+    inode: int
+    size: int
+    changed_ns: int
+    mode: int
+    links: int
+    owner: int
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> Self:
+        """Take the mark from what the system says."""
+        return cls(
+            found.st_ino,
+            found.st_size,
+            found.st_mtime_ns,
+            found.st_mode,
+            found.st_nlink,
+            found.st_uid,
+        )
+
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """What also an open file says in the same words, on every system."""
+        return self.inode, self.size, self.changed_ns
+
+    @property
+    def unfit(self) -> Unfit | None:
+        """Say why this must not be read; None when it may."""
+        if stat.S_ISLNK(self.mode):
+            return Unfit.LINK
+        if stat.S_ISDIR(self.mode):
+            return Unfit.FOLDER
+        if not stat.S_ISREG(self.mode):
+            return Unfit.SPECIAL
+        if hasattr(os, "getuid") and self.owner != os.getuid():
+            return Unfit.FOREIGN
+        if self.links > 1:
+            return Unfit.SHARED
+        return Unfit.LARGE if self.size > LARGEST else None
+
+
+class Place:
+    """A folder of the person's that this process alone uses, until it is closed or dies."""
+
+    def __init__(self, path: Path, lock: LifeLock | None, descriptor: int | None) -> None:
+        """Keep what holds it: its lock and its descriptor, where the system has such a thing."""
+        self.path = path
+        self._lock = lock
+        self._descriptor = descriptor
+
+    @classmethod
+    def open(cls, path: Path) -> Self | None:
+        """Open a folder, making it where it is missing. None when another process uses it.
+
+        Raises:
+            UnsafeFolderError: it is a link, or somebody else's, or everybody may write in it.
+            OSError: it cannot be made or opened.
+        """
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.lstat()
+        _refuse_strange(path, found)
+        try:
+            lock = LifeLock.take(path / LOCK_NAME)
+        except BlockingIOError:
+            return None
+        except PermissionError:
+            if os.name == "nt":  # pragma: no cover - what Windows says of a lock that is taken
+                return None
+            raise
+        try:
+            _refuse_open_to_all(path, found)
+            descriptor = None
+            if _BY_DESCRIPTOR:
+                descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _SAFE)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(path, lock, descriptor)
+
+    def close(self) -> None:
+        """Let the folder go. A second time changes nothing."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    @property
+    def is_gone(self) -> bool:
+        """Say whether nothing can be found any more where the folder was, or another folder is."""
+        if self._descriptor is None:
+            return not self.path.is_dir()
+        try:
+            found = self.path.lstat()
+        except OSError:
+            return True
+        return not os.path.samestat(found, os.fstat(self._descriptor))
+
+    # -- looking ------------------------------------------------------------------------------
+
+    def mark(self, name: str) -> Mark | None:
+        """Look at a name without opening it. None when nothing has it."""
+        try:
+            return Mark.of(os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False))
+        except OSError:
+            return None
+
+    def read(self, name: str, mark: Mark) -> bytes | Unfit | None:
+        """Read a file whole, if it still bears this mark when it is read. None when it does not."""
+        if mark.unfit is not None:
+            return mark.unfit
+        try:
+            descriptor = self._open(name, os.O_RDONLY)
+        except PermissionError:
+            return Unfit.LOCKED
+        except OSError:  # gone, or become something else
+            return None
+        with os.fdopen(descriptor, "rb") as stream:
+            if Mark.of(os.fstat(descriptor)).version != mark.version:
+                return None
+            try:
+                content = stream.read(LARGEST + 1)
+            except OSError:  # Windows: another program holds a part of it
+                return Unfit.LOCKED
+            unchanged = Mark.of(os.fstat(descriptor)).version == mark.version
+            return content if unchanged else None
+
+    def free_name(self, stem: str) -> str:
+        """Return the first of STEM.txt, STEM-2.txt, STEM-3.txt, … that nothing has."""
+        name, count = f"{stem}.txt", 1
+        while self.mark(name) is not None:
+            count += 1
+            name = f"{stem}-{count}.txt"
+        return name
+
+    # -- changing -----------------------------------------------------------------------------
+
+    def make_folder(self, name: str) -> None:
+        """Make a folder of ours, unless it exists."""
+        with suppress(FileExistsError):
+            os.mkdir(self._at(name), 0o700, dir_fd=self._descriptor)
+
+    def append(self, name: str, content: bytes) -> int:
+        """Add to the end of a file with one write. Returns how many bytes the disk took."""
+        descriptor = self._open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(f"{name} is no file any more")
+            return os.write(descriptor, content)
+        finally:
+            os.close(descriptor)
+
+    def empty(self, name: str) -> None:
+        """Make a file that is empty, or empty it in place: who reads it on (`tail -f`) goes on."""
+        descriptor = self._open(name, os.O_WRONLY | os.O_CREAT)
+        try:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                os.ftruncate(descriptor, 0)
+        finally:
+            os.close(descriptor)
+
+    def copy(self, old: str, new: str) -> None:
+        """Copy a file of any size to a name that nothing has yet, and onto the disk."""
+        source = self._open(old, os.O_RDONLY)
+        target = self._open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        with os.fdopen(source, "rb") as reader, os.fdopen(target, "wb") as writer:
+            while chunk := reader.read(_CHUNK):
+                writer.write(chunk)
+            writer.flush()
+            os.fsync(target)
+
+    def create(self, name: str, content: bytes) -> None:
+        """Write a new file.
+
+        Raises:
+            FileExistsError: something has that name already.
+        """
+        descriptor = self._open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Write a file that is never seen half: whatever has the name is replaced by it."""
+        with suppress(FileNotFoundError):
+            self.remove(TEMPORARY)
+        self.create(TEMPORARY, content)
+        os.replace(
+            self._at(TEMPORARY),
+            self._at(name),
+            src_dir_fd=self._descriptor,
+            dst_dir_fd=self._descriptor,
+        )
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a file another name; nothing may have that name yet.
+
+        The caller holds the folder, and picks names that only this process uses.
+        """
+        os.rename(
+            self._at(old),
+            self._at(new),
+            src_dir_fd=self._descriptor,
+            dst_dir_fd=self._descriptor,
+        )
+
+    def give_back(self, private: str, name: str) -> bool:
+        """Give a file its name back, unless something else has it by now. Says whether it did."""
+        if os.name == "nt":  # pragma: no cover - there, rename never replaces
+            with suppress(FileExistsError):
+                self.rename(private, name)
+                return True
+            return False
+        try:
+            os.link(
+                self._at(private),
+                self._at(name),
+                src_dir_fd=self._descriptor,
+                dst_dir_fd=self._descriptor,
+                follow_symlinks=False,
+            )
+        except OSError:  # taken, or a file system without links: the caller keeps it elsewhere
+            return False
+        self.remove(private)
+        return True
+
+    def remove(self, name: str) -> None:
+        """Remove a file of ours."""
+        os.unlink(self._at(name), dir_fd=self._descriptor)
+
+    def _at(self, name: str) -> str:
+        return name if self._descriptor is not None else str(self.path / name)
+
+    def _open(self, name: str, flags: int) -> int:
+        return os.open(self._at(name), flags | _SAFE, 0o600, dir_fd=self._descriptor)
+
+
+def _refuse_strange(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISDIR(found.st_mode):
+        raise UnsafeFolderError("link", folder=path, place=path.resolve())
+    if hasattr(os, "getuid") and found.st_uid != os.getuid():
+        raise UnsafeFolderError("owner", folder=path, flag="--files")
+
+
+def _refuse_open_to_all(path: Path, found: os.stat_result) -> None:
+    """Refuse a folder that everybody may write in, where the file system knows such a thing."""
+    if os.name == "nt" or not found.st_mode & stat.S_IWOTH:
+        return
+    if not _keeps_modes(path):
+        return  # a Windows drive in WSL, a shared folder of a container: every file is 0777 there
+    raise UnsafeFolderError("writable", folder=path, mode="o-w")
+
+
+def _keeps_modes(path: Path) -> bool:
+    """Say whether a new file is private there. What lies there already may be anybody's."""
+    probe = path / f"{TEMPORARY}.{os.urandom(6).hex()}"
+    descriptor = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600)
+    try:
+        return not os.fstat(descriptor).st_mode & 0o077
+    finally:
+        os.close(descriptor)
+        probe.unlink()

@@ -1,0 +1,11 @@
+"""What the text files need of the core: the bytes of a file as text."""
+
+from __future__ import annotations
+
+from humanmcp.protocol.repair import decoding
+from humanmcp.stub.text_files.documents import Reading
+
+
+def decode(raw: bytes) -> Reading:
+    """Read the bytes of a file as text, whatever editor or shell wrote them."""
+    return Reading(*decoding.decode(raw))

@@ -1,0 +1,152 @@
+"""What a person wrote in `out.txt`: an answer to something that waits, or something said first."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, assert_never
+
+from humanmcp.inbox.contract import Reply
+from humanmcp.protocol.conversation.events import Late, Parked, Refused, Sent
+from humanmcp.protocol.diagnostics.autofix import suggestion
+from humanmcp.protocol.diagnostics.verdict import Verdict
+from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.repair import decoding
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.addressing import addressed, is_report, kind_of, unaddressed
+from humanmcp.protocol.validation.crash_guard import failure
+from humanmcp.protocol.validation.documents import divide
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.conversation.events import Outcome
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.json.jsonrpc import RequestId
+    from humanmcp.protocol.session import Session
+    from humanmcp.stub.journal import Ledger
+    from humanmcp.stub.replies import Answers
+    from humanmcp.stub.text_files.documents import Text
+    from humanmcp.stub.text_files.files import TextFiles
+
+logger = logging.getLogger(__name__)
+
+BY_FILES: Final = "files"
+
+
+class OutTxt:
+    """Judges the documents of one `out.txt`, one after the other."""
+
+    def __init__(
+        self, files: TextFiles, session: Session, ledger: Ledger, answers: Answers
+    ) -> None:
+        """Read what `files` hands out."""
+        self._files = files
+        self._early: RequestId | None = None
+        self._session = session
+        self._ledger = ledger
+        self._answers = answers
+
+    def look(self, now: float) -> float | None:
+        """Judge what is complete since the last look.
+
+        Returns when to look again if somebody writes, None when nobody does.
+        """
+        for text in self._files.poll(now):
+            try:
+                self._take(text)
+            except Exception as error:
+                # Each text has to be accepted or refused: before that none after it is read.
+                logger.exception("an answer in out.txt could not be taken; please report it")
+                self._files.refuse(text, (failure(error),))
+        return self._files.look_again
+
+    @property
+    def is_being_written(self) -> bool:
+        """Say whether something stood in `out.txt` at the last look that was not sent."""
+        return self._files.is_being_written
+
+    def send_anyway(self, content: bytes) -> None:
+        """Send the documents of a file whatever the check finds; what is none goes out as a line.
+
+        An answer to a request that waits answers it.
+        """
+        text = decoding.decode(content)[0]
+        found = divide(text)
+        whole = not (found.incomplete or found.broken)
+        spans = found.texts if whole else ((0, len(text)),)
+        for begin, end in spans:
+            self._send_anyway(text[begin:end].strip())
+
+    def _send_anyway(self, text: str) -> None:
+        exchange = addressed(text, self._session.pending) if check.id_of(text) else None
+        if exchange is not None and kind_of(text) in (Kind.RESULT, Kind.ERROR):
+            self._answers.reply(exchange.number, Reply(text, anyway=True, by=BY_FILES))
+            return
+        verdict = self._session.say(text, anyway=True)
+        line = verdict.line or verdict.forced
+        if line:
+            note = "" if verdict.sendable else "deliberate"
+            self._ledger.write(line, by=BY_FILES, note=note)
+            self._answers.said()
+
+    def _take(self, text: Text) -> None:
+        """Judge one document of `out.txt`: an answer to something pending, or a saying."""
+        if kind_of(text.text) in (Kind.REQUEST, Kind.NOTIFICATION):
+            self._say(text)
+            return
+        if self._session.unreadable and is_report(text.text):
+            self._say(text)  # a deliberate -32700 to a line nobody could read
+            return
+        exchange = addressed(text.text, self._session.pending)
+        if exchange is not None:
+            self._settle(text, self._session.reply(exchange.number, text.text))
+        elif self._session.may_report(check.id_of(text.text)):
+            self._say(text)  # a deliberate -32600 to a line that was no message
+        else:
+            self._refuse(text)
+
+    def _say(self, text: Text) -> None:
+        verdict = self._session.say(text.text)
+        if verdict.line is None:
+            self._files.refuse(text, verdict.problems, *suggestion(text.text, self._session.judge))
+            return
+        self._ledger.write(verdict.line, by=BY_FILES)
+        self._answers.said()
+        self._files.accept(text, verdict.problems)
+
+    def _settle(self, text: Text, outcome: Outcome) -> None:
+        match outcome:
+            case Sent():
+                self._answers.sent(outcome, BY_FILES)
+                self._files.accept(text, outcome.verdict.problems)
+            case Refused():
+                suggested = suggestion(text.text, self._judge)
+                self._files.refuse(text, outcome.verdict.problems, *suggested)
+            case Parked(exchange):
+                self._answers.keep(exchange.number, Reply(text.text, by=BY_FILES))
+                self._files.accept(text, ())
+            case Late():
+                self._refuse(text)
+            case impossible:
+                assert_never(impossible)
+
+    def arrived(self, exchange: Exchange) -> None:
+        """Tell who answered too early that the request is here now. Nothing is sent by itself.
+
+        The id may have been a mistake: then what was typed is no answer to this request.
+        """
+        if self._early is not None and self._early.key == exchange.id.key:
+            self._early = None
+            if self._files.is_being_written:
+                self._files.say_it_has_come(exchange.id.token)
+
+    def _refuse(self, text: Text) -> None:
+        self._early = check.id_of(text.text)
+        problems = unaddressed(text.text, self._session.exchanges.remembered, self._session.notice)
+        self._files.refuse(text, problems, *suggestion(text.text, self._judge))
+
+    def _judge(self, text: str) -> Verdict:
+        """Judge an answer without sending it, as the one it is meant for would have it."""
+        exchange = addressed(text, self._session.pending)
+        if exchange is None:
+            problems = unaddressed(text, self._session.exchanges.remembered, self._session.notice)
+            return Verdict(text, None, None, problems)
+        return check.check(exchange, text, known=self._session.known)

@@ -1,0 +1,278 @@
+"""The held messages: they wait in the inbox as exchanges, and go on as a person decides.
+
+One thread works here. What is held holds up nothing else: everything that is not held has gone on
+long since.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.inbox.contract import (
+    Action,
+    Answer,
+    Draft,
+    InboxError,
+    Item,
+    Key,
+    Purpose,
+    Reply,
+    Waiting,
+)
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, INSTEAD, LET_GO, Way
+from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.policy.answer_book import by_rule
+from humanmcp.protocol.policy.timeouts import patience
+from humanmcp.protocol.validation.held import Passing, answers, judge
+from humanmcp.tap.recorder import BY_TAP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.inbox.contract import Inbox
+    from humanmcp.protocol.diagnostics.verdict import Verdict
+    from humanmcp.tap.hold_policy import Cancelled, Gate, Held
+    from humanmcp.tap.recorder import Recorder
+    from humanmcp.tap.sink import Sink
+
+logger = logging.getLogger(__name__)
+
+_OTHER: Final[Mapping[Way, Way]] = {Way.IN: Way.OUT, Way.OUT: Way.IN}
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A held message. `due` is when something happens by itself; None for never."""
+
+    held: Held
+    passing: Passing
+    due: float | None
+
+
+class Holds:
+    """What is held in one session, and how it ends. Times are seconds of one monotonic clock."""
+
+    def __init__(  # noqa: PLR0913 - everything that a held message meets
+        self,
+        *,
+        inbox: Inbox,
+        session: str,
+        recorder: Recorder,
+        gate: Gate,
+        sinks: Mapping[Way, Sink],
+        release_after: float = 0.0,
+    ) -> None:
+        """Hold for a session. `sinks` by where a line came from; `release_after` 0 is never."""
+        self._inbox = inbox
+        self._session = session
+        self._recorder = recorder
+        self._gate = gate
+        self._sinks = sinks
+        self._release_after = release_after
+        self._waiting: dict[int, _Waiting] = {}
+        self._delivered: set[int] = set()
+        self._ended: set[Way] = set()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    # -- what comes -----------------------------------------------------------------------------
+
+    def take(self, held: Held, now: float, at: str) -> None:
+        """Hold a message from now on; `at` is the wall clock, for people."""
+        passing = Passing(_text(held.raw), held.way, held.revision, _asked(held))
+        after = held.rule[1].after if held.rule else self._release_after or None
+        due = None if after is None else now + after
+        waiting = self._waiting[held.number] = _Waiting(held, passing, due)
+        if held.way in self._ended:
+            self._last_word(waiting, at)
+            return
+        if after == 0:  # nobody needs to see it wait: it stands in the transcript
+            self._come_due(waiting, at)
+            return
+        try:
+            self._inbox.deliver(self._item(held, passing, at))
+        except InboxError as error:
+            logger.error("a held message cannot be kept, so it goes on: %s", error)  # noqa: TRY400 - the sentence says it
+            self._let_go(held, BY_TAP, at)
+        else:
+            self._delivered.add(held.number)
+
+    def _item(self, held: Held, passing: Passing, at: str) -> Item:
+        heard = held.heard
+        token = heard.message.id
+        return Item(
+            key=Key(self._session, held.number),
+            line=passing.line,
+            method=heard.method,
+            id="" if token is None or held.batch else token.token,
+            revision=held.revision,
+            arrived=at,
+            purpose=Purpose.PASS,
+            waiting=self._waits(held),
+            draft=Draft(pretty(passing.line), by=BY_TAP, at=at),
+            way=held.way,
+            asked=passing.asked,
+        )
+
+    def _waits(self, held: Held) -> Waiting:
+        """Say how long the client will wait, and when the message goes on by itself."""
+        release = self._release_after or None
+        asked = held.heard.asked
+        if asked is None or asked.way is not Way.IN:
+            return Waiting(book_at=release)
+        known = patience(asked.exchange, self._inbox.known(self._session).client_name, 0.0)
+        book_at = held.rule[1].after if held.rule else release
+        return Waiting(limit=known.limit, source=known.source, book_at=book_at)
+
+    def cancelled(self, cancelled: Cancelled) -> None:
+        """Hold a request no more that nobody waits for: the other side never sees it."""
+        waiting = self._waiting.pop(cancelled.number, None)
+        if waiting is not None:
+            self._gate.settled(waiting.held, went_on=False)
+            self._close(cancelled.number, State.CANCELLED, reason=cancelled.reason)
+
+    # -- what people and time want --------------------------------------------------------------
+
+    def look(self, now: float, at: str) -> None:
+        """Do what is due, and what people have sent."""
+        for key, reply in self._inbox.take(self._session):
+            waiting = self._waiting.get(key.number)
+            if waiting is not None:
+                self._settle(waiting, reply, at)
+        for waiting in tuple(self._waiting.values()):
+            if waiting.due is not None and now >= waiting.due:
+                self._come_due(waiting, at)
+
+    def refuse_sayings(self) -> None:
+        """Give back what people want to say first: both ends of a tap are taken."""
+        for ticket, _saying in self._inbox.sayings(self._session):
+            self._inbox.settle(self._session, ticket, (Problem("N34", Level.ERROR),))
+
+    def _come_due(self, waiting: _Waiting, at: str) -> None:
+        rule = waiting.held.rule
+        if rule is None:
+            self._let_go(waiting.held, BY_TAP, at)
+            return
+        index, prepared = rule
+        known = self._inbox.known(self._session)
+        verdict = judge(waiting.passing, prepared.text, prepared.form, known, answer=True)
+        if verdict.line is None:
+            logger.warning("%s does not pass the check: it goes on instead", by_rule(index))
+            self._let_go(waiting.held, BY_TAP, at)
+        else:
+            self._answer(waiting.held, verdict.line, by_rule(index), at)
+
+    def _settle(self, waiting: _Waiting, reply: Reply, at: str) -> None:
+        """Do what a reply asks for, unless the check finds errors in it."""
+        held, passing = waiting.held, waiting.passing
+        if reply.action is Action.DROP:
+            self._drop(held, reply.by)
+            return
+        if reply.action is Action.PASS and reply.text == passing.line:
+            self._let_go(held, reply.by, at)
+            return
+        answer = reply.action is Action.ANSWER or answers(passing, reply.text, reply.form)
+        verdict = judge(
+            passing, reply.text, reply.form, self._inbox.known(self._session), answer=answer
+        )
+        line = verdict.line if verdict.sendable or not reply.anyway else verdict.forced
+        if line is None:
+            self._refuse(held.number, verdict)
+        elif answer and (passing.question is not None or passing.questions):
+            self._answer(held, line, reply.by, at, deliberate=not verdict.sendable)
+        elif line == passing.line:
+            self._let_go(held, reply.by, at)
+        else:
+            self._change(held, line, reply.by, at, deliberate=not verdict.sendable)
+
+    def _refuse(self, number: int, verdict: Verdict) -> None:
+        try:
+            self._inbox.refuse(Key(self._session, number), verdict.problems)
+        except InboxError as error:
+            logger.warning("%s cannot be given back: %s", number, error)
+
+    # -- the four ends --------------------------------------------------------------------------
+
+    def _let_go(self, held: Held, by: str, at: str) -> None:
+        """Let a message go on byte for byte."""
+        self._recorder.put(Way.NOTE, b"", number=held.number, by=by, note=LET_GO)
+        self._sinks[held.way].insert(_whole(held.line))
+        self._end(held, Answer(_text(held.raw), by, at), went_on=True)
+
+    def _change(self, held: Held, line: str, by: str, at: str, *, deliberate: bool = False) -> None:
+        raw = line.encode("utf-8", "replace")
+        self._recorder.put(held.way, raw, number=held.number, by=by, note=CHANGED)
+        self._sinks[held.way].insert(raw + b"\n")
+        self._end(held, Answer(line, by, at, deliberate), went_on=True)
+
+    def _answer(self, held: Held, line: str, by: str, at: str, *, deliberate: bool = False) -> None:
+        """Answer a request in the place of the side that it was sent to."""
+        raw = line.encode("utf-8", "replace")
+        back = _OTHER[held.way]
+        self._recorder.put(back, raw, number=held.number, by=by, note=INSTEAD)
+        self._sinks[back].insert(raw + b"\n")
+        self._end(held, Answer(line, by, at, deliberate), went_on=False)
+
+    def _drop(self, held: Held, by: str) -> None:
+        self._recorder.put(Way.NOTE, b"", number=held.number, by=by, note=DROPPED)
+        del self._waiting[held.number]
+        self._gate.settled(held, went_on=False)
+        self._close(held.number, State.CANCELLED, reason=DROPPED)
+
+    def _end(self, held: Held, answer: Answer, *, went_on: bool) -> None:
+        self._waiting.pop(held.number, None)
+        self._gate.settled(held, went_on=went_on)
+        self._close(held.number, State.ANSWERED, answer)
+
+    def _close(
+        self, number: int, state: State, answer: Answer | None = None, reason: str = ""
+    ) -> None:
+        if number not in self._delivered:
+            return
+        self._delivered.discard(number)
+        try:
+            self._inbox.close(Key(self._session, number), state, answer, reason)
+        except InboxError as error:
+            logger.warning("%s cannot be closed in the inbox: %s", number, error)
+
+    def side_ended(self, way: Way, at: str) -> None:
+        """One side says nothing more. What it said last is let go, if anybody reads it.
+
+        A request of a client that is gone is not: nobody waits for the answer. What comes after
+        this was said before the end, and is treated alike.
+        """
+        self._ended.add(way)
+        for waiting in tuple(self._waiting.values()):
+            if waiting.held.way is way:
+                self._last_word(waiting, at)
+
+    def _last_word(self, waiting: _Waiting, at: str) -> None:
+        held = waiting.held
+        wants_answer = held.heard.message.kind is Kind.REQUEST
+        if wants_answer or not self._sinks[held.way].open:
+            del self._waiting[held.number]
+            self._close(held.number, State.ABANDONED)
+        else:
+            self._let_go(held, BY_TAP, at)
+
+
+def _asked(held: Held) -> str:
+    """Return the request that a held answer belongs to, "" for anything but an answer."""
+    asked = held.heard.asked
+    is_answer = held.heard.message.kind in (Kind.RESULT, Kind.ERROR)
+    return asked.request.raw if asked is not None and is_answer and not held.batch else ""
+
+
+def _text(raw: bytes) -> str:
+    return raw.removesuffix(b"\r").decode("utf-8", "replace")
+
+
+def _whole(line: bytes) -> bytes:
+    """Give a line its line feed, if it came without one at the end of a stream."""
+    return line if line.endswith(b"\n") else line + b"\n"

@@ -1,0 +1,212 @@
+"""Decides which lines go on: what fits no pattern and no rule is forwarded.
+
+Both pumps ask it, each from its thread, but only while there is something to be held; so it knows
+nothing of the inbox and waits for nobody. What it keeps goes to the one loop that does.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.conversation.observer import Correlation
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.protocol.policy.answer_book import Deed, Rule, first_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from humanmcp.protocol.conversation.observer import Asked, Heard
+    from humanmcp.protocol.policy.answer_book import Book
+    from humanmcp.protocol.policy.hold_patterns import Pattern
+
+_END: Final = b"\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A line that was kept. `line` has its end, as it came.
+
+    `heard` is what it is about; of a batch, the first message in it that is to be held, and
+    `requests` are all that it asks. `rule` is
+    the rule of the answer book that answers it, with its index; None for what waits for a person.
+    """
+
+    number: int
+    way: Way
+    line: bytes
+    heard: Heard
+    revision: str
+    batch: bool = False
+    rule: tuple[int, Rule] | None = None
+    requests: tuple[Asked, ...] = ()
+
+    @property
+    def raw(self) -> bytes:
+        """The line as it stands in a transcript: without its line feed."""
+        return self.line.removesuffix(b"\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """One side no longer waits for the answer to a request, which may be held."""
+
+    number: int
+    reason: str
+
+
+class Gate:
+    """The patterns and rules that are in force, and what must be known to follow them."""
+
+    def __init__(
+        self,
+        *,
+        record: Callable[[Held], object],
+        keep: Callable[[Held | Cancelled], object],
+        passed: Callable[[], Correlation] = Correlation,
+    ) -> None:
+        """Let everything pass until told otherwise.
+
+        `record` notes a held line, `keep` takes it; both are called in a pump's thread. `passed`
+        says what was heard of the lines that passed while nobody asked.
+        """
+        self._record = record
+        self._keep = keep
+        self._passed = passed
+        self._lock = threading.Lock()
+        self._patterns: tuple[Pattern, ...] = ()
+        self._book: Book | None = None
+        self._used: dict[int, int] = {}
+        self._correlation = Correlation()
+        self._held = 0
+        self._held_requests: dict[int, int] = {}
+        """From the number of a request in the correlation to the number it is held under."""
+        self.closed = False
+        """Whether anything is to be held."""
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns in force, as they were written."""
+        return tuple(pattern.text for pattern in self._patterns)
+
+    def hold(self, patterns: Sequence[Pattern]) -> None:
+        """Hold what fits one of these from now on."""
+        with self._lock:
+            self._patterns = tuple(patterns)
+            self._see()
+
+    def follow(self, book: Book) -> None:
+        """Follow the rules of this book from now on."""
+        with self._lock:
+            self._book = book if book.rules else None
+            self._used.clear()
+            self._see()
+
+    def _see(self) -> None:
+        """Close or open. A held request keeps the gate closed: it may be cancelled."""
+        was_closed = self.closed
+        self.closed = bool(self._patterns or self._book or self._held_requests)
+        if self.closed and not was_closed:
+            self._correlation = self._passed()
+
+    def settled(self, held: Held, *, went_on: bool) -> None:
+        """Hold a line no more. A request that never went on is forgotten: no answer will come."""
+        with self._lock:
+            for asked in held.requests:
+                self._held_requests.pop(asked.number, None)
+                if not went_on:
+                    self._correlation.forget(asked)
+            self._see()
+
+    # -- in the pumps' threads ------------------------------------------------------------------
+
+    def passes(self, way: Way, line: bytes) -> bool:
+        """Say whether a line goes on now. If not, it was recorded and given to the loop."""
+        found = jsonrpc.read(line.rstrip(_END))
+        with self._lock:
+            match found:
+                case Message() as message:
+                    held = self._look(way, line, message)
+                case Batch() as batch:
+                    held = self._look_at_batch(way, line, batch)
+                case _:
+                    return True  # no message: nobody can have meant it
+            self._see()
+            if held is None:
+                return True
+            self._record(held)
+        self._keep(held)
+        return False
+
+    def _look(self, way: Way, line: bytes, message: Message) -> Held | None:
+        heard = self._correlation.hear(way, message)
+        if message.method == "notifications/cancelled":
+            self._pass_on_cancel(heard)
+        found = self._rule(heard)
+        if found is not None:
+            index, rule = found
+            self._used[index] = self._used.get(index, 0) + 1
+            if rule.deed is Deed.FORWARD:
+                return None
+            return self._hold(way, line, heard, found if rule.deed is Deed.ANSWER else None)
+        return self._hold(way, line, heard) if self._wanted(heard) else None
+
+    def _look_at_batch(self, way: Way, line: bytes, batch: Batch) -> Held | None:
+        """Hold a whole array when one message in it is to be held; rules do not go that far."""
+        wanted: Heard | None = None
+        asked: list[Asked] = []
+        for item in batch.items:
+            if isinstance(item, Message):
+                heard = self._correlation.hear(way, item)
+                asked += _asks(heard)
+                if wanted is None and self._wanted(heard):
+                    wanted = heard
+        return None if wanted is None else self._hold(way, line, wanted, batch=tuple(asked))
+
+    def _rule(self, heard: Heard) -> tuple[int, Rule] | None:
+        """Find the rule that is meant for a request of the client's."""
+        asked = heard.asked
+        is_request = heard.message.kind is Kind.REQUEST and heard.way is Way.IN
+        if self._book is None or asked is None or not is_request:
+            return None
+        return first_rule(asked.exchange, self._book, self._used)
+
+    def _wanted(self, heard: Heard) -> bool:
+        fitting = next((one for one in self._patterns if one.fits(heard)), None)
+        if fitting is not None and fitting.once:
+            self._patterns = tuple(one for one in self._patterns if one is not fitting)
+        return fitting is not None
+
+    def _hold(
+        self,
+        way: Way,
+        line: bytes,
+        heard: Heard,
+        rule: tuple[int, Rule] | None = None,
+        *,
+        batch: tuple[Asked, ...] | None = None,
+    ) -> Held:
+        self._held += 1
+        asked = heard.asked
+        requests = _asks(heard) if batch is None else batch
+        if batch is None:  # of an array one request may be cancelled: the others in it still wait
+            self._held_requests |= {one.number: self._held for one in requests}
+        revision = (asked.revision if asked else "") or self._correlation.revision
+        return Held(self._held, way, line, heard, revision, batch is not None, rule, requests)
+
+    def _pass_on_cancel(self, heard: Heard) -> None:
+        if heard.asked is None:
+            return
+        number = self._held_requests.pop(heard.asked.number, 0)
+        reason = heard.message.params.get("reason")
+        if number:
+            self._keep(Cancelled(number, reason if isinstance(reason, str) else ""))
+
+
+def _asks(heard: Heard) -> tuple[Asked, ...]:
+    """Return the request that a message is; nothing for any other."""
+    is_request = heard.message.kind is Kind.REQUEST
+    return (heard.asked,) if heard.asked is not None and is_request else ()

@@ -1,0 +1,63 @@
+"""The answer book's file."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.common.book_file import BookFile, BookFileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(path: Path, text: str, stamp: int) -> None:
+    """Save a file with a time of its own, so that no clock decides the test."""
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, (stamp, stamp))
+
+
+def test_without_a_file_the_default_book_answers(tmp_path: Path) -> None:
+    """A person without a book is a person who can start at once."""
+    assert BookFile(tmp_path / "book.toml").book.name == "humanmcp"
+
+
+def test_a_book_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
+    """The error names the file."""
+    with pytest.raises(BookFileError, match=r"book\.toml: there is no such file"):
+        BookFile(tmp_path / "book.toml", must_exist=True)
+
+
+@pytest.mark.parametrize("text", ["[server", "[server]\nnmae = 'x'", "\ufeff[server]\nname=1"])
+def test_a_book_that_cannot_be_used_says_why(tmp_path: Path, text: str) -> None:
+    """TOML's mistakes name the line, the book's own name the place."""
+    write(tmp_path / "book.toml", text, 1)
+    with pytest.raises(BookFileError, match=r"book\.toml: "):
+        BookFile(tmp_path / "book.toml", must_exist=True)
+
+
+def test_a_saved_book_is_read_again_at_most_once_a_second(tmp_path: Path) -> None:
+    """What a desk saves as a rule takes effect while the server runs."""
+    path = tmp_path / "book.toml"
+    write(path, '[server]\nname = "a"', 1)
+    shelf = BookFile(path)
+    assert not shelf.poll(10.0)
+    write(path, '[server]\nname = "b"', 2)
+    assert not shelf.poll(10.5)
+    assert shelf.poll(11.0)
+    assert shelf.book.name == "b"
+
+
+def test_a_mistake_while_saving_keeps_the_last_good_book(tmp_path: Path) -> None:
+    """A half-saved file must not take the answers away."""
+    path = tmp_path / "book.toml"
+    write(path, '[server]\nname = "a"', 1)
+    shelf = BookFile(path)
+    write(path, "[server", 2)
+    assert shelf.poll(10.0)
+    assert (shelf.book.name, bool(shelf.complaint)) == ("a", True)
+    write(path, '[server]\nname = "c"', 3)
+    assert shelf.poll(12.0)
+    assert (shelf.book.name, shelf.complaint) == ("c", None)

@@ -1,0 +1,72 @@
+"""The log that stubs and taps share."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from humanmcp.common import logfile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Have the root logger for oneself, without pytest's own; put back what was set before."""
+    root, hook = logging.getLogger(), threading.excepthook
+    handlers, level, raising = root.handlers[:], root.level, logging.raiseExceptions
+    root.handlers[:] = []
+    try:
+        yield
+    finally:
+        for handler in root.handlers:
+            handler.close()
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        logging.raiseExceptions, threading.excepthook = raising, hook
+
+
+def test_a_large_log_is_put_aside(tmp_path: Path) -> None:
+    """Before the next process writes to it; one older than that is not kept."""
+    with (tmp_path / logfile.LOG_NAME).open("wb") as file:
+        file.truncate(logfile.LARGEST_LOG + 1)
+    with alone():
+        logfile.log_to(tmp_path)
+        logging.getLogger("here").info("once")
+    assert "once" in (tmp_path / logfile.LOG_NAME).read_text("utf-8")
+    assert (tmp_path / logfile.OLD_NAME).stat().st_size > logfile.LARGEST_LOG
+
+
+def test_what_ends_a_thread_is_in_the_log(tmp_path: Path) -> None:
+    """With the way to where it happened."""
+    with alone():
+        logfile.log_to(tmp_path)
+        logfile.log_what_ends_a_thread()
+        thread = threading.Thread(target=lambda: int("no number"), name="tap-out")
+        thread.start()
+        thread.join()
+    said = (tmp_path / logfile.LOG_NAME).read_text("utf-8")
+    assert "tap-out" in said
+    assert "ValueError" in said
+
+
+def test_a5_a_log_that_grows_is_put_aside_while_it_is_written(tmp_path: Path) -> None:
+    """A5: two files of bounded size are there at most, also when several processes write."""
+    file, old = tmp_path / "a.log", tmp_path / "a.old.log"
+    with alone():
+        writers = [logfile.LogFile(file, old, largest=2000) for _ in range(3)]
+        for number in range(400):
+            record = logging.LogRecord("x", logging.INFO, "", 0, f"{number} {'x' * 90}", (), None)
+            writers[number % 3].handle(record)
+        for writer in writers:
+            writer.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.log", "a.old.log"]
+    assert file.stat().st_size < 2200
+    assert old.stat().st_size < 2200
+    assert file.stat().st_mode & 0o777 == 0o600
+    numbers = [int(line.split()[0]) for line in (old.read_text() + file.read_text()).splitlines()]
+    assert numbers == list(range(numbers[0], 400))  # and none is lost on the way

@@ -1,0 +1,41 @@
+"""Moments as text."""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta, timezone
+
+import pytest
+
+from humanmcp.common.timestamps import Stamps, from_log_time, log_time, stamp
+
+TOKYO = timezone(timedelta(hours=9))
+
+
+def test_a_stamp_is_utc_with_milliseconds() -> None:
+    """As in every transcript."""
+    assert stamp(0.0015) == "1970-01-01T00:00:00.001Z"
+
+
+def test_stamps_that_follow_each_other_are_the_same_ones() -> None:
+    """Within a second, into the next one, and after a step of the clock."""
+    stamps = Stamps()
+    for milliseconds in (1_763_664_547_001, 1_763_664_547_999, 1_763_664_548_000, 5, 0):
+        moment = milliseconds / 1000 + 0.0002
+        assert stamps.at(moment) == stamp(moment)
+
+
+@pytest.mark.parametrize("zone", [None, UTC, TOKYO])
+def test_a_time_of_a_log_is_read_back(zone: timezone | None) -> None:
+    """In any zone, that of this machine as well."""
+    at = "2026-11-20T18:49:07.123Z"
+    assert from_log_time(log_time(at, zone), zone) == at
+
+
+def test_logs_are_in_local_time() -> None:
+    """Nine hours on."""
+    assert log_time("2026-11-20T18:49:07.123Z", TOKYO) == "2026-11-21 03:49:07.123"
+
+
+def test_what_is_no_stamp_stays_as_it_is() -> None:
+    """A transcript of another program may say anything."""
+    assert log_time("yesterday") == "yesterday"

@@ -1,0 +1,201 @@
+"""How much, how slowly and how many at once requests may send."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.desk.http import bodies
+from humanmcp.desk.http.bodies import Bodies, Body, BodyError, Trouble
+from tests.desk.desking import JSON, Desking
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from starlette.types import Message, Receive
+
+
+def part(content: bytes, *, more: bool) -> Message:
+    """Return a part of a body as a server hands it on."""
+    return {"type": "http.request", "body": content, "more_body": more}
+
+
+async def never() -> Message:
+    """Let nothing arrive."""
+    arrival: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+    return await arrival
+
+
+def saying(*parts: Message) -> Receive:
+    """Let these parts arrive, then nothing."""
+    left = list(parts)
+
+    async def receive() -> Message:
+        return left.pop(0) if left else await never()
+
+    return receive
+
+
+async def trouble_of(body: Body) -> Trouble:
+    """Read until it is not taken any more, and return why."""
+    try:
+        while True:
+            await body.receive()
+    except BodyError as error:
+        return error.trouble
+
+
+def test_a5_a_stranger_sends_a_key_and_nothing_longer() -> None:
+    """A5: whatever its header said of its size."""
+
+    async def play() -> None:
+        every = Bodies()
+        long = part(b"x" * (bodies.LARGEST_OF_STRANGERS + 1), more=True)
+        with every.coming(saying(long), "127.0.0.1", 0) as body:
+            assert await trouble_of(body) is Trouble.MUCH
+        with every.coming(saying(), "127.0.0.1", bodies.LARGEST) as body:
+            assert body.trouble is Trouble.MUCH
+        with every.coming(saying(part(b"key", more=False)), "127.0.0.1", 3) as body:
+            assert (await body.receive())["body"] == b"key"
+        with every.coming(saying(long), "", 0) as body:  # who is known may go on
+            assert (await body.receive())["more_body"]
+        assert every.held == 0
+
+    asyncio.run(play())
+
+
+def test_a5_those_who_dawdle_longest_are_cut_when_they_are_many() -> None:
+    """A5: of one address, and of all; who comes now is heard."""
+
+    async def play() -> None:
+        every = Bodies()
+        with contextlib.ExitStack() as stack:
+            first = [
+                stack.enter_context(every.coming(never, "127.0.0.1", 9))
+                for _ in range(bodies.MOST_OF_AN_ADDRESS)
+            ]
+            reading = [asyncio.ensure_future(trouble_of(body)) for body in first]
+            await asyncio.sleep(0)
+            new = stack.enter_context(
+                every.coming(saying(part(b"key", more=False)), "127.0.0.1", 3)
+            )
+            assert (await new.receive())["body"] == b"key"
+            assert await reading[0] is Trouble.SLOW
+            assert not any(one.done() for one in reading[1:])
+            for number in range(bodies.MOST_STRANGERS):
+                stack.enter_context(every.coming(never, f"127.0.0.{number + 2}", 9))
+            assert [await one for one in reading] == [Trouble.SLOW] * len(reading)
+
+    asyncio.run(play())
+
+
+def test_a5_a_body_that_drips_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A5: each part may be quick; the whole has its time as well."""
+    monkeypatch.setattr(bodies, "SLOWEST_OF_STRANGERS", 0.05)
+
+    async def drip() -> Message:
+        await asyncio.sleep(0)
+        return part(b"", more=True)
+
+    async def play() -> None:
+        with Bodies().coming(drip, "127.0.0.1", 0) as body:
+            assert await trouble_of(body) is Trouble.SLOW
+
+    asyncio.run(play())
+
+
+def test_a5_bodies_together_have_a_bound() -> None:
+    """A5: two of the largest pass at once; a third is told to come back, a small one passes."""
+
+    async def play() -> None:
+        every = Bodies()
+        with (
+            every.coming(saying(), "", bodies.LARGEST),
+            every.coming(saying(), "", bodies.LARGEST),
+            every.coming(saying(), "", bodies.LARGEST) as third,
+            every.coming(saying(part(b"{}", more=False)), "", 2) as small,
+        ):
+            assert third.trouble is Trouble.BUSY
+            assert (await small.receive())["body"] == b"{}"
+        assert every.held == 0
+
+    asyncio.run(play())
+
+
+def test_a5_a_thousand_dripping_logins_silence_nobody(home: Path) -> None:
+    """A5: who is known is answered, who comes to log in gets in, and the desk goes on."""
+    with Desking(home) as desk, contextlib.ExitStack() as stack:
+        head = (
+            f"POST /api/login HTTP/1.1\r\nHost: 127.0.0.1:{desk.port}\r\n"
+            "Content-Type: application/json\r\nContent-Length: 4000\r\n\r\n{"
+        ).encode()
+        drips = []
+        for _ in range(400):
+            one = stack.enter_context(socket.create_connection(("127.0.0.1", desk.port)))
+            one.sendall(head)
+            drips.append(one)
+        assert desk.get("/api/state")["waiting"] == 0
+        assert desk.cookie()  # a stranger's body, which is read
+        drips[0].settimeout(20)
+        try:
+            said = drips[0].recv(100)
+        except ConnectionResetError:  # hung up on before it had sent all: the 408 is lost then
+            said = b""
+        assert not said or said.startswith(b"HTTP/1.1 408 ")
+
+
+def test_a5_a_connection_that_drips_its_next_request_is_hung_up_on(home: Path) -> None:
+    """A5: as one that never says its first."""
+    slow = "from humanmcp.desk import command; command.FIRST_LINE_WITHIN = 0.3; "
+    start = "import sys; from humanmcp.cli import main; sys.exit(main())"
+    with Desking(home, command=(sys.executable, "-c", slow + start, "desk")) as desk:
+        one = http.client.HTTPConnection("127.0.0.1", desk.port, timeout=20)
+        one.request("GET", "/login")
+        one.getresponse().read()
+        assert one.sock is not None
+        one.sock.sendall(b"GET /login HTTP/1.1\r\nHost: 12")
+
+        line = one.sock
+
+        def hung_up() -> bool:
+            try:
+                line.sendall(b"7")
+            except OSError:
+                return True
+            return False
+
+        until(hung_up, "the desk hangs up")
+        one.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (rb'{"key": "\ud800"}', "json"),
+        (rb'{"code": "\udfff\ud800"}', "json"),
+        (b"&".join(b"f%d=1" % number for number in range(400)), "form"),
+        (b"code=%ED%A0%80", "form"),
+    ],
+)
+def test_a7_whatever_a_stranger_sends_the_door_stays_shut(
+    desking: Desking, body: bytes, kind: str
+) -> None:
+    """A7: half characters and hundreds of fields get 401 and never 500."""
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    path, headers = ("/api/login", JSON) if kind == "json" else ("/login", form)
+    assert desking.ask("POST", path, body=body, headers=headers).status == 401
+
+
+def test_a7_a_form_with_too_many_fields_changes_nothing(desking: Desking) -> None:
+    """A7: it is said so; nothing is kept of half of it."""
+    answer = desking.submit("/preferences", **{f"f{number}": "1" for number in range(1500)})
+    assert answer.status == 400
+    assert "fields" in json.loads(answer.body)["detail"]

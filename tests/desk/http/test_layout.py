@@ -1,0 +1,146 @@
+"""What a page knows of the moment it shows."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import html
+import json
+import re
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from starlette.requests import Request
+
+from humanmcp.common.settings import Settings
+from humanmcp.desk import command
+from humanmcp.desk.http import layout as frame
+from humanmcp.desk.routes import inbox as inbox_page
+from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.json import jsonrpc
+from tests.desk.desking import Desking
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pytest
+
+
+def test_a_change_that_comes_while_a_page_is_made_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The page carries the number of the last change from before it gathered what it shows."""
+    desk = SimpleNamespace(
+        board=SimpleNamespace(version=7, count=lambda: 1, sessions=list), inbox=None
+    )
+    monkeypatch.setattr(frame, "desk_of", lambda _request: desk)
+    monkeypatch.setattr("humanmcp.desk.http.layout.spoken", lambda _request: "en")
+    scope = {"type": "http", "path": "/", "headers": [], "query_string": b""}
+    request = Request(scope)
+    asyncio.run(frame.note_version(request))
+    desk.board.version = 8  # a message arrives
+    shown = frame.page(request, "missing.html").body
+    assert b'data-version="7"' in bytes(shown)
+
+
+def test_a_name_is_kept_in_the_browser_and_shown_as_text(desking: Desking) -> None:
+    """B3: forty characters of it; control and direction characters are made visible."""
+    form = {"Content-Type": "application/x-www-form-urlencoded", **desking.bearer}
+    typed = quote("山\x1b\u202e<b>" + "x" * 60)
+    kept = desking.ask("POST", "/preferences", body=f"name={typed}".encode(), headers=form)
+    cookie = kept.headers["set-cookie"].split(";")[0]
+    assert cookie.isascii()
+    page = desking.ask("GET", "/", headers={**desking.bearer, "Cookie": cookie}).text
+    (shown,) = re.findall(r'name="name" value="([^"]*)"', page)
+    assert html.unescape(shown).startswith("山")
+    assert html.unescape(shown).endswith("<b>" + "x" * 34)
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+
+
+AT = "2026-11-20T18:49:07.123Z"
+
+
+@contextlib.contextmanager
+def waiting(inbox: FolderInbox, method: str) -> Iterator[str]:
+    """Let a request of this method wait. Yields the session's name."""
+    line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method})
+    name = inbox.begin(SessionFacts("", AT))
+    inbox.deliver(Item(Key(name, 1), line, method, "7", "2025-11-25", AT))
+    yield name
+    inbox.end(name)
+
+
+def test_a_page_says_that_the_client_reads_nothing(desking: Desking) -> None:
+    """Failure 27: whoever answers learns that the answer will wait, in the page and by a script."""
+    inbox = FolderInbox(desking.home)
+    shown = []
+    with waiting(inbox, "ping") as name:
+        for stuck in (False, True):
+            inbox.describe(SessionFacts(name, AT, stuck=stuck), Known())
+            until(lambda: desking.session(name).get("stuck") is stuck, "the desk knows")  # noqa: B023 - asked at once
+            page_ = desking.page(f"/m/{name}/1/status")
+            shown.append("has read nothing for half a minute" in page_)
+    assert shown == [False, True]
+
+
+def test_a_method_goes_on_in_the_next_line_after_a_slash(desking: Desking) -> None:
+    """Not in the middle of a word; and what came is text all the same."""
+    with waiting(FolderInbox(desking.home), "sampling/<b>") as name:
+        until(lambda: desking.session(name).get("waiting") == 1, "the desk knows")
+        shown = desking.page(f"/list?session={name}")
+    assert "sampling/<wbr>&lt;b&gt;" in shown
+
+
+def test_r7_a_page_decodes_the_request_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R7: whatever it asks about it, and however often the page is looked at."""
+    inbox = FolderInbox(tmp_path / "home")
+    name = inbox.begin(SessionFacts("", "2026-11-20T18:49:07Z", revision="2025-11-25"))
+    line = (
+        '{"jsonrpc":"2.0","id":"r7","method":"tools/call","params":{"name":"dice","arguments":{}}}'
+    )
+    arrived = "2026-11-20T18:49:07Z"
+    inbox.deliver(Item(Key(name, 1), line, "tools/call", '"r7"', "2025-11-25", arrived))
+    read, decoded = jsonrpc.read, []
+
+    def counting(raw: bytes) -> jsonrpc.Message | jsonrpc.Batch | jsonrpc.Malformed:
+        decoded.append(raw)
+        return read(raw)
+
+    monkeypatch.setattr(jsonrpc, "read", counting)
+    desk = command.make_desk(inbox.home, 8765, Settings())
+    desk.board.refresh_all()
+    for _ in range(3):
+        inbox_page._message(desk, Key(name, 1), "en")
+    assert [raw for raw in decoded if b"r7" in raw] == [line.encode()]
+
+
+def test_l3_after_the_last_session_the_page_says_that_it_is_over(home: Path) -> None:
+    """It does not say that no host is connected *yet*, and leads to what was said."""
+    inbox = FolderInbox(home)
+    inbox.end(inbox.begin(SessionFacts("", AT, client="humanmcp-play")))
+    with Desking(home) as desk:
+        page = html.unescape(desk.page("/"))
+    assert "No host is connected any more." in page
+    assert 'href="/history"' in page
+    assert "No host is connected yet" not in page
+
+
+def test_l8_a_page_forgets_an_answered_exchange(desking: Desking) -> None:
+    """L8: a form below the answer, and afterwards there is no such page; what waits stays."""
+    inbox = FolderInbox(desking.home)
+    with waiting(inbox, "ping") as name:
+        until(lambda: desking.session(name).get("waiting") == 1, "the desk knows")
+        desking.submit(f"/m/{name}/1", act="forget")
+        assert inbox.item(Key(name, 1)).state is State.PENDING
+        inbox.close(Key(name, 1), State.ANSWERED, Answer('{"secret":1}', "desk", AT))
+        assert "Forget it for good" in desking.page(f"/m/{name}/1")
+        assert desking.submit(f"/m/{name}/1", act="forget").status == 303
+        assert desking.ask("GET", f"/m/{name}/1", headers=desking.bearer).status == 404

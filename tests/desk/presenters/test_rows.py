@@ -1,0 +1,325 @@
+"""What a message looks like: rows, fields, steps, pictures, forms, rules, the language."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.common.book_file import BookFileError, read_book
+from humanmcp.desk.presenters import forms, rows, rules, sequence, serializers
+from humanmcp.desk.state import history
+from humanmcp.inbox.contract import Draft, Item, Key, Reply
+from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.policy.book_format import parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def item(line: str, method: str = "tools/call", **more: Any) -> Item:  # noqa: ANN401 - its fields
+    """Return an exchange that waits."""
+    arrived = "2026-11-20T18:49:07.123Z"
+    return Item(Key("s", 1), line, method, "7", "2025-11-25", arrived, **more)
+
+
+CALL = (
+    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get_forecast",'
+    '"arguments":{"city":"東京","big":9007199254740993,"one":1.0,"huge":1e400,"o":{"a":1}}}}'
+)
+
+
+def test_letters_count_like_the_columns_of_a_table() -> None:
+    """A to Z, then AA: as the terminal's letters, so that both mean the same session."""
+    assert [rows.badge(rank).letter for rank in (0, 25, 26, 27, 701, 702)] == [
+        *("A", "Z", "AA", "AB", "ZZ", "AAA")
+    ]
+    assert {rows.badge(rank).colour for rank in range(50)} == set(range(rows.COLOURS))
+
+
+def test_a_row_says_which_tool_and_with_what() -> None:
+    """The name, and the arguments in a few words."""
+    row = rows.row(item(CALL), rows.badge(0))
+    assert (row.name, row.method) == ("get_forecast", "tools/call")
+    assert row.gist.startswith('city: "東京", big: 9007199254740993')
+    assert row.anchor == "s/1"
+    assert row.arrived == pytest.approx(1795200547.123)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "gist"),
+    [
+        ("elicitation/create", {"message": "Which\npart?", "requestedSchema": {}}, "Which\\npart?"),
+        ("sampling/createMessage", [{"type": "text", "text": "sunny"}], "sunny"),
+        ("sampling/createMessage", {"type": "text", "text": "sunny"}, "sunny"),
+        (
+            "sampling/createMessage",
+            [{"type": "tool_result", "content": [{"type": "text", "text": "cold"}]}],
+            "cold",
+        ),
+        ("sampling/createMessage", [{"type": "image", "data": ""}], "messages: [2]"),
+        ("sampling/createMessage", {"text": 7}, "messages: [2]"),
+    ],
+)
+def test_a_row_says_what_is_asked_of_a_user_or_a_model(
+    method: str, params: object, gist: str
+) -> None:
+    """The question itself, or what was said last."""
+    last = {"messages": [{"role": "user", "content": "first"}, {"content": params}]}
+    said = params if method == "elicitation/create" else last
+    line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": said})
+    assert rows.row(item(line, method), rows.badge(0)).gist == gist
+
+
+def test_a_row_is_one_line_whatever_came() -> None:
+    """B4, B5: controls and direction marks are code points, and it is cut."""
+    evil = '{"id":7,"method":"tools/call","params":{"name":"a\\u202eb\\n","arguments":{"x":"%s"}}}'
+    row = rows.row(item(evil % ("y" * 10_000)), rows.badge(0))
+    assert row.name == "a⟦U+202E⟧b\\n"
+    assert len(row.gist) <= rows.GIST
+    assert rows.row(item("not json", "x\u200b"), rows.badge(0)).method == "x⟦U+200B⟧"
+
+
+def test_a_row_says_what_became_of_a_reply() -> None:
+    """On its way, and given back."""
+    assert rows.row(item(CALL, reply=Reply("a")), rows.badge(0)).on_its_way
+    assert rows.row(item(CALL, draft=Draft("a", touched=True)), rows.badge(0)).touched
+
+
+def test_numbers_are_shown_as_they_were_written() -> None:
+    """B9: what a decoder would round stays what it is."""
+    shown = {one.name: (one.value, one.type) for one in rows.fields(item(CALL))}
+    assert shown["big"] == ("9007199254740993", "number")
+    assert shown["one"] == ("1.0", "number")
+    assert shown["huge"] == ("1e400", "number")
+    assert shown["city"] == ("東京", "text")
+    assert shown["o"] == ('{"a":1}', "object")
+
+
+def test_a_long_value_is_cut_and_says_so() -> None:
+    """B6: a megabyte is not put into the page."""
+    line = '{"id":7,"method":"tools/call","params":{"name":"a","arguments":{"x":"%s"}}}'
+    (field,) = rows.fields(item(line % ("y" * 1_000_000)))
+    assert len(field.value) == rows.SHOWN
+    assert field.cut == 1_000_000 - rows.SHOWN
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "word", "gist"),
+    [
+        (CALL, "request", "tools/call", "city"),
+        ('{"method":"notifications/x"}', "notification", "notifications/x", ""),
+        ('{"id":1,"result":{"content":[{"type":"text","text":"sunny"}]}}', "result", "", "sunny"),
+        ('{"id":1,"error":{"code":-1,"message":"no"}}', "error", "", "-1 no"),
+        ("{broken", "broken", "", "{broken"),
+        ('{"id":1,"result":{"tools":[1,2]}}', "result", "", "tools: [2]"),
+        ('{"id":1,"result":{"content":7}}', "result", "", "content: 7"),
+    ],
+)
+def test_a_recorded_line_is_a_step(raw: str, kind: str, word: str, gist: str) -> None:
+    """Every kind of line has a row in the history."""
+    frame = Frame(3, "2026-11-20T18:49:07.123Z", Way.IN, raw.encode(), 1)
+    step = rows.step("s", rows.badge(0), frame)
+    assert (step.kind, step.word) == (kind, word)
+    assert gist in step.gist
+    assert step.inwards
+
+
+def test_a_note_is_a_step_without_an_arrow() -> None:
+    """What the recording process said is in the history and not in the picture."""
+    note = rows.step("s", rows.badge(0), Frame(1, "", Way.NOTE, b"", note="began"))
+    assert note.gist == "began"
+    assert sequence.draw([note], 0).arrows == ()
+
+
+def test_the_picture_has_an_arrow_a_line_in_its_direction() -> None:
+    """In goes right, out goes left, the exchange at hand is marked, older ones are counted."""
+    frames = [
+        Frame(at, "", Way.IN if at % 2 else Way.OUT, CALL.encode(), (at + 1) // 2)
+        for at in range(1, 41)
+    ]
+    drawn = sequence.draw([rows.step("s", rows.badge(0), frame) for frame in frames], 20)
+    assert drawn.more == 40 - len(drawn.arrows)
+    for arrow in drawn.arrows:
+        assert (arrow.head > arrow.tail) == arrow.step.inwards
+    assert [arrow.step.number for arrow in drawn.arrows if arrow.current] == [20, 20]
+
+
+def test_times_are_written_as_clocks() -> None:
+    """0:42, 12:05, 1:02:09; a moment that is none counts as the beginning of time."""
+    assert [rows.duration(span) for span in (-1, 42.9, 725, 3729)] == [
+        *("0:00", "0:42", "12:05", "1:02:09")
+    ]
+    assert rows.seconds("nonsense") == 0
+    assert rows.seconds("1970-01-01T00:01:00") == 60
+
+
+def test_an_answer_says_what_it_answers() -> None:
+    """By its id, its direction and its session: ids come again, and both sides count their own."""
+    lines = [
+        ("s", Way.IN, '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dice"}}'),
+        ("t", Way.IN, '{"jsonrpc":"2.0","id":1,"method":"ping"}'),
+        ("s", Way.OUT, '{"jsonrpc":"2.0","id":1,"method":"roots/list"}'),
+        ("s", Way.IN, '{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}'),
+        ("s", Way.OUT, '{"jsonrpc":"2.0","id":"1","result":{}}'),
+        ("s", Way.OUT, '{"jsonrpc":"2.0","id":1,"result":{}}'),
+        ("s", Way.OUT, '{"jsonrpc":"2.0","id":1,"result":{}}'),
+        ("t", Way.OUT, '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'),
+    ]
+    steps = [
+        rows.step(session, rows.badge(0), Frame(seq, "", way, line.encode()))
+        for seq, (session, way, line) in enumerate(lines, 1)
+    ]
+    assert [one.answers for one in rows.paired(steps)] == [
+        *("", "", "", "roots/list", "", "dice", "", "ping")
+    ]
+
+
+def test_a_search_has_words_and_names() -> None:
+    """What has no meaning as a name is a word."""
+    query = history.parse("Sunny method:tools/call x:y STATE:answered tool:")
+    assert query.words == ("sunny", "x:y", "tool:")
+    assert (query.method, query.state, query.tool) == ("tools/call", "answered", "")
+    assert history.parse("  ").empty
+
+
+def test_a_tool_brings_its_own_form() -> None:
+    """From its outputSchema; anything else that it declares is no form."""
+    good = {"type": "object", "properties": {"a": {"type": "string"}}}
+    for schema, there in ((good, True), ({"type": "string"}, False), (None, False), ("x", False)):
+        known = Known(tools={"get_forecast": {"outputSchema": schema}})
+        found = forms.form_of(item(CALL), known, "get_forecast")
+        assert (found is not None) == there
+        if found is not None:
+            assert (found.pointer, found.mirror) == ("/result/structuredContent", True)
+    huge = {"type": "object", "properties": {str(n): {"type": "string"} for n in range(20_000)}}
+    known = Known(tools={"get_forecast": {"outputSchema": huge}})
+    assert forms.form_of(item(CALL), known, "get_forecast") is None
+    assert forms.form_of(item(CALL), Known(), "get_forecast") is None
+
+
+def test_the_answers_that_people_write_have_a_form() -> None:
+    """Server info, tools, resources and prompts; a ping has nothing to fill in."""
+    for method in ("initialize", "tools/list", "resources/list", "prompts/list", "resources/read"):
+        found = forms.form_of(item("{}", method), Known(), "")
+        assert found is not None
+        assert found.pointer == "/result"
+    assert forms.form_of(item("{}", "ping"), Known(), "") is None
+
+
+RULES = [
+    rules.NewRule("tools/call", "t", Form.TEXT, 'a "b" \\ \n\t\x7f \x00 東京 😀'),
+    rules.NewRule("tools/call", "t", Form.TOOL_ERROR, "no", {"x": 1, "y": True, "z": "q"}, 2.5, 3),
+    rules.NewRule("tools/list", "", Form.RESULT, '{"tools": [], "n": 1.5, "a b": {"c": [1, {}]}}'),
+    rules.NewRule("x", "", Form.ERROR, '{"code": -32602, "message": "no"}'),
+]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_survives_the_book(rule: rules.NewRule, tmp_path: Path) -> None:
+    """Written as TOML, read by the book: the same method, tool, condition and answer."""
+    book = tmp_path / "book.toml"
+    book.write_text('\ufeff# mine\n[server]\nname = "weather"\n', encoding="utf-8")
+    rules.add(book, rule)
+    written = book.read_text(encoding="utf-8")
+    assert "# mine" in written
+    (read,) = parse(tomllib.loads(written)).rules
+    assert (read.method, read.tool, read.form) == (rule.method, rule.tool, rule.form)
+    assert dict(read.where) == dict(rule.where)
+    assert (read.after, read.times) == (rule.after, rule.times or None)
+    if rule.form in (Form.TEXT, Form.TOOL_ERROR):
+        assert read.text == rule.text
+
+
+def test_a_book_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
+    """A rule is not added to a broken book, and a rule that breaks it is not added."""
+    book = tmp_path / "book.toml"
+    book.write_text("[[[", encoding="utf-8")
+    with pytest.raises(BookFileError, match="not TOML"):
+        rules.add(book, RULES[0])
+    assert book.read_text(encoding="utf-8") == "[[["
+    for text in ("[]", "{", '{"a": null}'):
+        with pytest.raises(rules.RuleError):
+            rules.add(tmp_path / "new.toml", rules.NewRule("x", "", Form.RESULT, text))
+    assert not (tmp_path / "new.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "english", "japanese"),
+    [
+        (
+            '{"a": 1,\n"b": tru}',
+            "Line 2, column 6 of the answer: Text needs double quotes",
+            "回答の 2 行 6 文字目: ",
+        ),
+        ("[1]", "Its answer must be an object {…}, not […].", "オブジェクト {…} にして"),
+        ('{"a": [null]}', "its answer has a null in it", "回答に null がありますが"),
+    ],
+)
+def test_a_rule_that_cannot_be_written_says_why_in_both_languages(
+    text: str, english: str, japanese: str
+) -> None:
+    """What was wrong reached the page in the words of a JSON library."""
+    with pytest.raises(rules.RuleError) as caught:
+        rules.to_toml(rules.NewRule("x", "", Form.RESULT, text))
+    assert english in caught.value.sentence("en")
+    assert japanese in caught.value.sentence("ja")
+
+
+def test_a_book_that_the_disk_refuses_says_so_in_both_languages(tmp_path: Path) -> None:
+    """To read it, and to write it: the file's name, and what the system says."""
+    (tmp_path / "book.toml").mkdir()
+    with pytest.raises(rules.RuleError) as caught:
+        rules.add(tmp_path / "book.toml", RULES[0])
+    assert caught.value.sentence("en").endswith("book.toml cannot be read: it is a folder")
+    assert caught.value.sentence("ja").endswith("book.toml を読めません: フォルダーです")
+    with pytest.raises(rules.RuleError) as caught:
+        rules.add(tmp_path / "missing" / "book.toml", RULES[0])
+    assert caught.value.sentence("ja").endswith(
+        "book.toml に書き込めません: そのファイルやフォルダーはありません"
+    )
+
+
+def test_a7_a_rule_leaves_the_rest_of_the_book_as_it_is(tmp_path: Path) -> None:
+    """A7: its line ends, its mode, and a link to where it is kept."""
+    kept, book = tmp_path / "kept.toml", tmp_path / "book.toml"
+    before = b'# my rules\r\n[[rules]]\r\nmethod = "ping"\r\ntext = "x"\r\n'
+    kept.write_bytes(before)
+    kept.chmod(0o640)
+    book.symlink_to(kept)
+    rules.add(book, RULES[0])
+    after = kept.read_bytes()
+    assert after.startswith(before)
+    assert after.count(b"\n") == after.count(b"\r\n") > before.count(b"\n")
+    assert book.is_symlink()
+    assert kept.stat().st_mode & 0o777 == 0o640
+    assert len(read_book(book).rules) == 2
+
+
+def test_a_rule_is_a_sentence_in_both_languages() -> None:
+    """With its condition, its delay and how often."""
+    for language in ("en", "ja"):
+        sentence = rules.sentence(RULES[1], language)
+        assert "tools/call t" in sentence
+        assert "2.5" in sentence
+        assert "3" in sentence
+        assert "\n" not in rules.sentence(RULES[0], language)
+
+
+def test_the_language_is_chosen_in_order() -> None:
+    """The address, what was chosen before, the setting, the browser, English."""
+    choose = serializers.language_of
+    assert choose("ja", "en", "en") == "ja"
+    assert choose("xx", "ja", "en") == "ja"
+    assert choose("", "", "en", "ja") == "ja"
+    assert choose("", "", "fr-FR, ja;q=0.8, en;q=0.5") == "ja"
+    assert choose("", "", "fr") == "en"
+
+
+def test_the_scripts_have_every_sentence_in_both_languages() -> None:
+    """The same codes in English and Japanese."""
+    assert serializers.for_scripts("en").keys() == serializers.for_scripts("ja").keys()

@@ -1,0 +1,282 @@
+"""The JSON interface, as a script uses it, against a running desk and a running stub."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.desk.app import CALLS
+from tests.browser.seats import call
+from tests.desk.auth.test_guard import flat
+from tests.desk.desking import Desking
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT: Final = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def seats(home: Path) -> Iterator[tuple[Desking, Serving]]:
+    """A desk, and a host whose call waits."""
+    with Desking(home) as desk, Serving(home, "--by-hand") as host:
+        host.say(call("7", city="東京"))
+        until(lambda: desk.get("/api/exchanges")["waiting"], "the call waits")
+        yield desk, host
+
+
+def path(desk: Desking) -> str:
+    """Return the path of what waits first."""
+    one = desk.get("/api/exchanges")["waiting"][0]
+    return f"/api/exchanges/{one['session']}/{one['number']}"
+
+
+def test_every_call_is_documented_and_every_documented_call_exists() -> None:
+    """docs/reference/api.md lists the interface, no more and no less."""
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `((?:GET|POST) /api/[^`]+)`", page, re.MULTILINE))
+    existing = {
+        f"{method} {route.path}"
+        for router in CALLS
+        for route in flat(router.routes)
+        for method in route.methods or ()
+    }
+    assert documented == existing
+
+
+def test_a_script_checks_saves_and_sends(seats: tuple[Desking, Serving]) -> None:
+    """Check, draft, reply: what the page does, in three calls."""
+    desk, host = seats
+    here = path(desk)
+    judged = desk.post(f"{here}/check", {"text": '{"id": "7", "result": {}}'}).json()
+    assert judged["sendable"] is False
+    assert {"R04"} <= {one["code"] for one in judged["problems"]}
+    assert desk.post(f"{here}/draft", {"text": "sun", "form": "text"}).status == 200
+    kept = desk.get(here)
+    assert kept["draft"]["text"] == "sun"
+    assert kept["draft"]["touched"] is True
+    assert '"text": "sun"' in kept["document"]
+    sent = desk.post(f"{here}/reply", {"text": "sunny", "form": "text"})
+    assert (sent.status, sent.json()["became"]) == (200, "sent")
+    assert sent.json()["line"] == host.hear()
+    late = desk.post(f"{here}/reply", {"text": "rain", "form": "text"})
+    assert (late.status, late.json()["became"]) == (409, "taken")
+
+
+def test_a_broken_answer_is_kept_and_sent_when_insisted_on(
+    seats: tuple[Desking, Serving],
+) -> None:
+    """Blocked with its problems; the text is the draft; `anyway` sends it."""
+    desk, host = seats
+    here = path(desk)
+    broken = {"text": '{"jsonrpc": "2.0", "id": "7", "result": {"content": []}}'}
+    blocked = desk.post(f"{here}/reply", broken)
+    assert (blocked.status, blocked.json()["became"]) == (422, "blocked")
+    assert desk.get(here)["draft"]["text"] == broken["text"]
+    assert desk.post(f"{here}/reply", {**broken, "anyway": True}).status == 200
+    assert '"id":"7"' in host.hear()
+    assert desk.get(here)["answer"]["deliberate"] is True
+
+
+def test_problems_are_worded_in_the_language_that_is_asked_for(
+    seats: tuple[Desking, Serving],
+) -> None:
+    """The same codes, other sentences."""
+    desk, _ = seats
+    body = {"text": "{"}
+    english, japanese = (
+        desk.post(f"{path(desk)}/check?lang={language}", body).json()["problems"]
+        for language in ("en", "ja")
+    )
+    assert [one["code"] for one in english] == [one["code"] for one in japanese]
+    assert english[0]["text"] != japanese[0]["text"]
+
+
+def test_a_notification_of_ones_own_goes_out(seats: tuple[Desking, Serving]) -> None:
+    """Said first: a ticket, and then what became of it."""
+    desk, host = seats
+    session = desk.get("/api/sessions")["sessions"][0]["name"]
+    text = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    ticket = desk.post(f"/api/sessions/{session}/say", {"text": text}).json()["ticket"]
+    here = f"/api/sessions/{session}/say/{ticket}"
+    until(lambda: desk.get(here)["became"] == "refused" or None, "nothing may be said yet")
+    assert desk.get(here)["problems"]
+    ticket = desk.post(f"/api/sessions/{session}/say", {"text": text, "anyway": True}).json()[
+        "ticket"
+    ]
+    assert json.loads(host.hear())["method"] == "notifications/tools/list_changed"
+    here = f"/api/sessions/{session}/say/{ticket}"
+    until(lambda: desk.get(here)["became"] == "sent" or None, "the saying is settled")
+
+
+def test_the_last_answer_comes_back_with_the_new_id(seats: tuple[Desking, Serving]) -> None:
+    """The same tool is asked again: the old answer, the new id, not one other character."""
+    desk, host = seats
+    assert desk.get(f"{path(desk)}/last")["line"] is None
+    desk.post(f"{path(desk)}/reply", {"text": "sunny", "form": "text"})
+    first = host.hear()
+    host.say(call('"b"', city="大阪"))
+    until(lambda: desk.get("/api/exchanges")["waiting"], "the second call waits")
+    again = desk.get(f"{path(desk)}/last")["line"]
+    assert again == first.replace('"id":7', '"id":"b"')
+
+
+def test_the_history_is_searched(seats: tuple[Desking, Serving]) -> None:
+    """By words, method, tool, kind, state and session; the newest line first."""
+    desk, host = seats
+    here = path(desk)
+    desk.post(f"{here}/reply", {"text": "sunny", "form": "text"})
+    host.hear()
+
+    def found(query: str) -> list[dict[str, Any]]:
+        lines: list[dict[str, Any]] = desk.get(f"/api/history?q={query}")["lines"]
+        return lines
+
+    everything = found("")
+    assert [one["way"] for one in everything][:2] == ["out", "in"]
+    assert found("SUNNY") == everything[:1]
+    assert found("method:tools/call") == everything[1:2]
+    assert found("tool:get_forecast") == everything[1:2]
+    assert found("kind:result") == everything[:1]
+    assert found("state:answered") == everything[:2]
+    assert found("session:A") == everything
+    assert found("session:Z") == []
+    assert found("sunny%20rain") == []
+
+
+def test_fix_all_is_the_same_in_the_page_in_the_terminal_and_in_the_files(
+    seats: tuple[Desking, Serving], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Redesign, section 1, row 4: "apply every fix" gave three results in three seats."""
+    desk, host = seats
+    here = path(desk)
+    number = desk.get(here)["id"]
+    text = f"{{'jsonrpc':'2.0','id':{number},'result':{{'content':'sunny',}},}}"
+    fixed = desk.post(f"{here}/autofix", {"text": text}).json()
+    assert fixed["sendable"] is True
+    file = tmp_path / "answer.json"
+    file.write_text(text, encoding="utf-8")
+    capsys.readouterr()
+    assert main(["check", "--fix", "--method", "tools/call", str(file)]) == 0
+    assert capsys.readouterr().out == f"{fixed['text']}\n"
+    host.type(text)
+    until(lambda: fixed["text"] in host.complaint(), "the same text in problems.txt")
+    note = f'{{"jsonrpc":"2.0","id":{number},"result":{{"content":[]}},"note":"mine"}}'
+    assert desk.post(f"{here}/autofix", {"text": note}).json()["text"] == note
+
+
+def test_wrong_bodies_and_names_are_refused_and_change_nothing(
+    seats: tuple[Desking, Serving],
+) -> None:
+    """Never a 500, never a traceback: the place in the body is named, its content is not."""
+    desk, _ = seats
+    here = path(desk)
+    secret = "do-not-repeat"
+    wrong_bodies: list[Any] = [[], {}, {"text": 1}, {"text": "a", "form": secret}, {"text": None}]
+    for body in wrong_bodies:
+        answer = desk.post(f"{here}/check", body)
+        assert answer.status == 422
+        assert secret not in answer.text
+    broken = desk.ask(
+        "POST",
+        f"{here}/check",
+        body=b"{",
+        headers={**desk.bearer, "Content-Type": "application/json"},
+    )
+    assert broken.status == 422
+    session = here.split("/")[3]
+    for wrong in (
+        "/api/exchanges/none/1",
+        f"/api/exchanges/{session}/99",
+        f"/api/exchanges/{session}/999999999999999999999999",
+        f"/api/exchanges/{session}/-1",
+        f"/api/exchanges/{session}/x",
+        "/api/exchanges/..../1",
+        "/api/sessions/none/lines/1",
+        "/api/nothing",
+    ):
+        assert desk.ask("GET", wrong, headers=desk.bearer).status in (404, 422), wrong
+    assert len(desk.get("/api/exchanges")["waiting"]) == 1
+
+
+def test_a_saved_answer_fits_its_tool(seats: tuple[Desking, Serving]) -> None:
+    """Kept in a file of our naming, listed where it fits, thrown away."""
+    desk, _ = seats
+    body = {"name": "../../evil", "method": "tools/call", "tool": "get_forecast", "text": "sunny"}
+    number = desk.post("/api/answers", body).json()["number"]
+    fitting = "/api/answers?method=tools/call&tool="
+    assert [one["name"] for one in desk.get(f"{fitting}get_forecast")["answers"]] == ["../../evil"]
+    assert desk.get(f"{fitting}other")["answers"] == []
+    names = [one.name for one in (desk.home / "answers").iterdir()]
+    assert names == [f"{number:04d}.json"]
+    desk.post("/api/answers/remove", {"number": number})
+    assert desk.get("/api/answers")["answers"] == []
+
+
+def test_a_saved_rule_answers_the_next_call(home: Path) -> None:
+    """Shown as a sentence first; saved, the stub reads it and answers by itself."""
+    with Desking(home) as desk, Serving(home) as host:
+        rule = {
+            "method": "tools/call",
+            "tool": "get_forecast",
+            "text": 'sunny "and" dry\nall day 東京 \x7f',
+            "where": {"city": "東京"},
+        }
+        shown = desk.post("/api/rules", {**rule, "save": False}).json()
+        assert "get_forecast" in shown["sentence"]
+        assert not (home / "book.toml").exists()
+        assert desk.post("/api/rules", rule).json()["saved"] is True
+        bad = desk.post("/api/rules", {**rule, "form": "result", "text": "[]"})
+        assert bad.status == 422
+
+        def answered_by_the_rule() -> bool:
+            host.say(call("7", city="東京"))
+            content = json.loads(host.hear())["result"]["content"]
+            return bool(content[0]["text"] == rule["text"])
+
+        until(lambda: answered_by_the_rule() or None, "the rule answers")
+
+
+def test_half_a_character_breaks_nothing(home: Path) -> None:
+    """B9: a lone surrogate is legal in JSON and not in UTF-8: in a message, a draft, an answer."""
+    with Desking(home) as desk, Serving(home, "--by-hand") as host:
+        host.say(
+            '{"jsonrpc":"2.0","id":"\\ud800","method":"tools/call",'
+            '"params":{"name":"a\\ud800","arguments":{"x\\udfff":"\\ud83d"}}}'
+        )
+        until(lambda: desk.get("/api/exchanges")["waiting"], "the call waits")
+        here = path(desk)
+        half = {"text": "\ud800", "form": "text", "name": "\ud800", "method": "tools/call"}
+        assert desk.post(f"{here}/draft", half).status == 200
+        judged = desk.post(f"{here}/check", half)
+        assert judged.status == 200
+        assert "J23" in judged.text
+        assert desk.post(f"{here}/reply", half).status == 422
+        assert desk.post("/api/answers", half).status == 200
+        assert desk.post("/api/rules", half).status == 200
+        page = here.replace("/api/exchanges", "/m")
+        shown = ("/", page, f"{page}/status", "/history", "/present", "/list")
+        for one in (*shown, here, "/api/answers", "/api/history"):
+            assert desk.ask("GET", one, headers=desk.bearer).status == 200, one
+
+
+def test_what_the_check_says_of_a_request_stands_beside_it(seats: tuple[Desking, Serving]) -> None:
+    """E03, N10: a client's mistake is explained beside its request, for scripts and in the page."""
+    desk, host = seats
+    params = {"name": "get_forecast", "args": {"city": "Tokyo"}}
+    host.say(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}))
+    host.say(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}))
+    until(lambda: len(desk.get("/api/exchanges")["waiting"]) == 3, "all three wait")
+    last = desk.get("/api/exchanges")["waiting"][-1]
+    here = f"{last['session']}/{last['number']}"
+    assert {"N10", "M87"} <= {one["code"] for one in desk.get(f"/api/exchanges/{here}")["remarks"]}
+    shown = desk.page(f"/m/{here}")
+    assert "What the check says of this message" in shown
+    assert "A server sees no arguments." in shown

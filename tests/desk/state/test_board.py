@@ -1,0 +1,211 @@
+"""The desk's view of all sessions: what waits, what changed, who writes."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.desk.state.board import REMEMBERED, WRITING_FOR, Board, Writer
+from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.json import jsonrpc
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+AT = "2026-11-20T18:49:07.123Z"
+
+
+@pytest.fixture
+def inbox(home: Path) -> FolderInbox:
+    """An inbox in which the test is the stub."""
+    return FolderInbox(home)
+
+
+def deliver(inbox: FolderInbox, session: str, number: int, at: str = AT) -> Key:
+    """Let a request arrive."""
+    line = f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}'
+    key = Key(session, number)
+    inbox.deliver(Item(key, line, "ping", str(number), "2025-11-25", at))
+    return key
+
+
+def changes(board: Board, since: int) -> list[tuple[str, int]]:
+    """Return what changed after a version."""
+    found = board.since(since)
+    assert found is not None
+    return [(change.what, change.number) for change in found]
+
+
+def test_what_arrives_changes_and_closes_is_noted(inbox: FolderInbox) -> None:
+    """Each once, in order; a second look at the same thing notes nothing."""
+    name = inbox.begin(SessionFacts("", AT))
+    board = Board(inbox)
+    heard: list[int] = []
+    board.listen(lambda: heard.append(board.version))
+    board.refresh_all()
+    version = board.version
+    key = deliver(inbox, name, 1)
+    board.refresh(name)
+    board.refresh(name)
+    inbox.save(key, Draft("{}", touched=True))
+    board.refresh(name)
+    inbox.close(key, State.ANSWERED, Answer("{}", "desk", AT))
+    board.refresh(name)
+    assert changes(board, version) == [("arrived", 1), ("changed", 1), ("closed", 1)]
+    assert heard == [version, version + 1, version + 2, version + 3]
+
+
+def test_the_longest_waiting_comes_first_across_sessions(inbox: FolderInbox) -> None:
+    """By arrival, whichever session it is of; one session alone when it is named."""
+    first, second = (inbox.begin(SessionFacts("", AT)) for _ in range(2))
+    deliver(inbox, first, 1, "2026-11-20T18:00:02Z")
+    deliver(inbox, second, 1, "2026-11-20T18:00:01Z")
+    board = Board(inbox)
+    board.refresh_all()
+    assert [row.key.session for row in board.waiting()] == [second, first]
+    assert [row.key.session for row in board.waiting(first)] == [first]
+    assert board.count() == 2
+
+
+def test_what_a_session_leaves_behind_waits_for_nobody(inbox: FolderInbox) -> None:
+    """When it ends, its rows go, and it stays in the list of sessions."""
+    name = inbox.begin(SessionFacts("", AT))
+    deliver(inbox, name, 1)
+    board = Board(inbox)
+    board.refresh_all()
+    assert board.count() == 1
+    version = board.version
+    inbox.end(name)
+    board.refresh(name)
+    assert board.count() == 0
+    assert ("closed", 1) in changes(board, version)
+    assert [one.facts.name for one in board.sessions()] == [name]
+
+
+def test_a_probe_is_no_session_until_it_speaks(inbox: FolderInbox) -> None:
+    """A process that was only asked what it speaks is not shown."""
+    facts = SessionFacts("", AT, probe=True)
+    name = inbox.begin(facts)
+    board = Board(inbox)
+    board.refresh(name)
+    assert board.sessions() == []
+    inbox.describe(SessionFacts(name, AT, client="host"), Known())
+    board.refresh(name)
+    assert [one.facts.client for one in board.sessions()] == ["host"]
+
+
+def test_who_missed_too_much_looks_at_everything(inbox: FolderInbox) -> None:
+    """The changes are bounded; a number of the future is of another desk."""
+    name = inbox.begin(SessionFacts("", AT))
+    board = Board(inbox)
+    board.refresh_all()
+    began = board.version
+    key = deliver(inbox, name, 1)
+    for number in range(REMEMBERED + 2):
+        inbox.save(key, Draft(f"{number}", touched=bool(number % 2)))
+        board.refresh(name)
+    assert board.since(began) is None
+    assert board.since(board.version + 1) is None
+    assert board.since(board.version) == ()
+    assert board.since(board.version - 1) is not None
+
+
+def test_a_desk_that_starts_anew_counts_on(inbox: FolderInbox) -> None:
+    """A page that was connected to the one before must not take its numbers for the new ones."""
+    before = Board(inbox)
+    before.refresh_all()
+    assert Board(inbox).version >= before.version - 1
+    assert before.since(1) is None
+
+
+def test_who_writes_is_known_for_a_while(inbox: FolderInbox) -> None:
+    """Failure 24: noted once when somebody begins; forgotten when nothing was saved for long."""
+    now = 100.0
+    board = Board(inbox, clock=lambda: now)
+    key = Key("s", 1)
+    version = board.version
+    board.writes(key, Writer("a"))
+    board.writes(key, Writer("a"))
+    assert board.writer(key) == Writer("a")
+    assert changes(board, version) == [("changed", 1)]
+    board.writes(key, Writer("b", "花子"))
+    assert board.writer(key) == Writer("b", "花子")
+    now += WRITING_FOR + 1
+    assert board.writer(key) is None
+
+
+def test_a6_a_change_of_one_exchange_reads_that_one(
+    inbox: FolderInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A6: however many wait beside it; a line in the transcript reads none of them."""
+    name = inbox.begin(SessionFacts("", AT))
+    keys = [deliver(inbox, name, number) for number in range(1, 31)]
+    board = Board(inbox)
+    board.refresh_all()
+    version = board.version
+    read: list[Key] = []
+    item = inbox.item
+
+    def reading(key: Key) -> Item:
+        read.append(key)
+        return item(key)
+
+    monkeypatch.setattr(inbox, "item", reading)
+    monkeypatch.setattr(inbox, "items", lambda *_: 1 / 0)
+    inbox.save(keys[6], Draft("{}", touched=True))
+    board.refresh(*keys[6])
+    board.refresh(name, 0)
+    inbox.close(keys[8], State.CANCELLED)
+    board.refresh(*keys[8])
+    deliver(inbox, name, 31)
+    board.refresh(name, 31)
+    assert changes(board, version) == [("changed", 7), ("closed", 9), ("arrived", 31)]
+    assert set(read) == {keys[6], keys[8], Key(name, 31)}
+    assert board.count() == 30
+
+
+def test_a7_what_comes_and_goes_between_two_looks_is_told(inbox: FolderInbox) -> None:
+    """A7: once, whether it is named itself or a later one is."""
+    name = inbox.begin(SessionFacts("", AT))
+    board = Board(inbox)
+    board.refresh_all()
+    version = board.version
+    for number in (1, 2, 3):
+        inbox.close(deliver(inbox, name, number), State.CANCELLED)
+    board.refresh(name, 1)
+    deliver(inbox, name, 7)  # those between were answered by the book: nobody could see them
+    board.refresh(name, 7)
+    board.refresh(name, 2)
+    board.refresh(name, 3)
+    board.refresh(name)
+    gone = [(what, number) for number in (1, 2, 3) for what in ("arrived", "closed")]
+    assert changes(board, version) == [*gone, ("arrived", 7)]
+
+
+def test_r7_a_line_is_decoded_once(inbox: FolderInbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R7: not again with each wake, nor with each question about it, nor while pages wait."""
+    decoded: list[bytes] = []
+    read = jsonrpc.read
+
+    def counting(raw: bytes) -> jsonrpc.Message | jsonrpc.Batch | jsonrpc.Malformed:
+        decoded.append(raw)
+        counter = threading.Thread(target=board.count, daemon=True)
+        counter.start()
+        counter.join(PATIENCE)
+        assert not counter.is_alive(), "a page waits while a line is decoded"
+        return read(raw)
+
+    monkeypatch.setattr(jsonrpc, "read", counting)
+    name = inbox.begin(SessionFacts("", AT))
+    board = Board(inbox)
+    keys = [deliver(inbox, name, number) for number in (7001, 7002)]
+    board.refresh_all()
+    inbox.save(keys[0], Draft("{}", touched=True))
+    board.refresh(name)
+    board.refresh(*keys[0])
+    assert len(decoded) == 2

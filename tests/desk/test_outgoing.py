@@ -1,0 +1,218 @@
+"""The page of the client's seat, without a script: what to begin with, and what became of it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import threading
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.inbox.contract import Seat, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.spec import versions
+from tests.desk.desking import Answer, Desking
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOOL: Final = {
+    "name": "weather",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"place": {"type": "string"}, "days": {"type": "integer"}},
+        "required": ["place"],
+    },
+}
+
+
+class Seated:
+    """A client's session in the inbox, with a test in the place of its program, and a desk."""
+
+    def __init__(self, home: Path, desk: Desking) -> None:
+        """Begin a session of each seat that has a person."""
+        self.desk = desk
+        self.inbox = FolderInbox(home)
+        self.name = self.begun(Seat.CLIENT)
+
+    def begun(self, seat: Seat) -> str:
+        """Begin a session; return its name."""
+        facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=seat, pid=1)
+        return self.inbox.begin(facts)
+
+    def knows(self, revision: str, known: Known) -> None:
+        """Tell the desk what has been established."""
+        facts = SessionFacts(
+            name=self.name,
+            started="2026-11-21T01:00:00.000Z",
+            seat=Seat.CLIENT,
+            pid=1,
+            revision=revision,
+        )
+        self.inbox.describe(facts, known)
+
+    def page(self) -> str:
+        """Return the page as a browser reads it."""
+        return html.unescape(self.desk.page(f"/say/{self.name}"))
+
+    def box(self, page: str) -> str:
+        """Return what stands in the box."""
+        found = re.search(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)
+        assert found is not None
+        return found[1]
+
+    def press(self, act: str, text: str = "") -> Answer:
+        """Press a button of the form."""
+        return self.desk.submit(f"/say/{self.name}", act=act, text=text)
+
+
+@pytest.fixture
+def seated(tmp_path: Path) -> Iterator[Seated]:
+    """Sit down at a desk."""
+    home = tmp_path / "home"
+    with Desking(home, "--lang", "en") as desk:
+        yield Seated(home, desk)
+
+
+def test_the_box_holds_a_request_from_the_start(seated: Seated) -> None:
+    """Nothing is known yet: every list may be asked for."""
+    page = seated.page()
+    assert '"method": "tools/list"' in seated.box(page)
+    assert all(f">{method}/list</button>" in page for method in ("tools", "resources", "prompts"))
+    assert ">ping</button>" in page
+
+
+def test_what_the_server_offers_may_be_begun_with(seated: Seated) -> None:
+    """Its lists, and a call of each of its tools with what it needs; nothing that it lacks."""
+    seated.knows("2025-11-25", Known(offered={"tools": {}}, tools={"weather": TOOL}))
+    page = until(lambda: page if "weather" in (page := seated.page()) else None, "the tool")
+    assert ">resources/list</button>" not in page
+    begun = html.unescape(seated.press("begin tools/call weather").text)
+    asked = json.loads(seated.box(begun))
+    assert asked["params"] == {"name": "weather", "arguments": {"place": ""}}
+    assert asked["id"].startswith("person-")
+    assert "_meta" not in asked["params"]
+
+
+def test_a_request_of_the_modern_era_carries_its_envelope(seated: Seated) -> None:
+    """2026-07-28: every request names its revision, so what one begins with does."""
+    seated.knows(versions.R2026_07, Known("me", "1", offered={"tools": {}}))
+    page = until(lambda: page if "_meta" in (page := seated.page()) else None, "the envelope")
+    meta = json.loads(seated.box(page))["params"]["_meta"]
+    assert meta[versions.META_REVISION] == versions.R2026_07
+    assert meta[versions.META_CLIENT] == {"name": "me", "version": "1"}
+
+
+def test_what_was_sent_is_said_and_what_was_not_is_explained(seated: Seated) -> None:
+    """The program of the session judges it; a refused text stays in the box."""
+    problems: list[tuple[Problem, ...]] = [(), (Problem("R01", Level.ERROR),)]
+    texts: list[str] = []
+
+    def settle() -> None:
+        while problems:
+            for ticket, reply in seated.inbox.sayings(seated.name):
+                texts.append(reply.text)
+                seated.inbox.settle(seated.name, ticket, problems.pop(0))
+
+    program = threading.Thread(target=settle)
+    program.start()
+    sent = seated.press("send", "one")
+    assert (sent.status, sent.headers["location"]) == (303, f"/say/{seated.name}?sent=1")
+    refused = html.unescape(seated.press("anyway", "two <b>").text)
+    program.join()
+    assert texts == ["one", "two <b>"]
+    assert "R01" in refused
+    assert seated.box(refused) == "two <b>"
+    assert "Sent." in seated.desk.page(f"/say/{seated.name}?sent=1")
+
+
+def test_a_session_whose_program_is_gone_leaves_the_text_in_the_box(seated: Seated) -> None:
+    """It waits a moment, and says that nobody has sent it."""
+    kept = html.unescape(seated.press("send", "hello?").text)
+    assert "Nobody has sent it yet" in kept
+    assert seated.box(kept) == "hello?"
+
+
+def test_f5_the_client_s_and_the_server_s_seat_are_led_there(seated: Seated) -> None:
+    """A model and a host are asked; they do not ask. F5: a server may speak first, too."""
+    server = seated.begun(Seat.SERVER)
+    asked = [seat for seat in Seat if seat not in (Seat.CLIENT, Seat.SERVER)]
+    others = [server, *(seated.begun(seat) for seat in asked)]
+    page = until(
+        lambda: page if all(one in (page := seated.desk.page("/")) for one in others) else None,
+        "every session",
+    )
+    assert set(re.findall(r'href="/say/([^"]+)"', page)) == {seated.name, server}
+
+
+@pytest.mark.parametrize("seat", [Seat.CLIENT, Seat.MODEL, Seat.HOST, Seat.SERVER])
+def test_the_empty_page_names_the_seat_that_one_has(seated: Seated, seat: Seat) -> None:
+    """Nobody is told to be the server who is not."""
+    name = seated.begun(seat)
+    said = {
+        Seat.CLIENT: "You are the client.",
+        Seat.MODEL: "You are the model.",
+        Seat.HOST: "You are the user at the host.",
+        Seat.SERVER: "You are the MCP server.",
+    }
+    motto = f'<p class="motto">{said[seat]}</p>'  # the desk may not know of the session yet
+    until(lambda: motto in seated.desk.page(f"/?session={name}") or None, motto)
+
+
+def test_where_nobody_is_connected_one_is_the_server(tmp_path: Path) -> None:
+    """The first visit, before any session."""
+    with Desking(tmp_path / "home", "--lang", "en") as desk:
+        assert '<p class="motto">You are the MCP server.</p>' in desk.page("/")
+
+
+# -- F5: the server's seat ------------------------------------------------------------------------
+
+
+def test_f5_the_server_s_seat_says_first_what_a_server_may(seated: Seated) -> None:
+    """F5: list_changed, a log message, a ping; `/say/SESSION` said "You are the client"."""
+    seated.name = seated.begun(Seat.SERVER)
+    page = seated.page()
+    assert "You are the server" in page
+    assert "You are the client" not in page
+    for method in ("notifications/tools/list_changed", "notifications/message", "ping"):
+        assert f'value="begin {method} ' in page
+
+
+def test_f5_what_is_wrong_on_purpose_is_handed_in_from_the_page_and_the_interface(
+    seated: Seated,
+) -> None:
+    """F5: bytes as they can be typed in a box; silence, progress, an exit and a crash."""
+    name = seated.name = seated.begun(Seat.SERVER)
+    orders = [("raw", "aGFsZv8="), ("silence", "on"), ("progress", "off"), ("exit", "1")]
+    for order, text in (*orders, ("crash", "")):
+        seated.desk.post(f"/api/sessions/{name}/say", {"text": text, "order": order})
+    seated.press("raw", r"half\xff")
+    said = [reply for _ticket, reply in seated.inbox.sayings(name)]
+    assert [(one.order.value, one.text) for one in said] == [*orders, ("crash", ""), orders[0]]
+
+
+def test_f5_an_order_to_somebody_else_s_server_is_refused(seated: Seated) -> None:
+    """F5: in the client's seat there is no server of ours; the interface says so."""
+    path = f"/api/sessions/{seated.name}/say"
+    refused = seated.desk.post(path, {"text": "", "order": "crash"})
+    assert refused.status == 422
+    assert "humanmcp serve" in refused.json()["detail"]
+
+
+def test_f5_a_waiting_call_s_page_can_send_and_keep_it_open(tmp_path: Path) -> None:
+    """F5: the button stands in the page of a server's request."""
+    call = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{}}}'
+    home = tmp_path / "home"
+    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as stub:
+        stub.say(call)
+        item = until(lambda: desk.get("/api/exchanges")["waiting"], "the call")[0]
+        page = desk.page(f"/m/{item['session']}/{item['number']}")
+    assert 'id="keep-open"' in page
+    assert 'data-order="progress"' in page

@@ -1,0 +1,120 @@
+"""S1: a probe loses no server that is only slow to start."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from humanmcp.common.child import ChildTransport
+from humanmcp.host.client import Client, initialization
+from humanmcp.host.client.handshake import NoAnswerError, Opening, OpeningError
+from humanmcp.host.client.respondents import Nobody
+from humanmcp.protocol.conversation.events import ResponseArrived
+from tests.host.client.test_client import seat
+from tests.host.seats import Notes, in_memory
+from tests.host.test_sdk_servers import PYTHON_2
+from tests.waiting import until
+
+SLOW = "late-discover"
+LOST = "lost-discover"
+REFUSES = "refuses-initialize"
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every first probe be too late."""
+    monkeypatch.setattr(initialization, "PROBE_PATIENCE", 0.05)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        pytest.param(("modern", SLOW, REFUSES), ["initialize"], id="late"),
+        pytest.param(("modern", SLOW, "no-initialize-answer"), ["initialize"], id="late-and-mute"),
+        pytest.param(
+            ("modern", LOST, REFUSES), ["initialize", "server/discover"], id="lost-then-again"
+        ),
+    ],
+)
+def test_s1_a_modern_server_that_starts_slowly_is_not_lost(
+    flags: tuple[str, ...], said: list[str]
+) -> None:
+    """S1: a late answer counts, and -32022 is evidence enough to probe again."""
+    with seat(in_memory, *flags) as (client, notes):
+        client.open(Opening.PROBE)
+        assert client.stated == "2026-07-28"
+        assert client.offered == {"tools": {}}
+        assert [json.loads(line)["method"] for line in notes.sent] == ["server/discover", *said]
+        assert "tools" in (client.request("tools/list").result or {})
+
+
+def test_s1_a_late_refusal_leaves_the_handshake_as_it_was() -> None:
+    """S1: an old server that was slow; nobody is told that nobody waits, since it has answered."""
+    with seat(in_memory, SLOW) as (client, notes):
+        client.open(Opening.PROBE)
+        assert client.stated == ""
+        assert client.session.negotiated == "2025-11-25"
+        methods = [json.loads(line)["method"] for line in notes.sent]
+        assert methods == ["server/discover", "initialize", "notifications/initialized"]
+
+
+def test_s1_a_probe_that_is_never_answered_is_cancelled_after_the_handshake() -> None:
+    """S1: before that its answer would still have counted; after it, it belongs to nothing."""
+    with seat(in_memory, "no-discover-answer") as (client, notes):
+        client.open(Opening.PROBE)
+        methods = [json.loads(line)["method"] for line in notes.sent]
+        assert methods[1:] == ["initialize", "notifications/initialized", "notifications/cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "trouble"),
+    [
+        (("no-discover-answer", REFUSES), "speaks 2026-07-28 only"),
+        ((LOST, REFUSES), "speaks 2026-07-28 only"),
+    ],
+)
+def test_s1_it_is_probed_again_once_and_not_for_ever(flags: tuple[str, ...], trouble: str) -> None:
+    """S1: a server that says -32022 and then nothing of use is given up, with what it said."""
+    with seat(in_memory, *flags, patience=0.2) as (client, notes):
+        with pytest.raises(OpeningError, match=trouble):
+            client.open(Opening.PROBE)
+        methods = [json.loads(line)["method"] for line in notes.sent]
+        assert methods.count("server/discover") == 2
+
+
+def test_s1_a_server_that_says_nothing_at_all_costs_one_patience() -> None:
+    """S1: the probe's and that of the handshake, and not a second one of each."""
+    flags = ("no-discover-answer", "no-initialize-answer")
+    with (
+        seat(in_memory, *flags, patience=0.2) as (client, _notes),
+        pytest.raises(NoAnswerError, match=r"initialize within 0\.2 s"),
+    ):
+        client.open(Opening.PROBE)
+
+
+def test_s1_who_chose_the_handshake_is_told_what_to_choose() -> None:
+    """S1: no silent change of the era, but a sentence that helps."""
+    with (
+        seat(in_memory, "modern", REFUSES) as (client, _notes),
+        pytest.raises(OpeningError, match="--opening modern"),
+    ):
+        client.open(Opening.HANDSHAKE)
+
+
+def test_s1_a_real_server_of_the_python_sdk_that_starts_slowly_is_modern() -> None:
+    """S1: it decides on the first message, and refuses the handshake from then on."""
+    notes = Notes()
+    client = Client(ChildTransport(PYTHON_2), Nobody(), onlooker=notes)
+    try:
+        client.open(Opening.PROBE)
+        assert client.stated == "2026-07-28"
+        assert client.call("tools/list").result
+        until(
+            lambda: any(isinstance(one, ResponseArrived) and one.asked for one in notes.events),
+            "an answer",
+        )
+    finally:
+        client.close()
+    assert any('"initialize"' in line for line in notes.sent), sys.version

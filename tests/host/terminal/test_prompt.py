@@ -1,0 +1,536 @@
+"""`humanmcp client` as a process: what a person types and what they see."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from humanmcp.cli import main
+from tests.host.at_keys import CTRL_D, PROMPT, Terminal
+from tests.host.seats import SAMPLES, SCRIPTED
+from tests.person import Person
+from tests.serving import bare_environment
+
+CALCULATE: Final = (sys.executable, str(SAMPLES / "servers" / "calculate.py"))
+DICE: Final = (sys.executable, str(SAMPLES / "servers" / "dice.py"))
+FAULTY: Final = (sys.executable, str(SAMPLES / "fixtures" / "faulty_dice.py"))
+QUOTE: Final = "a-quote-too-few.txt"
+LESSON: Final = ("--script", str(SAMPLES / "lessons" / "calculate.txt"))
+TIME: Final = r"(?m)^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d"
+STAMP: Final = re.compile(TIME + "  ")
+READY: Final = "Initialization complete 🎉 Client is ready to send commands."
+
+
+def typed(
+    home: Path, words: tuple[str, ...], *lines: str, server: tuple[str, ...] = CALCULATE
+) -> subprocess.CompletedProcess[str]:
+    """Run the client with these lines typed."""
+    return subprocess.run(
+        [sys.executable, "-m", "humanmcp", "client", *words, "--", *server],
+        input="".join(line + "\n" for line in lines),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        env=bare_environment(home) | {"PYTHONUTF8": "1"},
+    )
+
+
+def wire(stderr: str) -> list[tuple[str, Any]]:
+    """Return the lines of the wire from the log on stderr, as (sender, message)."""
+    found = []
+    for line in stderr.split("\n"):
+        if STAMP.match(line):
+            rest = STAMP.sub("", line)
+            sender, _, text = rest.partition(" :")
+            if sender in ("Client", "Server"):
+                found.append((sender, json.loads(text)))
+    return found
+
+
+OPENED: Final = (
+    (
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26",'
+        '"capabilities":{"roots":{"listChanged":true}},'
+        '"clientInfo":{"name":"example-client","version":"1.0.0"}}}'
+    ),
+    '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    '{"jsonrpc":"2.0","id":2,"method":"tools/list"}',
+    (
+        '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":'
+        '{"name":"calculate","arguments":{"first":5,"second":[10,20]}}}'
+    ),
+    '{"jsonrpc":"2.0","id":4,"method":"ping"}',
+)
+"""What the client of the article sends, byte for byte."""
+
+
+def test_the_example_begins_as_the_article_shows_it(tmp_path: Path) -> None:
+    """G1, G2: `--example`, everything that a terminal shows, byte for byte but for the times."""
+    served = subprocess.run(
+        CALCULATE, input="\n".join(OPENED), capture_output=True, encoding="utf-8", check=True
+    ).stdout.splitlines()
+    terminal = Terminal(tmp_path, *CALCULATE, flags=("--example",), wire=True)
+    shown = terminal.see(PROMPT) + PROMPT
+    terminal.type("ping")
+    shown += terminal.see(PROMPT) + PROMPT
+    terminal.press(CTRL_D)
+    assert terminal.end() == 0
+
+    def client(at: int) -> str:
+        return f"TIME  Client :  {OPENED[at]}\n\n"
+
+    def server(at: int) -> str:
+        return f"TIME  Server :   {served[at]}\n\n"
+
+    assert re.sub(TIME, "TIME", shown.replace("\r\n", "\n")) == (
+        f"{client(0)}{server(0)}{client(1)}{READY}\n{client(2)}{server(1)}{client(3)}{server(2)}"
+        f"{PROMPT}ping\n{client(4)}{server(3)}Ping {{}}\n{PROMPT}"
+    )
+    assert json.loads(served[2])["result"]["content"][0]["text"] == (
+        "The result of the addition is: 35"
+    )
+
+
+def test_the_example_needs_its_tool(tmp_path: Path) -> None:
+    """Where it is not there, that is said, and the prompt comes all the same."""
+    run = typed(tmp_path, ("--example", "--revision", "2025-06-18"), "ping", server=DICE)
+    assert "this server lists no calculate" in run.stderr
+    assert "Ping {}" in run.stdout
+    assert wire(run.stderr)[0][1]["params"]["protocolVersion"] == "2025-06-18"
+
+
+def test_the_first_lesson_reads_as_the_article_shows_it(tmp_path: Path) -> None:
+    """G1: the lines in order, each in the format of the article and followed by an empty one."""
+    run = typed(tmp_path, LESSON)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith(READY + "\n")
+    lines = run.stderr.split("\n")
+    shown = [line for line in lines if line]
+    assert [STAMP.sub("", line).split("{")[0] for line in shown] == [
+        "Client :  ",
+        "Server :   ",
+        "Client :  ",
+        "Client :  ",
+        "Server :   ",
+        "Client :  ",
+        "Server :   ",
+    ]
+    assert all(STAMP.match(line) for line in shown)
+    assert all(not line for line in lines[1::2])
+    said = [message for sender, message in wire(run.stderr) if sender == "Client"]
+    assert said[0] == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-03-26",
+            "capabilities": {"roots": {"listChanged": True}},
+            "clientInfo": {"name": "example-client", "version": "1.0.0"},
+        },
+    }
+    assert said[1:3] == [
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    assert said[3]["params"] == {"name": "calculate", "arguments": {"first": 5, "second": [10, 20]}}
+    _sender, last = wire(run.stderr)[-1]
+    assert last["result"]["content"][0]["text"] == "The result of the addition is: 35"
+
+
+def test_a_ping_is_typed_and_answered(tmp_path: Path) -> None:
+    """G2: id 4 after the lesson, `Ping {}` on stdout, and the prompt."""
+    run = typed(tmp_path, LESSON, "ping")
+    assert wire(run.stderr)[-2:] == [
+        ("Client", {"jsonrpc": "2.0", "id": 4, "method": "ping"}),
+        ("Server", {"jsonrpc": "2.0", "id": 4, "result": {}}),
+    ]
+    assert "Enter method :  Ping {}\n" in run.stdout
+    assert run.stdout.endswith("Enter method :  \n"), "the shell's prompt gets a line of its own"
+
+
+def test_results_unknown_words_and_the_end_of_input(tmp_path: Path) -> None:
+    """G3: a result is printed, an unknown word gets a line of help, EOF is a clean end."""
+    run = typed(tmp_path, (), "resources/list", "dance")
+    assert run.returncode == 0
+    assert 'resources/list {"resources": []}' in run.stdout
+    assert '"dance" is not a command' in run.stdout
+
+
+def test_wrong_arguments_are_caught_before_the_call(tmp_path: Path) -> None:
+    """G4: checked against the tool's schema; `call!` sends them, and the server says its part."""
+    run = typed(
+        tmp_path, (), "call calculate first=5", "call calculate first=x", "call! calculate first=x"
+    )
+    asked = [one["method"] for sender, one in wire(run.stderr) if sender == "Client"]
+    assert asked.count("tools/call") == 1
+    assert "calculate was not called" in run.stdout
+    assert "first takes: number" in run.stdout
+    assert "first must be a number" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("flags", "server", "lines"),
+    [
+        pytest.param(LESSON, CALCULATE, ("ping",), id="G5-calculate"),
+        pytest.param((), DICE, ("tools/list", "call dice sides=6"), id="R10-dice"),
+    ],
+)
+def test_the_client_cannot_tell_a_person_from_a_program(
+    tmp_path: Path, flags: tuple[str, ...], server: tuple[str, ...], lines: tuple[str, ...]
+) -> None:
+    """G5, R10: a person answers all requests (with real dice, say); the same lines on the wire."""
+    program = typed(tmp_path, flags, *lines, server=server)
+    answers = {
+        message["id"]: message["result"]
+        for sender, message in wire(program.stderr)
+        if sender == "Server"
+    }
+
+    def answer(request: dict[str, Any]) -> str:
+        return f'"result":{json.dumps(answers[request["id"]])}'
+
+    home = tmp_path / "home"
+    home.mkdir()
+    stub = (sys.executable, "-m", "humanmcp", "serve", "--by-hand", "--home", str(home / "box"))
+    with Person(home, answer) as person:
+        by_hand = typed(home, flags, *lines, server=stub)
+    assert wire(by_hand.stderr) == wire(program.stderr)
+    assert len(person.answered) == len(answers) >= 3
+
+
+def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
+    """R5, from the client's side: the article's server and what the check says of each line."""
+    lesson = ("--script", str(SAMPLES / "lessons" / "faulty-dice.txt"))
+    run = typed(tmp_path, lesson, server=FAULTY)
+    assert (  # S7: the best of its mistakes, which other ids than 1 bring to light
+        "no request of ours has the id 1: other clients drop this answer. "
+        "--lenient takes it for the answer to 101 (initialize)"
+    ) in run.stderr
+    remarks = re.findall(r"^  (?:warning|hint) (\w+) (\S*):", run.stderr, re.MULTILINE)
+    assert remarks == [
+        ("M09", "/result"),  # no capabilities
+        ("M04", "/result/protocolVersion"),  # another revision
+        ("M49", "/result/serverInfo/name"),  # a server that calls itself a client
+        ("M10", "/result/tools/0/input_schema"),
+        ("M01", "/result/content"),
+        ("R20", "/result"),  # "pong"
+    ]
+
+
+def test_the_one_who_sees_a_mistake_is_not_told_that_they_made_it(tmp_path: Path) -> None:
+    """Issue 5, "from the client's side": the server wrote it, asked or answered it."""
+    run = typed(tmp_path, ("--lenient",), "tools/list", "call nothing", server=FAULTY)
+    assert 'the server wrote "input_schema"' in run.stderr
+    assert "2025-11-25 was asked for, and the server chose 2025-03-26" in run.stderr
+    assert "The server listed: dice" in run.stdout
+    assert not re.search(r"\b[Yy]ou (wrote|answer|declared|listed|are)\b", run.stderr + run.stdout)
+    run = typed(tmp_path, ("--lenient", "--lang", "ja"), "tools/list", server=FAULTY)
+    assert 'サーバーは "input_schema" と書いています' in run.stderr
+
+
+def test_what_is_no_message_is_explained_once(tmp_path: Path) -> None:
+    """A server that prints its log on stdout: each line is marked, the reason is said once."""
+    noise = "print('Starting'); print('Ready'); input()"
+    run = typed(tmp_path, ("--patience", "1"), server=(sys.executable, "-uc", noise))
+    assert run.stderr.count("error N01") == 2
+    assert run.stderr.count("stdout of a server belongs to MCP") == 1
+
+
+def test_a_line_is_sent_as_typed_and_explained(tmp_path: Path) -> None:
+    """Broken on purpose: the log shows the very line; the check says what is wrong with it."""
+    run = typed(tmp_path, (), "raw {broken", 'raw { "jsonrpc":"2.0","id":77,"method":"nosuch" }')
+    assert "Client :  {broken\n" in run.stderr
+    assert 'Client :  { "jsonrpc":"2.0","id":77,"method":"nosuch" }\n' in run.stderr
+    assert "error J07" in run.stdout
+    assert "hint M83" in run.stdout
+    assert "-32601" in run.stdout
+
+
+def test_again_and_history_and_lists(tmp_path: Path) -> None:
+    """What was typed can be repeated and listed; `tools` lists by name."""
+    run = typed(tmp_path, (), "again", "tools", "again", "prompts", "history", "help", "quit", "no")
+    methods = [one.get("method") for sender, one in wire(run.stderr) if sender == "Client"]
+    assert methods[2:] == ["tools/list", "tools/list", "prompts/list"]
+    assert "prompts/list was answered with the error -32601" in run.stdout
+    assert "   2 prompts" in run.stdout
+    assert run.stdout.count("call TOOL key=value") == 2
+    assert "no command" not in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("call", "call which tool?"),
+        ("call calculate 5", "this is not key=value: 5"),
+        ("tools/list {", "the parameters are not JSON (column 1): The text ends too early"),
+        ("tools/list {'a': 1}", "Use double quotes"),
+        ("tools/list []", "the parameters must be an object: {…}\n"),
+    ],
+)
+def test_each_slip_has_its_sentence(tmp_path: Path, line: str, said: str) -> None:
+    """And the session goes on."""
+    run = typed(tmp_path, (), line, "ping")
+    assert said in run.stdout
+    assert "Ping {}" in run.stdout
+
+
+def test_a_request_without_waiting(tmp_path: Path) -> None:
+    """`&`: the next line is sent while the first one waits, and nothing is mixed up (G7)."""
+    pair = ('test/pair {"value": 1} &', 'test/pair {"value": 2}')
+    run = typed(tmp_path, (), *pair, server=(sys.executable, str(SCRIPTED)))
+    assert 'test/pair {"value": 2}' in run.stdout
+    assert [one["id"] for _sender, one in wire(run.stderr)[-2:]] == [103, 102]
+
+
+def test_a_form_is_filled_in_at_the_terminal(tmp_path: Path) -> None:
+    """An `input_required` result: the form is asked field by field, and the call repeated."""
+    script = tmp_path / "lesson.txt"
+    script.write_text(
+        "#! --opening modern\ncall count n=1\na\nAda\nfile:///home/me\n", encoding="utf-8"
+    )
+    run = typed(
+        tmp_path, ("--script", str(script)), server=(sys.executable, str(SCRIPTED), "modern")
+    )
+    assert "The server asks you: elicitation/create" in run.stdout
+    assert "Who are you?" in run.stdout
+    assert "  name (string): Ada" in run.stdout
+    assert "hello Ada at file:///home/me" in run.stdout
+
+
+def test_strictness_timeouts_and_pretty_lines(tmp_path: Path) -> None:
+    """G8 and G9 at the prompt, and the other style of the log."""
+    server = (sys.executable, str(SCRIPTED), "no-tools")
+    flags = ("--strict", "--patience", "0.3", "--pretty")
+    run = typed(tmp_path, flags, "tools/list", "test/silence", "ping", server=server)
+    assert 'the server did not declare "tools"' in run.stdout
+    assert "no answer to test/silence within 0.3 s" in run.stdout
+    assert '\n  "method": "notifications/cancelled",\n' in run.stderr
+    assert '"method": "tools/list"' not in run.stderr
+
+
+def test_a_server_of_a_configuration(tmp_path: Path) -> None:
+    """`--server NAME --config FILE`; G12: a remote one is named and not started."""
+    file = tmp_path / "x.json"
+    servers = {
+        "calculate": {"command": CALCULATE[0], "args": [CALCULATE[1]]},
+        "github": {"url": "https://example.com/mcp"},
+    }
+    file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+
+    def run(name: str) -> subprocess.CompletedProcess[str]:
+        words = ["client", "--server", name, "--config", str(file)]
+        return subprocess.run(
+            [sys.executable, "-m", "humanmcp", *words],
+            input="ping\n",
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            env=bare_environment(tmp_path),
+        )
+
+    assert "Ping {}" in run("calculate").stdout
+    remote = run("github")
+    assert remote.returncode == 1
+    assert "github is a remote server (https://example.com/mcp)" in remote.stderr
+    assert "there are: calculate, github" in run("git").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("client",), 2, "name a server"),
+        (("client", "--", "no-such-program"), 1, "cannot start `no-such-program`"),
+        (("client", "--offer", "money", "--", "x"), 2, "--offer money: there are roots"),
+        (("client", "--script", "/nowhere", "--", "x"), 2, "cannot be read: there is no such file"),
+        (("client", "--script", QUOTE, "--", "x"), 2, "cannot be read: a quotation mark"),
+        (("client", "--", sys.executable, "-c", "pass"), 1, "has ended (exit status 0)"),
+    ],
+)
+def test_what_cannot_be_started_is_said_in_one_line(
+    tmp_path: Path,
+    words: tuple[str, ...],
+    status: int,
+    said: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """No traceback: a sentence, and an exit status of 1 (not done) or 2 (not understood)."""
+    (tmp_path / QUOTE).write_text('#! --name "half', encoding="utf-8")
+    assert main([str(tmp_path / QUOTE) if word is QUOTE else word for word in words]) == status
+    complaint = capfd.readouterr().err
+    assert said in complaint
+    assert "Traceback" not in complaint
+
+
+def test_s1_a_server_can_be_started_anew_from_the_prompt(tmp_path: Path) -> None:
+    """S1: a new process and a new session, in the same way or in another one."""
+    server = (sys.executable, str(SCRIPTED), "modern")
+    lines = ("test/die", "ping", "reconnect", "reconnect modern", "tools", "reconnect loudly")
+    run = typed(tmp_path, ("--desk", "--home", str(tmp_path / "box")), *lines, server=server)
+    assert run.stdout.count("has ended (exit status 3)") >= 2
+    assert run.stdout.count("The server was started again") == 2
+    assert "count" in run.stdout
+    assert "reconnect loudly: the ways to open a session are handshake, modern, probe" in run.stdout
+    said = [one["method"] for who, one in wire(run.stderr) if who == "Client"]
+    assert said.count("initialize") == 2
+    assert said[-2:] == ["server/discover", "tools/list"]
+
+
+def test_s4_a_call_knows_the_tools_of_every_page(tmp_path: Path) -> None:
+    """S4: also when somebody has looked at the first page only."""
+    server = (sys.executable, str(SCRIPTED), "paged")
+    run = typed(tmp_path, (), "tools/list", "call tool3 n=x", "call tool2 n=1", server=server)
+    assert "n takes: integer" in run.stdout
+    called = [one for who, one in wire(run.stderr) if who == "Client"]
+    assert [one["params"]["name"] for one in called if one.get("method") == "tools/call"] == [
+        "tool2"
+    ]
+    assert "The server listed" not in run.stdout
+
+
+def test_s4_the_parameters_of_a_method_are_checked_and_sent(tmp_path: Path) -> None:
+    """S4: what is wrong with them is said, as of a raw line; a person may want to see the rest."""
+    lines = ('resources/read {"url": "x:y"}', "notifications/progress {}", "tools/lists")
+    run = typed(tmp_path, (), *lines)
+    assert '"uri" is missing: you wrote "url"' in run.stdout
+    assert re.search(r"warning \w+ .*progressToken", run.stdout)
+    assert "tools/list" in run.stdout
+    said = [one["method"] for who, one in wire(run.stderr) if who == "Client"]
+    assert said[-3:] == ["resources/read", "notifications/progress", "tools/lists"]
+
+
+def test_s7_a_wrong_id_names_those_that_wait_in_both_languages(tmp_path: Path) -> None:
+    """S7: and a late answer is told from a wrong one."""
+    flags = ("--patience", "1")
+    run = typed(tmp_path, flags, server=FAULTY)
+    assert "a client drops this answer, and goes on waiting for 101 (initialize)" in run.stderr
+    run = typed(tmp_path, (*flags, "--lang", "ja"), server=FAULTY)
+    assert "101 (initialize) への回答を待ち続けます" in run.stderr
+    run = typed(tmp_path, ("--first-id", "1"), "tools", server=FAULTY)
+    assert "drops" not in run.stderr
+
+
+SHOWS_ITS_WORLD: Final = (
+    "import json, os, sys\n"
+    "for line in sys.stdin:\n"
+    "    asked = json.loads(line)\n"
+    "    found = {'protocolVersion': '2025-11-25', 'capabilities': {},\n"
+    "             'serverInfo': {'name': os.environ.get('NAME', '-'), 'version': os.getcwd()}}\n"
+    "    if asked['method'] == 'initialize':\n"
+    "        print(json.dumps({'jsonrpc': '2.0', 'id': asked['id'], 'result': found}))\n"
+    "    if asked['method'] == 'test/die':\n"
+    "        sys.exit(7)\n"
+)
+
+
+def test_s7_a_server_gets_the_variables_and_the_folder_that_flags_name(tmp_path: Path) -> None:
+    """S7: `-e NAME=VALUE`, `-e NAME` for the value here, and `--cwd`."""
+    folder = tmp_path / "there"
+    folder.mkdir()
+    server = (sys.executable, "-uc", SHOWS_ITS_WORLD)
+    run = typed(tmp_path, ("-e", "NAME=Ada", "--cwd", str(folder)), server=server)
+    assert run.returncode == 0
+    assert f'"name": "Ada", "version": "{folder}"' in run.stderr
+    run = typed(tmp_path, ("-e", "HOME"), server=server)
+    assert run.returncode == 0
+    run = typed(tmp_path, ("-e", "NO_SUCH_VARIABLE"), server=server)
+    assert run.returncode == 2
+    assert "-e NO_SUCH_VARIABLE: write NAME=VALUE" in run.stderr
+
+
+def test_s7_the_exit_status_tells_of_a_server_that_died(tmp_path: Path) -> None:
+    """S7: a script that goes on after it must be able to see that."""
+    run = typed(tmp_path, (), "test/die", server=(sys.executable, "-uc", SHOWS_ITS_WORLD))
+    assert "has ended (exit status 7)" in run.stdout
+    assert run.returncode == 1
+
+
+@pytest.mark.parametrize("address", ["https://example.com/mcp", "http://127.0.0.1:8000/mcp"])
+def test_s7_an_address_is_told_from_a_program(
+    address: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """S7: and what to put in front of it is said, instead of "no such file"."""
+    for words in (["client", "--", address], ["client", address]):
+        assert main(words) == 2
+        assert f"npx -y mcp-remote {address}" in capfd.readouterr().err
+
+
+def test_s7_no_root_is_made_up_for_a_real_server(tmp_path: Path) -> None:
+    """S7: none is shown that nobody named; the example keeps the article's."""
+    server = (sys.executable, str(SCRIPTED))
+    run = typed(tmp_path, (), "test/ask", server=server)
+    assert '"result":{"roots": []}' in run.stderr or '"result":{"roots":[]}' in run.stderr
+    run = typed(tmp_path, ("--root", "file:///home/me"), "test/ask", server=server)
+    assert "file:///home/me" in run.stderr
+
+
+LIBRARY: Final = (sys.executable, str(Path(__file__).parents[1] / "sdk_library.py"))
+
+
+def test_s8_prompts_resources_and_completion_have_words_of_their_own(tmp_path: Path) -> None:
+    """S8: no JSON has to be typed for what a server lists."""
+    run = typed(
+        tmp_path,
+        (),
+        "prompts",
+        "templates",
+        "prompt greeting city=Oslo",
+        "read weather://{city}/now city=Tokyo",
+        "complete greeting country=Japan city=To",
+        server=LIBRARY,
+    )
+    assert "greeting  city=… [style=…]  Greet a city." in run.stdout
+    assert "weather://{city}/now  Weather of a city." in run.stdout
+    said = [message for sender, message in wire(run.stderr) if sender == "Client"]
+    assert [one["method"] for one in said[-3:]] == [
+        "prompts/get",
+        "resources/read",
+        "completion/complete",
+    ]
+    assert said[-3]["params"]["arguments"] == {"city": "Oslo"}
+    assert said[-2]["params"]["uri"] == "weather://Tokyo/now"
+    assert said[-1]["params"] == {
+        "ref": {"type": "ref/prompt", "name": "greeting"},
+        "argument": {"name": "city", "value": "To"},
+        "context": {"arguments": {"country": "Japan"}},
+    }
+    assert '"values": ["Tokyo", "Toyama"]' in run.stdout
+
+
+def test_s8_a_word_without_what_it_needs_says_how_to_write_it(tmp_path: Path) -> None:
+    """S8: nothing is sent then."""
+    lines = ("prompt", "read", "complete", "complete x", "prompt greeting", "read note://a b=c")
+    run = typed(tmp_path, (), *lines, server=LIBRARY)
+    for said in (
+        "Write: prompt NAME key=value",
+        "Write: read URI",
+        "Write: complete PROMPT key=value",
+        "greeting needs city: write city=…",
+        "note://a is not a template",
+    ):
+        assert said in run.stdout
+    assert "prompts/get" not in run.stderr
+
+
+def test_s8_a_prompt_is_filled_in_at_a_terminal(tmp_path: Path) -> None:
+    """S8: field by field, as a tool is, and shown as who says what."""
+    terminal = Terminal(tmp_path, *LIBRARY, wire=True)
+    terminal.see(PROMPT)
+    terminal.type("prompt greeting")
+    terminal.see("city* (string)")
+    terminal.type("Oslo")
+    terminal.see("style (string)")
+    terminal.type("")
+    assert "user: Write a short greeting to Oslo." in terminal.see(PROMPT)
+    terminal.type("read weather://{city}/now")
+    terminal.see("city* (string)")
+    terminal.type("Oslo")
+    assert "sunny in Oslo" in terminal.see(PROMPT)
+    terminal.press(CTRL_D)
+    assert terminal.end() == 0

@@ -1,0 +1,39 @@
+"""One line of a text log."""
+
+from __future__ import annotations
+
+import pytest
+
+from humanmcp.protocol.conversation.capture_log import label, read_log_line, write_log_line
+from humanmcp.protocol.conversation.transcript import Frame, Way
+
+TIME = "2025-04-06 15:09:35.419"
+
+
+@pytest.mark.parametrize("way", [Way.IN, Way.OUT, Way.ERR])
+def test_what_is_written_is_read_back(way: Way) -> None:
+    """Time, way and text."""
+    line = write_log_line(Frame(1, "", way, '{"x":"東京] IN: "}'.encode()), TIME)
+    assert line == f'[{TIME}] {label(way)}: {{"x":"東京] IN: "}}'
+    assert read_log_line(line) == (TIME, way, '{"x":"東京] IN: "}')
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [Frame(1, "", Way.NOTE, b"{}"), Frame(1, "", Way.IN, b""), Frame(1, "", Way.IN, b" \r")],
+    ids=["a note", "nothing", "a blank line"],
+)
+def test_what_is_no_message_stands_in_no_log(frame: Frame) -> None:
+    """Notes and blank lines."""
+    assert write_log_line(frame, TIME) is None
+
+
+def test_a_line_end_is_not_a_part_of_the_message() -> None:
+    """The carriage return of Windows."""
+    assert write_log_line(Frame(1, "", Way.IN, b"{}\r"), TIME) == f"[{TIME}] IN: {{}}"
+
+
+@pytest.mark.parametrize("line", ["", "hello", f"[{TIME}] UP: {{}}", f"[{TIME[:-4]}] IN: {{}}"])
+def test_other_lines_are_none(line: str) -> None:
+    """Another label, no time, no milliseconds."""
+    assert read_log_line(line) is None

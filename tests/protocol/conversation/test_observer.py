@@ -1,0 +1,144 @@
+"""Which answer belongs to which request, heard from between (T20)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from humanmcp.protocol.conversation.observer import MOST_OPEN, Correlation, Heard
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json.jsonrpc import Message, read
+
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+
+
+def message(**body: Any) -> Message:  # noqa: ANN401 - any JSON value
+    """Make a message."""
+    found = read(json.dumps({"jsonrpc": "2.0", **body}).encode())
+    assert isinstance(found, Message)
+    return found
+
+
+class Ear(Correlation):
+    """A correlation that is told in short what passes."""
+
+    def asks(self, id: Any, method: str, way: Way = Way.IN, **params: Any) -> Heard:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+        """Hear a request."""
+        return self.hear(way, message(id=id, method=method, params=params))
+
+    def answers(self, id: Any, way: Way = Way.OUT, **result: Any) -> Heard:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+        """Hear a result."""
+        return self.hear(way, message(id=id, result=result))
+
+
+def test_several_requests_in_flight_are_answered_in_any_order() -> None:
+    """The id tells; 0 is an id, and 1 is not "1"."""
+    ear = Ear()
+    ear.asks(0, "initialize")
+    ear.asks(1, "tools/list")
+    ear.asks("1", "prompts/list")
+    assert ear.answers("1").method == "prompts/list"
+    assert ear.answers(0).method == "initialize"
+    assert ear.answers(1).method == "tools/list"
+    assert ear.open == ()
+
+
+def test_both_sides_count_their_own_ids() -> None:
+    """The server's request 1 is not the client's."""
+    ear = Ear()
+    ear.asks(1, "tools/call", name="dice")
+    ear.asks(1, "sampling/createMessage", Way.OUT)
+    assert ear.answers(1, Way.IN).method == "sampling/createMessage"
+    heard = ear.answers(1)
+    assert (heard.method, heard.name) == ("tools/call", "dice")
+
+
+def test_an_id_that_comes_again_is_a_new_request() -> None:
+    """The answer belongs to the one that is open."""
+    ear = Ear()
+    ear.asks(5, "tools/list")
+    ear.answers(5)
+    second = ear.asks(5, "prompts/list").asked
+    assert ear.answers(5).asked == second
+
+
+def test_an_answer_to_two_open_requests_of_one_id_is_ambiguous() -> None:
+    """It is taken for the older one, and said to be uncertain."""
+    ear = Ear()
+    first = ear.asks(5, "tools/list").asked
+    ear.asks(5, "prompts/list")
+    heard = ear.answers(5)
+    assert (heard.asked, heard.ambiguous) == (first, True)
+    assert not ear.answers(5).ambiguous
+
+
+@pytest.mark.parametrize("answer", [{"id": 9, "result": {}}, {"error": {"code": 1, "message": ""}}])
+def test_an_answer_to_nothing_belongs_to_nothing(answer: dict[str, Any]) -> None:
+    """An unknown id, or none."""
+    assert Ear().hear(Way.OUT, message(**answer)).asked is None
+
+
+def test_a_cancelled_request_is_open_no_more() -> None:
+    """Except `initialize`, which must not be cancelled."""
+    ear = Ear()
+    ear.asks(0, "initialize")
+    asked = ear.asks(1, "tools/list").asked
+    for number, cancelled in ((1, asked), (0, None), (7, None), (True, None)):
+        notice = message(method="notifications/cancelled", params={"requestId": number})
+        assert ear.hear(Way.IN, notice).asked == cancelled
+    assert [one.method for one in ear.open] == ["initialize"]
+
+
+def test_a_modern_repeat_is_linked_by_its_state() -> None:
+    """2026-07-28: a new id, the same requestState."""
+    ear = Ear()
+    first = ear.asks(1, "tools/call", name="dice", _meta=MODERN).asked
+    assert first is not None
+    ear.answers(1, resultType="input_required", requestState="s1", inputRequests={"a": {}})
+    again = ear.asks(2, "tools/call", name="dice", requestState="s1", _meta=MODERN).asked
+    assert again is not None
+    assert again.continues == first.number
+    assert ear.revision == "2026-07-28"
+
+
+def test_without_a_state_method_name_and_keys_must_tell_for_certain() -> None:
+    """One candidate is linked; of two that are alike neither is."""
+    ear = Ear()
+    for number in (1, 2, 3):
+        ear.asks(number, "tools/call", name="dice" if number < 3 else "coin", _meta=MODERN)
+        ear.answers(number, resultType="input_required", inputRequests={"a": {}})
+    coin = ear.asks(4, "tools/call", name="coin", inputResponses={"a": {}}, _meta=MODERN).asked
+    dice = ear.asks(5, "tools/call", name="dice", inputResponses={"a": {}}, _meta=MODERN).asked
+    other = ear.asks(6, "tools/call", name="coin", inputResponses={"b": {}}, _meta=MODERN).asked
+    assert coin is not None
+    assert dice is not None
+    assert other is not None
+    assert (coin.continues, dice.continues, other.continues) == (3, 0, 0)
+
+
+def test_what_the_two_say_of_themselves_is_known() -> None:
+    """Client, revision, capabilities, tools: what a check needs."""
+    ear = Ear()
+    ear.asks(
+        0, "initialize", protocolVersion="2025-06-18", clientInfo={"name": "c", "version": "1"}
+    )
+    ear.answers(0, protocolVersion="2025-06-18", capabilities={"tools": {}})
+    ear.hear(Way.IN, message(method="notifications/initialized"))
+    ear.asks(1, "tools/list")
+    ear.answers(1, tools=[{"name": "dice"}])
+    known = ear.known
+    assert (known.client_name, known.initialized, ear.revision) == ("c", True, "2025-06-18")
+    assert known.offered == {"tools": {}}
+    assert set(known.tools or {}) == {"dice"}
+
+
+def test_what_is_never_answered_is_forgotten_in_the_end() -> None:
+    """Memory stays bounded."""
+    ear = Ear()
+    for number in range(MOST_OPEN + 10):
+        ear.asks(number, "ping")
+    assert len(ear.open) == MOST_OPEN
+    assert ear.answers(0).asked is None
+    assert ear.answers(MOST_OPEN).asked is not None

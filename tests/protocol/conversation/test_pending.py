@@ -1,0 +1,91 @@
+"""What a session remembers of its requests."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.protocol.conversation import pending
+from humanmcp.protocol.conversation.events import Late, RequestArrived, Sent
+from humanmcp.protocol.conversation.pending import REMEMBERED, REMEMBERED_SIZE
+from humanmcp.protocol.session import Session
+from humanmcp.protocol.validation.addressing import unaddressed
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.conversation.exchange import Exchange
+
+
+def arrive(session: Session, token: int, padding: str = "") -> Exchange:
+    """Let a ping arrive."""
+    body = {"jsonrpc": "2.0", "id": token, "method": "ping", "params": {"padding": padding}}
+    (event,) = session.receive(json.dumps(body).encode())
+    assert isinstance(event, RequestArrived)
+    return event.exchange
+
+
+def answered(session: Session, token: int, padding: str = "") -> Exchange:
+    """Let a ping arrive and answer it."""
+    exchange = arrive(session, token, padding)
+    assert isinstance(session.reply(exchange.number, "{}"), Sent)
+    return exchange
+
+
+def test_a_long_session_remembers_the_last_requests_only() -> None:
+    """The transcript has them all: the memory of a session does not grow with its length."""
+    session = Session()
+    first = answered(session, 1)
+    waits = arrive(session, 2)
+    for token in range(3, REMEMBERED + 3):
+        last = answered(session, token)
+    assert len(session.exchanges.remembered) == REMEMBERED + 1
+    assert session.exchanges.remembered[0] == waits, "what waits is never forgotten"
+    assert session.pending == (waits,)
+    assert session.reply(first.number, "{}") == Late(None)
+    assert session.reply(last.number, "{}") == Late(session.exchanges[last.number])
+    assert last.number == session.exchanges.last == REMEMBERED + 2
+    with pytest.raises(KeyError):
+        session.exchanges[first.number]
+
+
+def test_long_lines_are_forgotten_sooner() -> None:
+    """A few answered requests of megabytes must not stay in the memory."""
+    session = Session()
+    for token in range(1, 8):
+        answered(session, token, "x" * (REMEMBERED_SIZE // 3))
+    assert len(session.exchanges.remembered) == 2
+    huge = answered(session, 9, "x" * (REMEMBERED_SIZE + 1))
+    assert [one.number for one in session.exchanges.remembered] == [huge.number]
+
+
+def test_a_forgotten_request_is_one_that_nobody_waits_for() -> None:
+    """An answer to it is refused as any other that belongs to nothing."""
+    session = Session()
+    for token in range(1, REMEMBERED + 2):
+        answered(session, token)
+    remembered = session.exchanges.remembered
+    late = '{"jsonrpc":"2.0","id":%d,"result":{}}'
+    (over,) = unaddressed(late % (REMEMBERED + 1), remembered)
+    (gone,) = unaddressed(late % 1, remembered)
+    assert over.code != gone.code
+    assert gone.blocks
+
+
+def test_the_numbers_go_on_when_requests_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number names one exchange of a session for ever: its file and its page carry it."""
+    monkeypatch.setattr(pending, "REMEMBERED", 1)
+    session = Session()
+    assert [answered(session, token).number for token in (5, 6, 7)] == [1, 2, 3]
+
+
+def test_those_of_one_id_are_found_without_looking_at_the_others() -> None:
+    """A client that opens thousands of requests finds the last as fast as the first."""
+    session = Session()
+    first, other, second = (arrive(session, token) for token in (7, 8, 7))
+    assert session.twins(first) == (second,)
+    assert session.twins(second) == (first,)
+    assert session.twins(other) == ()
+    session.reply(first.number, "{}")
+    assert session.twins(second) == ()
+    assert session.pending == (other,)  # the first answer ended both

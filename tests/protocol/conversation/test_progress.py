@@ -1,0 +1,178 @@
+"""MCP's rules of progress: an open request's token, a value that rises, nothing after the answer.
+
+protocol.md 1.4 and 3.4 ("progress monotonic"), and trap "progress after the answer, not
+increasing, unknown token".
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from humanmcp.protocol.conversation.events import NoticeArrived, RequestRepeated, Sent
+from humanmcp.protocol.conversation.progress import MOST_OPEN, Progress
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.session import Role, Session
+from tests.protocol.test_session import MODERN, call, line, opened
+from tests.protocol.validation.test_observed import said as said_at_a_tap
+
+
+def told(token: object, value: object) -> dict[str, Any]:
+    """Make a progress notification."""
+    return {
+        "method": "notifications/progress",
+        "params": {"progressToken": token, "progress": value},
+    }
+
+
+def asked(token: object, id: int = 1) -> dict[str, Any]:  # noqa: A002 - the protocol's own word
+    """Make a call that wants to hear of its progress."""
+    return {
+        "id": id,
+        "method": "resources/read",
+        "params": {"uri": "a:b", "_meta": {"progressToken": token}},
+    }
+
+
+ANSWERED = {"id": 1, "result": {"contents": [{"uri": "a:b", "text": "4"}]}}
+CANCELLED = {"method": "notifications/cancelled", "params": {"requestId": 1}}
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        ([0], []),
+        ([-3, 0, 0.5, 7], []),
+        ([1, 1], ["N36"]),
+        ([2, 1.5], ["N36"]),
+        ([2, 1, 1.5], ["N36"]),  # what counts is the highest one
+        ([1e308, 2**70], ["N36"]),
+        ([2**53, 2**53 + 1], []),
+        ([3, True], ["M19"]),  # said by the shape, and only once
+        ([3, "4"], ["M19"]),
+    ],
+)
+def test_what_a_server_says_of_progress_must_rise(values: list[object], codes: list[str]) -> None:
+    """MCP, progress: the value MUST increase with each notification."""
+    said = said_at_a_tap((Way.IN, asked("p")), *((Way.OUT, told("p", each)) for each in values))
+    assert said == codes
+
+
+@pytest.mark.parametrize("token", ["p", 7, 0, ""])
+def test_progress_follows_no_answer(token: object) -> None:
+    """MCP, progress: only tokens of active requests, each type its own."""
+    before = ((Way.IN, asked(token)), (Way.OUT, told(token, 1)))
+    assert said_at_a_tap(*before) == []
+    assert said_at_a_tap(*before, (Way.OUT, ANSWERED), (Way.OUT, told(token, 2))) == ["N37"]
+    other = int(token) if token == "7" else str(token) + "7"
+    assert said_at_a_tap(*before, (Way.OUT, told(other, 1))) == ["N37"]
+
+
+def test_seven_is_not_the_text_7() -> None:
+    """Tokens are compared with their type, as ids are."""
+    assert said_at_a_tap((Way.IN, asked(7)), (Way.OUT, told("7", 1))) == ["N37"]
+    assert said_at_a_tap((Way.IN, asked("7")), (Way.OUT, told(7, 1))) == ["N37"]
+
+
+def test_a_token_of_the_other_side_is_none() -> None:
+    """A client cannot tell of the progress of what it asked itself."""
+    assert said_at_a_tap((Way.IN, asked("p")), (Way.IN, told("p", 1))) == ["N37"]
+
+
+def test_what_was_on_its_way_when_a_request_was_cancelled_is_nobodys_mistake() -> None:
+    """MCP, cancellation: both sides must handle that race."""
+    before = ((Way.IN, asked("p")), (Way.IN, CANCELLED))
+    assert said_at_a_tap(*before, (Way.OUT, told("p", 1))) == []
+
+
+def test_a_token_that_comes_again_begins_anew() -> None:
+    """Clients take the id as the token, and ids come again."""
+    first = ((Way.IN, asked(1)), (Way.OUT, told(1, 50)), (Way.OUT, ANSWERED))
+    assert said_at_a_tap(*first, (Way.IN, asked(1)), (Way.OUT, told(1, 1))) == []
+
+
+def test_a_person_is_told_too() -> None:
+    """At the server's seat: nothing is blocked, since a client may be tested with it."""
+    session = opened()
+    call(session, 1, _meta={"progressToken": "p"})
+    codes = []
+    for token, value in (("p", 2), ("p", 1), ("q", 1), ("p", 3)):
+        verdict = session.say(json.dumps({"jsonrpc": "2.0", **told(token, value)}))
+        assert verdict.sendable
+        codes.append([problem.code for problem in verdict.problems])
+    assert codes == [[], ["N36"], ["N37"], []]
+
+
+def test_what_is_only_judged_is_not_remembered() -> None:
+    """The page judges at every key."""
+    session = opened()
+    call(session, 1, _meta={"progressToken": "p"})
+    text = json.dumps({"jsonrpc": "2.0", **told("p", 2)})
+    assert [session.judge(text).problems for _ in range(2)] == [(), ()]
+
+
+def test_what_we_say_while_a_person_thinks_goes_on_from_what_the_person_said() -> None:
+    """The client sees one line of progress, whoever spoke."""
+    session = opened()
+    exchange = call(session, 1, _meta={"progressToken": "p"})
+    values: list[int] = []
+    for own in (None, 4.5, None):
+        if own is not None:
+            assert session.say(json.dumps({"jsonrpc": "2.0", **told("p", own)})).problems == ()
+        spoken = session.progress(exchange.number, len(values) + 1, "waiting")
+        assert spoken is not None
+        values.append(json.loads(spoken)["params"]["progress"])
+    assert values == [1, 5, 6]
+
+
+def test_after_the_answer_a_person_is_told_that_nobody_hears_it() -> None:
+    """The same, once the request is over."""
+    session = opened()
+    exchange = call(session, 1, _meta={"progressToken": "p"})
+    assert isinstance(session.reply(exchange.number, '{"content":[]}'), Sent)
+    verdict = session.judge(json.dumps({"jsonrpc": "2.0", **told("p", 1)}))
+    assert [problem.code for problem in verdict.problems] == ["N37"]
+
+
+def test_the_clients_seat_is_told_what_a_server_does_wrong() -> None:
+    """The same check from the other side."""
+    session = Session(Role.CLIENT)
+    session.ask("tools/call", {"name": "t", "_meta": {"progressToken": 1}})
+    codes = []
+    for value in (1, 1, 2):
+        (notice,) = session.receive(line("notifications/progress", progressToken=1, progress=value))
+        assert isinstance(notice, NoticeArrived)
+        codes.append([problem.code for problem in notice.remarks])
+    assert codes == [[], ["N36"], []]
+
+
+def test_a_held_request_that_comes_again_speaks_with_its_new_token() -> None:
+    """2026-07-28: the repeat is a request of its own on the wire."""
+    session = Session()
+    number = call(session, 1, _meta={**MODERN, "progressToken": "a"}).number
+    assert session.progress(number, 1, "") is not None
+    assert session.hold(number, "state") is not None
+    meta = {**MODERN, "progressToken": "b"}
+    again = line("tools/call", 2, name="t", requestState="state", _meta=meta)
+    (event,) = session.receive(again)
+    assert isinstance(event, RequestRepeated)
+    judged = {
+        token: session.judge(json.dumps({"jsonrpc": "2.0", **told(token, 1)})).problems
+        for token in ("a", "b")
+    }
+    assert [problem.code for problem in judged["a"]] == ["N37"]
+    assert judged["b"] == ()
+
+
+def test_of_many_tokens_the_oldest_are_forgotten() -> None:
+    """A client that never gets an answer does not fill the memory."""
+    progress = Progress()
+    for number in range(MOST_OPEN + 1):
+        message = read(line("tools/call", 1, name="t", _meta={"progressToken": number}))
+        assert isinstance(message, Message)
+        progress.asked(message)
+    params = [told(number, 1)["params"] for number in (0, 1, MOST_OPEN)]
+    assert [[one.code for one in progress.judge(each)] for each in params] == [["N37"], [], []]

@@ -1,0 +1,44 @@
+"""Frames: one recorded line each."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.protocol.conversation.transcript import Frame, Way, from_json, to_json
+
+
+@given(
+    st.binary(max_size=60),
+    st.sampled_from(Way),
+    st.integers(0, 10**6),
+    st.text(max_size=10),
+    st.text(max_size=10),
+)
+def test_a_frame_comes_back_as_it_was_written(
+    raw: bytes, way: Way, number: int, by: str, note: str
+) -> None:
+    """Any bytes survive, also those that are no UTF-8 (T19)."""
+    try:
+        by.encode(), note.encode()
+    except UnicodeEncodeError:
+        return
+    frame = Frame(1, "2026-11-20T18:49:07.123Z", way, raw, number, by, note)
+    line = to_json(frame)
+    assert "\n" not in line
+    assert from_json(line) == frame
+
+
+def test_bytes_that_are_no_text_stay_readable_and_exact() -> None:
+    """The readable form stands beside the exact one."""
+    line = to_json(Frame(1, "t", Way.IN, b"a\xff"))
+    assert '"base64":"Yf8="' in line
+    assert from_json(line).text == "a\ufffd"
+
+
+@pytest.mark.parametrize("torn", ["", "{", "[]", '{"seq":1}', '{"seq":1,"at":"t","way":"up"}', "7"])
+def test_a_torn_line_is_no_frame(torn: str) -> None:
+    """A crash may leave half a line: that is a ValueError, nothing else."""
+    with pytest.raises(ValueError):  # noqa: PT011 - json's own error or ours: both are one
+        from_json(torn)

@@ -1,0 +1,52 @@
+"""A text with every fix applied."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.protocol.diagnostics.autofix import mended, together
+from humanmcp.protocol.diagnostics.model import Edit, Fix, Level, Problem
+from humanmcp.protocol.validation.check import check
+from tests.asking import asked
+
+CALL = asked("tools/call")
+
+
+def mend(text: str) -> str:
+    """Mend an answer to a tool call."""
+    return mended(text, lambda typed: check(CALL, typed))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "sunny",
+        "{'result': {'content': 'sunny',},}",
+        '｛"result"：｛"content"：［］｝｝',  # noqa: RUF001 - what an input method types
+        '{"result":{"input_schema":1,"content":"x"}}',
+    ],
+)
+def test_mistakes_behind_mistakes_are_mended_in_rounds(typed: str) -> None:
+    """A text that is no JSON hides its other mistakes; what comes out passes."""
+    assert check(CALL, mend(typed)).sendable
+
+
+@pytest.mark.parametrize("typed", ['{"result":{},"error":{}}', "", "x" * 30_000])
+def test_where_the_fixes_do_not_get_it_there_nothing_is_shown(typed: str) -> None:
+    """Half of a mend would be refused again; and nobody reads a very long one."""
+    assert mend(typed) == ""
+
+
+def test_of_two_fixes_at_one_place_the_first_is_applied() -> None:
+    """The other one counts in a text that is no more; the next round finds it again."""
+    fixes = [Fix((Edit(0, 3, "a"),)), Fix((Edit(2, 4, "b"),)), Fix((Edit(3, 3, "c"),))]
+    problems = [Problem("J01", Level.ERROR, fix=fix) for fix in fixes]
+    assert together([*problems, Problem("J02", Level.ERROR)]) == [Edit(0, 3, "a"), Edit(3, 3, "c")]
+
+
+@given(st.text(max_size=40))
+def test_it_ends_and_never_lies(typed: str) -> None:
+    """Whatever was typed: nothing, or something that passes."""
+    assert mend(typed) == "" or check(CALL, mend(typed)).sendable

@@ -1,0 +1,67 @@
+"""Many problems of one kind are one problem (K10)."""
+
+from __future__ import annotations
+
+import json
+
+from humanmcp import locales
+from humanmcp.protocol.diagnostics.grouping import MOST, grouped
+from humanmcp.protocol.diagnostics.model import Applicability, Edit, Fix, Level, Problem
+from humanmcp.protocol.json.jsonrpc import Malformed, read
+from tests.asking import R2024, asked, check, codes
+
+LIST = "tools/list"
+
+
+def tools(count: int, **more: object) -> str:
+    """Write a list of tools that are all alike."""
+    schema = {"type": "object"}
+    listed = [{"name": f"t{at}", "inputSchema": schema, **more} for at in range(count)]
+    return json.dumps({"result": {"tools": listed}})
+
+
+def test_k10_the_same_member_in_many_tools_is_one_problem() -> None:
+    """K10: its fix takes the member out everywhere."""
+    text = tools(33, execution={"taskSupport": "optional"})
+    verdict = check(asked(LIST, revision=R2024), text)
+    (found,) = (each for each in verdict.problems if each.detail[0] == ("key", "execution"))
+    assert found.times == 33
+    assert locales.problem(found).startswith(f"33 \u00d7 {found.code}: ")
+    assert locales.problem(found, "ja").startswith(f"33 \u00d7 {found.code}: ")
+    assert found.fix is not None
+    assert "execution" not in found.fix.apply(text)
+    assert found.fix.applicability is Applicability.REMOVES
+
+
+def test_k10_thousands_of_unknown_members_are_ten_problems() -> None:
+    """K10: each has another name, so the last one shown stands for the rest."""
+    many = {f"x{at}": at for at in range(4000)}
+    verdict = check(asked(LIST), tools(1, **many))
+    found = [each for each in verdict.problems if each.code == "M12"]
+    assert len(found) == MOST
+    assert sum(each.times for each in found) == 4000
+    assert found[-1].fix is not None
+    assert len(found[-1].fix.edits) == 1
+
+
+def test_few_problems_stay_as_they_are() -> None:
+    """Three tools with the same mistake are three places to go to."""
+    text = tools(3, execution={"taskSupport": "optional"})
+    assert codes(check(asked(LIST, revision=R2024), text).problems).count("M13") == 3
+    few = tuple(Problem("M12", Level.WARNING, start=at) for at in range(3))
+    assert grouped(few) == few
+
+
+def test_where_one_of_many_has_no_fix_the_group_has_that_of_the_first() -> None:
+    """A button that mends some of them would seem to mend all."""
+    fixed = Problem("M12", Level.WARNING, fix=Fix((Edit(0, 1, ""),)))
+    (one,) = grouped([fixed, *[Problem("M12", Level.WARNING)] * 4])
+    assert (one.times, one.fix) == (5, fixed.fix)
+
+
+def test_k10_an_incoming_line_of_a_million_brackets_is_refused() -> None:
+    """K10: it was read a hundred times."""
+    for line in (b"[" * 1_000_000, b"[[]" * 500_000):
+        found = read(line)
+        assert isinstance(found, Malformed)
+        assert found.why == "N03"

@@ -1,0 +1,241 @@
+"""From the bytes of one line to one message."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.protocol.json.jsonrpc import (
+    Batch,
+    Kind,
+    Malformed,
+    Message,
+    compact,
+    deeper_than,
+    json_type,
+    member,
+    members,
+    read,
+)
+
+
+def message(line: str | bytes) -> Message:
+    """Read a line that must be a message."""
+    got = read(line.encode() if isinstance(line, str) else line)
+    assert isinstance(got, Message), got
+    return got
+
+
+def malformed(line: str | bytes) -> Malformed:
+    """Read a line that must not be one."""
+    got = read(line.encode() if isinstance(line, str) else line)
+    assert isinstance(got, Malformed), got
+    return got
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ('{"jsonrpc":"2.0","id":1,"method":"ping"}', Kind.REQUEST),
+        ('{"jsonrpc":"2.0","method":"notifications/initialized"}', Kind.NOTIFICATION),
+        ('{"jsonrpc":"2.0","id":1,"result":{}}', Kind.RESULT),
+        ('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}', Kind.ERROR),
+        ('{"jsonrpc":"2.0","error":{"code":-32600,"message":"x"}}', Kind.ERROR),
+        ('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}', Kind.ERROR),
+        ('{"jsonrpc":"2.0","id":1,"result":{},"error":{}}', Kind.ERROR),
+    ],
+)
+def test_the_members_that_are_present_tell_the_kind(line: str, kind: Kind) -> None:
+    """A request has method and id, a notification no id, a response result or error."""
+    assert message(line).kind is kind
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "0",
+        "-1",
+        "7",
+        '"7"',
+        '""',
+        "9007199254740993",
+        "1.0",
+        "1e0",
+        '"\\u0061"',
+        '"東京"',
+        '"a\\"b"',
+    ],
+)
+def test_an_id_keeps_its_token_byte_for_byte(token: str) -> None:
+    """T17, H17, U03, B9: zero, empty, huge, spelled oddly: the token stays as it came."""
+    got = message(f'{{"id" : {token} , "method":"ping"}}').id
+    assert got is not None
+    assert got.token == token
+
+
+def test_seven_and_the_text_seven_are_different_ids() -> None:
+    """An id is its type and its value."""
+    number, text = message('{"id":7,"method":"m"}').id, message('{"id":"7","method":"m"}').id
+    assert number is not None
+    assert text is not None
+    assert number.key != text.key
+
+
+def test_one_and_one_point_zero_are_the_same_id() -> None:
+    """JSON has one kind of number; only the spelling differs."""
+    whole, point = message('{"id":1,"method":"m"}').id, message('{"id":1.0,"method":"m"}').id
+    assert whole is not None
+    assert point is not None
+    assert whole.key == point.key
+    assert whole.token != point.token
+
+
+@pytest.mark.parametrize("bad", ["true", "null", "1.5", "{}", "[1]", "1e400"])
+def test_an_id_that_mcp_forbids_makes_no_request(bad: str) -> None:
+    """E25, C9: `true` is no integer, null is forbidden, 1.5 is not a whole number."""
+    assert malformed(f'{{"id":{bad},"method":"ping"}}').why == "N07"
+
+
+def test_the_last_of_two_equal_members_counts_for_the_id_too() -> None:
+    """C6: parsers keep the last one, so its token is the one to echo."""
+    got = message('{"id":1,"id":2,"method":"ping"}').id
+    assert got is not None
+    assert got.token == "2"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b"hello", "N01"),
+        (b'{"a":', "N01"),
+        (b"\xff\xfe{\x00", "N02"),
+        (b'{"id":1,"method":"\xe9"}', "N02"),
+        (b"[" * 100_000, "N03"),
+        (b'{"id":' + b"9" * 5000 + b',"method":"x"}', "N04"),
+        (b"42", "N05"),
+        (b'"text"', "N05"),
+        (b'{"foo":1}', "N06"),
+        (b"[]", "N06"),
+        (b'{"method":7,"id":3}', "N06"),
+        (b'{"result":{}}', "N08"),
+    ],
+)
+def test_a_line_that_is_no_message_is_a_value_with_its_bytes(line: bytes, why: str) -> None:
+    """C1 to C4: nothing raises, and the bytes are kept."""
+    got = malformed(line)
+    assert got.why == why
+    assert got.raw == line
+    assert isinstance(got.text, str)
+
+
+def test_a_malformed_request_still_shows_its_id() -> None:
+    """A person may answer it deliberately, so the id is worth knowing."""
+    got = malformed('{"method":7,"id":"q-3"}')
+    assert got.id is not None
+    assert got.id.token == '"q-3"'
+
+
+def test_a_byte_order_mark_and_a_carriage_return_are_dropped() -> None:
+    """C2: Windows and some editors add them; no revision says a word about them."""
+    assert message(b'\xef\xbb\xbf{"id":1,"method":"ping"}\r').raw == '{"id":1,"method":"ping"}'
+
+
+def test_a_batch_keeps_the_text_of_each_message() -> None:
+    """2025-03-26: an array of messages; each keeps its own text and tokens."""
+    got = read(b'[ {"id":1.0,"method":"ping"} , {"method":"n"}, 42, {"id":true,"method":"x"} ]')
+    assert isinstance(got, Batch)
+    first, second, third, fourth = got.items
+    assert isinstance(first, Message)
+    assert isinstance(second, Message)
+    assert first.raw == '{"id":1.0,"method":"ping"}'
+    assert second.kind is Kind.NOTIFICATION
+    assert isinstance(third, Malformed)
+    assert isinstance(fourth, Malformed)
+
+
+def test_params_and_meta_are_empty_where_they_are_no_objects() -> None:
+    """What the wire says may be anything; reading it never fails."""
+    odd = message('{"id":1,"method":"x","params":[1]}')
+    assert (odd.params, odd.meta) == ({}, {})
+    assert message('{"id":1,"method":"x","params":{"_meta":7}}').meta == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{ "a" : [ 1.0 , 1e5 ] }', '{"a":[1.0,1e5]}'),
+        ('{\r\n\t"a b" :\n"c \\" d"\n}', '{"a b":"c \\" d"}'),
+        ('{"n": 123456789012345678901234567890}', '{"n":123456789012345678901234567890}'),
+        ('{"u": "\\u00e9 \\ud83d\\ude00 東"}', '{"u":"\\u00e9 \\ud83d\\ude00 東"}'),
+        ('"\u2028"', '"\u2028"'),
+    ],
+)
+def test_compact_takes_only_the_space_between_tokens(text: str, line: str) -> None:
+    """E14: the person's own text on one line; nothing inside a string changes."""
+    assert compact(text) == line
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(
+    value=json_values,
+    indent=st.sampled_from([None, 1, 2, "\t"]),
+    ascii_only=st.booleans(),
+)
+def test_compact_changes_no_value_and_leaves_one_line(
+    value: object, indent: int | str | None, *, ascii_only: bool
+) -> None:
+    """Whatever is typed, the line says the same thing and is one line."""
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    line = compact(text)
+    assert json.loads(line) == value
+    assert "\n" not in line
+    assert "\r" not in line
+
+
+@given(st.dictionaries(st.text(), json_values, max_size=5))
+def test_members_name_the_exact_text_of_each_value(body: dict[str, object]) -> None:
+    """The spans cut out what the parser reads."""
+    text = json.dumps(body, indent=1, ensure_ascii=False)
+    assert {name: json.loads(text[a:b]) for name, a, b in members(text)} == body
+    for name, value in body.items():
+        assert json.loads(member(text, name) or "") == value
+
+
+def test_a_missing_member_is_none() -> None:
+    """Also where the text holds no object at all."""
+    assert member('{"a":1}', "b") is None
+    assert member("[1]", "a") is None
+
+
+@given(st.binary(max_size=300))
+def test_reading_any_bytes_never_fails(line: bytes) -> None:
+    """C1: any bytes give a message, a batch or a value that says why not."""
+    assert isinstance(read(line), Message | Batch | Malformed)
+
+
+def test_depth_counts_brackets_outside_strings_only() -> None:
+    """A text full of brackets is not deep."""
+    assert not deeper_than('["' + "[" * 500 + '"]', 3)
+    assert deeper_than("[[[[", 3)
+    assert not deeper_than("[[[", 3)
+    assert not deeper_than("[] " * 200, 3)
+
+
+def test_each_json_type_has_one_name() -> None:
+    """The names that sentences use."""
+    values: list[object] = [None, True, "x", 1, 1.5, [], {}]
+    names = ["null", "boolean", "text", "number", "number", "list", "object"]
+    assert [json_type(value) for value in values] == names

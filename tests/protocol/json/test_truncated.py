@@ -1,0 +1,74 @@
+"""A7: a line that is too long to keep is a request all the same, and somebody can refuse it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from humanmcp.protocol.json.jsonrpc import Kind, Message, read
+from humanmcp.protocol.json.truncated import META, stand_in
+
+BIG = "x" * 5_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"a":"{BIG}"}}}}',
+        f'{{"method":"tools/call","params":{{"a":"{BIG}"}},"jsonrpc":"2.0","id":7}}',
+        f'{{"params":{{"id":1,"a":"{BIG}"}}, "method" : "tools/call" , "id" : 7 }}\r',
+    ],
+)
+def test_a7_method_and_id_are_read_wherever_they_stand(line: str) -> None:
+    """Before the parameters, after them, and on both sides."""
+    raw = line.encode()
+    made = stand_in(raw[:1024], raw[-1024:], len(raw))
+    assert made is not None
+    message = read(made)
+    assert isinstance(message, Message)
+    assert (message.kind, message.method) == (Kind.REQUEST, "tools/call")
+    assert message.id is not None
+    assert message.id.token == "7"
+    assert str(len(raw)) in message.meta[META]
+
+
+def test_a7_an_id_goes_back_as_it_came() -> None:
+    """Byte for byte, whatever its type."""
+    raw = f'{{"id":"a\\u00e9","method":"x","params":"{BIG}"}}'.encode()
+    made = stand_in(raw[:1024], raw[-1024:], len(raw))
+    assert made is not None
+    assert b'"id":"a\\u00e9",' in made
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        BIG,
+        f'{{"jsonrpc":"2.0","method":"notifications/x","params":"{BIG}"}}',
+        f'{{"jsonrpc":"2.0","id":7,"result":"{BIG}"}}',
+        f'["{BIG}"]',
+        f'{{"params":["{BIG}",{{"method":"x","id":7}}]}}',
+        f'{{"id":12345,"method":7,"params":"{BIG}"}}',
+        '{"a":' * 3000,
+    ],
+)
+def test_a7_what_is_no_request_stays_unread(line: str) -> None:
+    """A notification, an answer, a log line, an id inside the parameters: nobody can answer it."""
+    raw = line.encode()
+    assert stand_in(raw[:1024], raw[-1024:], len(raw)) is None
+
+
+def test_a7_a_number_that_may_have_been_cut_is_no_id() -> None:
+    """Half an id would answer somebody else's request."""
+    raw = b'{"method":"x","id":' + b"1" * 2_000 + b"}"
+    assert stand_in(raw[:1024], b"", len(raw)) is None
+
+
+def test_a7_the_stand_in_is_one_line_of_json() -> None:
+    """It is recorded, shown and answered like any other."""
+    raw = f'{{"id":1,"method":"a\\nb","params":"{BIG}"}}'.encode()
+    made = stand_in(raw[:1024], raw[-1024:], len(raw))
+    assert made is not None
+    assert b"\n" not in made
+    assert json.loads(made)["method"] == "a\nb"

@@ -1,0 +1,480 @@
+"""What the answer book says, and after how long."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from humanmcp.locales import LANGUAGES, say
+from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.policy import known_clients
+from humanmcp.protocol.policy.answer_book import (
+    Book,
+    Decision,
+    Mode,
+    Opening,
+    changed_lists,
+    decide,
+    prepared,
+)
+from humanmcp.protocol.policy.book_format import BookError, parse
+from humanmcp.protocol.validation.starting_draft import start
+from tests.asking import asked, stating
+
+SAMPLES = Path(__file__).parents[3] / "samples"
+
+
+OPENING = ("initialize", "tools/list", "resources/list", "prompts/list")
+
+
+def exchange(
+    method: str,
+    revision: str = "2025-11-25",
+    **params: Any,  # noqa: ANN401 - any JSON value
+) -> Exchange:
+    """Make a pending exchange. A request of 2026-07-28 says of itself what it must."""
+    if revision == "2026-07-28":
+        params = {"_meta": stating(), **params}
+    message = read(json.dumps({"id": 1, "method": method, "params": params}).encode())
+    assert isinstance(message, Message)
+    return Exchange(1, message, revision)
+
+
+def book(text: str) -> Book:
+    """Read a book from TOML."""
+    return parse(tomllib.loads(text))
+
+
+def answer(decision: Decision) -> Any:  # noqa: ANN401 - any JSON value
+    """Decode what the book says."""
+    return json.loads(decision.text)
+
+
+RULES = """
+[[rules]]
+tool = "forecast"
+where = { location = "東京", days = 3 }
+text = "sunny"
+
+[[rules]]
+tool = "forecast"
+contains = { location = "大" }
+error = { code = -32602, message = "far" }
+after = 2
+times = 1
+
+[[rules]]
+method = "resources/read"
+where = { uri = "file:///a" }
+result = { contents = [{ uri = "file:///a", text = "A" }] }
+
+[[rules]]
+tool = "broken"
+tool_error = "it broke"
+"""
+
+
+def test_a_rule_answers_when_method_tool_and_arguments_match() -> None:
+    """design.md 7: text, at once, by rule."""
+    found = decide(
+        exchange("tools/call", name="forecast", arguments={"location": "東京", "days": 3}),
+        book(RULES),
+        Known(),
+    )
+    assert (found.text, found.form, found.after, found.rule) == ("sunny", Form.TEXT, 0.0, 0)
+    assert found.by == "book: rule 1"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"name": "forecast", "arguments": {"location": "東京"}},
+        {"name": "forecast", "arguments": {"location": "東京", "days": True}},
+        {"name": "other", "arguments": {"location": "東京", "days": 3}},
+        {"name": "forecast", "arguments": {"location": 7, "days": 3}},
+        {"name": "forecast", "arguments": "東京"},
+        {"name": "forecast"},
+    ],
+)
+def test_a_tool_call_that_no_rule_matches_waits_for_a_person(params: dict[str, Any]) -> None:
+    """design.md 7: `tools/call` is answered by a rule or by a person, never by a default."""
+    for mode in Mode:
+        assert (
+            decide(exchange("tools/call", **params), book(RULES), Known(), mode=mode).after is None
+        )
+
+
+def test_a_rule_may_wait_may_fail_and_may_run_out() -> None:
+    """after, error, times."""
+    asked = exchange("tools/call", name="forecast", arguments={"location": "大阪"})
+    found = decide(asked, book(RULES), Known())
+    assert (found.after, found.form) == (2.0, Form.ERROR)
+    assert answer(found) == {"code": -32602, "message": "far"}
+    assert not found.due(1.9)
+    assert found.due(2.0)
+    assert found.due(2.0, touched=True)  # a rule is what somebody decided
+    assert decide(asked, book(RULES), Known(), used={1: 1}).after is None
+
+
+def test_a_rule_for_another_method_looks_at_its_params() -> None:
+    """`where` means `params` outside of tools and prompts."""
+    found = decide(exchange("resources/read", uri="file:///a"), book(RULES), Known())
+    assert answer(found) == {"contents": [{"uri": "file:///a", "text": "A"}]}
+    assert decide(exchange("resources/read", uri="file:///b"), book(RULES), Known()).after is None
+
+
+def test_a_tool_can_fail_by_rule() -> None:
+    """The model reads why."""
+    found = decide(exchange("tools/call", name="broken"), book(RULES), Known())
+    assert (found.text, found.form) == ("it broke", Form.TOOL_ERROR)
+
+
+def test_pings_and_probes_are_answered_at_once() -> None:
+    """design.md 7: clients probe with server/discover and give up after 1 s."""
+    for method, revision in (
+        ("ping", "2025-11-25"),
+        ("logging/setLevel", "2025-11-25"),
+        ("server/discover", "2026-07-28"),
+    ):
+        found = decide(exchange(method, revision), Book(), Known())
+        assert found.after == 0.0, method
+        assert found.due(0, touched=True)
+
+
+def test_opening_messages_wait_for_a_person_for_a_grace_time() -> None:
+    """2 s for an unknown client; a known one gets a third of what it waits, 60 s at most."""
+    for method in OPENING:
+        for name, grace in (("", 2.0), ("mcp", 2.0), ("mcporter", 10.0), ("humanmcp-play", 60.0)):
+            found = decide(exchange(method), Book(), Known(client_name=name))
+            assert found.after == pytest.approx(grace), (method, name)
+            assert not found.due(1000, touched=True)  # a person is at it
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex-mcp-client", "gemini-cli-mcp-client"])
+@pytest.mark.parametrize("method", OPENING)
+def test_h1_a_known_host_has_its_tools_at_once(method: str, name: str) -> None:
+    """H1: hosts do not wait for a server, or say nothing to their user while they do."""
+    assert decide(exchange(method), Book(), Known(client_name=name)).due(0)
+
+
+@pytest.mark.parametrize("name", ["", "mcp", "windsurf-mcp-client", "inspector-client"])
+@pytest.mark.parametrize("method", OPENING)
+def test_h1_what_config_writes_gives_any_client_its_tools_at_once(method: str, name: str) -> None:
+    """H1: `serve --opening book` is what stands in a host's entry."""
+    known = Known(client_name=name)
+    assert decide(exchange(method), Book(), known, opening=Opening.BOOK).due(0)
+    called = exchange("tools/call", name="ask_human")
+    assert decide(called, Book(), known, opening=Opening.BOOK).after is None
+
+
+@pytest.mark.parametrize("name", ["", "mcp", "Visual Studio Code"])
+@pytest.mark.parametrize("method", OPENING)
+def test_h1_opened_by_hand_an_unknown_client_waits_for_ever(method: str, name: str) -> None:
+    """H1, F1: nor does the book step in for one that sets no limit."""
+    known = Known(client_name=name)
+    assert decide(exchange(method), Book(), known, opening=Opening.HAND).after is None
+
+
+@pytest.mark.parametrize("mode", [Mode.NORMAL, Mode.AUTO])
+def test_h1_whoever_holds_the_opening_has_the_last_word(mode: Mode) -> None:
+    """H1: before `--opening book`, `--auto` and the book's own `[wait]`; not of anything else."""
+    own = book('[wait]\ninitialize = 0\n"tools/list" = 0\n')
+    for method in OPENING:
+        asked = exchange(method)
+        assert decide(asked, own, Known(), mode=mode, opening=Opening.HELD).after is None
+    assert decide(exchange("ping"), own, Known(), mode=mode, opening=Opening.HELD).after == 0
+
+
+def test_h1_what_differs_between_two_books_is_named_by_its_capability() -> None:
+    """H1: the host is told of these lists, and of no other."""
+    two = book('[[resourceTemplates]]\nuriTemplate = "a"\nname = "b"\n')
+    assert changed_lists(Book(), two) == ("resources",)
+    assert changed_lists(Book(), Book(rules=two.rules, name="x")) == ()
+    assert changed_lists(Book(), Book(tools=(), prompts=({"name": "p"},))) == ("tools", "prompts")
+
+
+def test_h1_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() -> None:
+    """H1, F1: `initialize` and a list one after the other, within what it waits for both."""
+    for known in (one for one in known_clients.CLIENTS if one.opening is not None):
+        own = Known(client_name=known.names[0])
+        first = decide(exchange("initialize"), Book(), own, opening=Opening.HAND)
+        then = decide(exchange("tools/list"), Book(), own, opening=Opening.HAND)
+        assert first.after is not None
+        assert then.after is not None
+        assert known.opening is not None
+        assert known.opening / 2 < first.after < known.opening
+        if known.listing is None:
+            assert first.after + then.after < known.opening
+        else:
+            assert known.listing / 2 < then.after < known.listing
+        assert not first.due(1000, touched=True)  # never over somebody who writes
+
+
+def test_h4_what_was_measured_says_of_which_version_and_when() -> None:
+    """H4: figures of `mcp list` were taken for those of the hosts."""
+    for known in known_clients.CLIENTS:
+        if known.source == "measured" and not known.names[0].startswith("humanmcp"):
+            assert "November 2026" in known.seen, known.label
+    lists = known_clients.find("mcp-test-client")
+    assert lists is not None
+    assert (lists.opening, lists.is_host) == (5, False)
+    for name, opening in (("gemini-cli-mcp-client", 600), ("qwen-cli-mcp-client-x", 30)):
+        found = known_clients.find(name)
+        assert found is not None
+        assert found.opening == opening
+
+
+def test_the_rest_waits_for_a_person_without_limit() -> None:
+    """design.md 7."""
+    for method in ("tools/call", "prompts/get", "resources/read", "completion/complete"):
+        assert not decide(exchange(method), Book(), Known()).due(10**9)
+
+
+def test_by_hand_answers_nothing_at_all() -> None:
+    """`--by-hand`: not even a ping, and no rule either."""
+    for method in ("ping", "initialize", "tools/list", "server/discover"):
+        assert decide(exchange(method), Book(), Known(), mode=Mode.BY_HAND).after is None
+    called = exchange("tools/call", name="broken")
+    assert decide(called, book(RULES), Known(), mode=Mode.BY_HAND).after is None
+
+
+def test_auto_answers_at_once_what_the_book_can() -> None:
+    """`--auto`: also what would wait for a person otherwise."""
+    for method in ("initialize", "tools/list", "resources/subscribe", "ping"):
+        assert decide(exchange(method), Book(), Known(), mode=Mode.AUTO).after == 0.0
+
+
+def test_wait_sets_how_long_a_method_waits_for_a_person() -> None:
+    """design.md 7: 0 is at once, false is never."""
+    own = book('[wait]\n"tools/list" = 30\nping = false\ninitialize = 0\n')
+    assert decide(exchange("tools/list"), own, Known()).after == 30.0
+    assert decide(exchange("ping"), own, Known()).after is None
+    assert decide(exchange("initialize"), own, Known()).after == 0.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "served", "said"),
+    [
+        ("2024-11-05", None, "2024-11-05"),
+        ("2025-11-25", None, "2025-11-25"),
+        ("1900-01-01", None, "2025-11-25"),
+        ("2025-11-25", ["2024-11-05", "2025-03-26"], "2025-03-26"),
+        ("2024-11-05", ["2026-07-28"], "2025-11-25"),
+    ],
+)
+def test_initialize_echoes_a_served_revision_and_offers_the_latest_otherwise(
+    asked: str, served: list[str] | None, said: str
+) -> None:
+    """protocol.md 1.2: echo it when it is supported, else a result with another one."""
+    own = Book() if served is None else parse({"server": {"revisions": served}})
+    assert (
+        answer(decide(exchange("initialize", protocolVersion=asked), own, Known()))[
+            "protocolVersion"
+        ]
+        == said
+    )
+
+
+def test_a_handshake_only_book_answers_a_probe_with_method_not_found() -> None:
+    """hosts.md 1: -32601 is the right automatic answer of a server that knows no 2026-07-28."""
+    own = parse({"server": {"revisions": ["2025-11-25"]}})
+    found = decide(exchange("server/discover", "2026-07-28"), own, Known())
+    assert (found.form, answer(found)["code"]) == (Form.ERROR, -32601)
+
+
+def test_a_probe_learns_what_is_served() -> None:
+    """The answer to server/discover holds everything that 2026-07-28 asks for."""
+    said = answer(decide(exchange("server/discover", "2026-07-28"), Book(name="w"), Known()))
+    assert said["supportedVersions"][-1] == "2026-07-28"
+    assert said["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "w"
+    assert (said["resultType"], said["ttlMs"], said["cacheScope"]) == ("complete", 0, "private")
+
+
+def test_capabilities_follow_the_lists_unless_they_are_written() -> None:
+    """What has entries is offered."""
+    own = book('[[prompts]]\nname = "p"\n[[resourceTemplates]]\nuriTemplate = "a"\nname = "b"\n')
+    changing = {"listChanged": True}  # a person changes each list whenever they like
+    assert own.offered() == {"tools": changing, "resources": changing, "prompts": changing}
+    assert parse({"tools": []}).offered() == {}
+    written = parse({"server": {"capabilities": {"logging": {}}}})
+    assert written.offered() == {"logging": {}}
+
+
+def test_lists_carry_what_their_revision_needs() -> None:
+    """2026-07-28 wants resultType, cache hints and who answers, the others want none of them."""
+    modern = answer(decide(exchange("tools/list", "2026-07-28"), Book(), Known()))
+    older = answer(decide(exchange("tools/list", "2025-11-25"), Book(), Known()))
+    assert set(modern) == {"tools", "resultType", "ttlMs", "cacheScope", "_meta"}
+    assert modern["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "humanmcp"
+    assert set(older) == {"tools"}
+
+
+@pytest.mark.parametrize("method", ["server/discover", "tools/list", "tools/call"])
+def test_a_revision_that_there_is_not_is_told_at_once(method: str) -> None:
+    """Protocol.md 1.2: -32022 with the ones that are served, so that the client picks another."""
+    meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
+    asked = exchange(method, "2026-07-28", _meta=meta)
+    told = decide(asked, Book(), Known())
+    assert told.due(0)
+    assert told.form is Form.ERROR
+    assert answer(told)["code"] == -32022
+    assert answer(told)["data"]["requested"] == "2030-01-01"
+    assert "2026-07-28" in answer(told)["data"]["supported"]
+    assert decide(asked, Book(), Known(), mode=Mode.BY_HAND) == Decision()
+
+
+@pytest.mark.parametrize("method", ["server/discover", "tools/list", "tools/call"])
+@pytest.mark.parametrize(
+    ("meta", "lacking"),
+    [
+        ({}, "io.modelcontextprotocol/protocolVersion"),
+        (
+            {"io.modelcontextprotocol/protocolVersion": "2026-07-28"},
+            "io.modelcontextprotocol/clientCapabilities",
+        ),
+    ],
+)
+def test_a_request_that_does_not_say_enough_of_itself_is_rejected_at_once(
+    method: str, meta: dict[str, Any], lacking: str
+) -> None:
+    """Protocol.md 1.2: "malformed; the server MUST reject it with -32602". A rule goes first."""
+    asked = exchange(method, "2026-07-28", _meta=meta)
+    told = decide(asked, Book(), Known())
+    assert told.due(0)
+    assert told.form is Form.ERROR
+    assert answer(told)["code"] == -32602
+    assert lacking in answer(told)["message"]
+    assert decide(asked, Book(), Known(), mode=Mode.BY_HAND) == Decision()
+    ruled = book(f'[[rules]]\nmethod = "{method}"\nresult = {{ resultType = "complete" }}')
+    assert decide(asked, ruled, Known()).form is Form.RESULT
+    modern = decide(exchange(method, "2026-07-28"), Book(), Known())
+    assert modern.form is not Form.ERROR
+
+
+def test_a_handshake_only_book_does_not_argue_about_revisions() -> None:
+    """hosts.md 1: clients fail hard on a list that has no revision in common with theirs."""
+    meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
+    asked = exchange("server/discover", "2026-07-28", _meta=meta)
+    told = decide(asked, book('[server]\nrevisions = ["2025-11-25"]'), Known())
+    assert answer(told)["code"] == -32601
+
+
+@pytest.mark.parametrize("mode", [Mode.NORMAL, Mode.AUTO])
+@pytest.mark.parametrize("method", ["ping", "logging/setLevel"])
+def test_what_is_answered_at_once_is_so_where_the_revision_does_not_have_it(
+    method: str, mode: Mode
+) -> None:
+    """MCP 2026-07-28 has no ping, and the ping of FastMCP 4 waits without limit all the same."""
+    told = decide(exchange(method, "2026-07-28"), Book(), Known(), mode=mode)
+    assert (told.after, told.form, answer(told)["code"]) == (0, Form.ERROR, -32601)
+
+
+def test_a_method_that_the_revision_does_not_have_is_left_to_the_person_unless_nobody_is() -> None:
+    """A person may want to see what the client does with an answer. `--auto` has no person."""
+    asked = exchange("resources/subscribe", "2026-07-28", uri="file:///a")
+    assert decide(asked, Book(), Known()).after is None
+    told = decide(asked, Book(), Known(), mode=Mode.AUTO)
+    assert (told.after, told.form, answer(told)["code"]) == (0, Form.ERROR, -32601)
+    assert decide(asked, Book(), Known(), mode=Mode.BY_HAND).after is None
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('tool = "x"', "the book"),
+        ("[server]\nnmae = 1", "server"),
+        ("[server]\nname = 1", "server.name"),
+        ('[server]\nrevisions = ["2030-01-01"]', "server.revisions"),
+        ("[server]\ncapabilities = 1", "server.capabilities"),
+        ("[tools]\nname = 1", "tools"),
+        ('[[rules]]\nmethod = "x"', "rules[0]"),
+        ('[[rules]]\ntext = "a"\nresult = {}', "rules[0]"),
+        ("[[rules]]\ntext = 1", "rules[0].text"),
+        ('[[rules]]\nresult = "a"', "rules[0].result"),
+        ('[[rules]]\ntext = "a"\nafter = -1', "rules[0].after"),
+        ('[[rules]]\ntext = "a"\ntimes = 0', "rules[0].times"),
+        ('[[rules]]\ntext = "a"\ntimes = true', "rules[0].times"),
+        ('[[rules]]\ntext = "a"\nwhere = 1', "rules[0].where"),
+        ('[[rules]]\ntext = "a"\ncontains = { a = 1 }', "rules[0].contains.a"),
+        ('[wait]\nping = "soon"', "wait.'ping'"),
+        ("[wait]\nping = true", "wait.'ping'"),
+        ("[wait]\nping = nan", "wait.'ping'"),
+        ("[server]\nrevisions = [{}]", "server.revisions"),
+        ("[server]\ncapabilities = { tools = { a = nan } }", "server.capabilities"),
+        ("[[tools]]\nname = 2026-01-01", "tools"),
+        ("[[rules]]\nresult = { at = 2026-01-01 }", "rules[0].result"),
+    ],
+)
+def test_a_book_with_a_mistake_names_the_place(text: str, place: str) -> None:
+    """Bad input gets a clear error."""
+    with pytest.raises(BookError) as caught:
+        book(text)
+    assert caught.value.place == place
+    assert str(caught.value).startswith(place)
+    for language in LANGUAGES:
+        assert say("book", caught.value.code, language, place=place, **caught.value.fillings)
+
+
+@pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.toml")), ids=lambda file: file.name)
+def test_each_sample_book_can_be_used(file: Path) -> None:
+    """samples/*.toml are what people start from."""
+    assert parse(tomllib.loads(file.read_text(encoding="utf-8"))).tools
+
+
+def test_known_clients_are_found_by_the_beginning_of_their_name() -> None:
+    """hosts.md: some add the name of the server to theirs."""
+    found = known_clients.find("gemini-cli-mcp-client-weather")
+    assert found is not None
+    assert found.label == "Gemini CLI"
+    assert known_clients.find("mcp") is None
+    assert found._replace(opening=None, is_host=False).grace == known_clients.LONGEST_GRACE
+
+
+def test_a_rule_may_leave_a_request_to_a_person() -> None:
+    """An exception from a rule below it: what it matches waits, whatever follows."""
+    rules = book("""
+        [[rules]]
+        tool = "forecast"
+        where = { location = "東京" }
+        do = "hold"
+
+        [[rules]]
+        tool = "forecast"
+        text = "sunny"
+    """)
+    held = exchange("tools/call", name="forecast", arguments={"location": "東京"})
+    other = exchange("tools/call", name="forecast", arguments={"location": "京都"})
+    assert decide(held, rules, Known()).after is None
+    assert decide(other, rules, Known()).by == "book: rule 2"
+
+
+def test_a_rule_cannot_do_just_anything() -> None:
+    """The error names the place and what can be done."""
+    with pytest.raises(BookError, match=r"rules\[0\]\.do: deed"):
+        book('[[rules]]\ntool = "forecast"\ndo = "explode"')
+
+
+def test_a_draft_of_a_list_starts_from_the_book_that_somebody_wrote() -> None:
+    """What the book would send and what a person starts from are the same list.
+
+    A list that was given goes before it; a book that nobody wrote is no text to start from.
+    """
+    book = Book(tools=({"name": "mine", "inputSchema": {}},), prompts=({"name": "p"},))
+    known = Known(prepared=prepared(book))
+    assert set(known.prepared) == {"tools/list", "prompts/list"}
+    for revision in ("2025-06-18", "2026-07-28"):
+        listing = exchange("tools/list", revision)
+        started = json.loads(start(listing, known))["result"]
+        decision = decide(listing, book, known)
+        assert started["tools"] == json.loads(decision.text)["tools"]
+        assert set(started) == set(json.loads(decision.text))
+    given = known._replace(tools={"given": {"name": "given"}})
+    assert json.loads(start(asked("tools/list"), given))["result"]["tools"] == [{"name": "given"}]
+    assert start(asked("resources/list"), known) == start(asked("resources/list"))
+    assert prepared(Book()) == {}

@@ -1,0 +1,104 @@
+"""What a server did in a recording: which line belongs to which request."""
+
+from __future__ import annotations
+
+from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.policy.recording import BY_STUB, Recorded, recorded, renewed
+
+AT = "2026-11-20T00:00:00.000Z"
+
+
+def call(id: int, token: object = None) -> str:  # noqa: A002 - the protocol's own word
+    """Write a call of a tool."""
+    meta = "" if token is None else f',"_meta":{{"progressToken":{token}}}'
+    params = f'{{"name":"dice"{meta}}}'
+    return f'{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}'
+
+
+def result(id: int) -> str:  # noqa: A002 - the protocol's own word
+    """Write an answer."""
+    return f'{{"jsonrpc":"2.0","id":{id},"result":{{"n":{id}}}}}'
+
+
+LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'
+
+
+def read(*lines: tuple[Way, str, *tuple[int | str, ...]]) -> tuple[Recorded, ...]:
+    """Read a recording; a line may have the number of an exchange, and who wrote it."""
+    frames = []
+    for seq, (way, line, *rest) in enumerate(lines, 1):
+        number, by = rest or (0, "")
+        frames.append(Frame(seq, AT, way, line.encode(), int(number), str(by)))
+    return recorded(frames)
+
+
+def said(one: Recorded) -> tuple[list[int], list[int]]:
+    """Say by their frames what was said before and after an answer."""
+    return [each.seq for each in one.before], [each.seq for each in one.after]
+
+
+def test_p3_progress_belongs_to_the_request_whose_token_it_has() -> None:
+    """Also when another one came later; a log belongs to the last one that waits."""
+    progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,'
+    first, second = read(
+        (Way.IN, call(1, 7)),
+        (Way.IN, call(2)),
+        (Way.OUT, progress + '"progress":1}}'),
+        (Way.OUT, LOG),
+        (Way.OUT, result(1)),
+        (Way.OUT, result(2)),
+        (Way.OUT, LOG),
+    )
+    assert (first.id, said(first)) == ("1", ([3], []))
+    assert (second.id, said(second)) == ("2", ([4], [7]))
+
+
+def test_x3_a_stubs_own_recording_says_by_number_what_a_broken_line_answers() -> None:
+    """Two wait; the wrong id names neither."""
+    answers = read(
+        (Way.IN, call(1), 1, ""),
+        (Way.IN, call(2), 2, ""),
+        (Way.OUT, result(99), 1, "terminal"),
+        (Way.OUT, result(2), 2, "terminal"),
+    )
+    assert [(one.id, one.raw is not None) for one in answers] == [("1", True), ("2", False)]
+
+
+def test_x3_what_came_before_a_broken_answer_and_after_it_is_told_apart() -> None:
+    """The last broken line of a request that got nothing else was its answer."""
+    (one,) = read(
+        (Way.IN, call(1), 1, ""),
+        (Way.OUT, "starting", 0, ""),
+        (Way.OUT, "{", 1, "terminal"),
+        (Way.OUT, LOG, 1, "terminal"),
+    )
+    assert one.raw == b"{"
+    assert said(one) == ([2], [4])
+
+
+def test_what_a_stub_said_to_gain_time_is_not_said_again() -> None:
+    """Its progress and its hold are no part of the server's behaviour: the repeat is answered."""
+    hold = '{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s"}}'
+    (one,) = read(
+        (Way.IN, call(1), 1, ""),
+        (Way.OUT, LOG, 1, BY_STUB),
+        (Way.OUT, hold, 1, BY_STUB),
+        (Way.IN, call(2)),
+        (Way.OUT, result(2), 1, "terminal"),
+    )
+    assert (one.id, said(one)) == ("2", ([], []))
+
+
+def test_a_cancelled_request_has_no_answer() -> None:
+    """What comes for it all the same is said after it was cancelled."""
+    cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
+    (one,) = read((Way.IN, call(1)), (Way.IN, cancel), (Way.OUT, result(1)))
+    assert (one.method, said(one)) == ("notifications/cancelled", ([], [3]))
+
+
+def test_the_spelling_of_an_id_stays_when_the_id_changes() -> None:
+    """Text for a number, a number with decimals, half a message."""
+    names = {"id": ("7", '"a"')}
+    assert renewed(b'{"id":7}{"id":70}{"id" : 7', names) == b'{"id":"a"}{"id":70}{"id" : "a"'
+    numbers = {"id": ("7", "8")}
+    assert renewed(b'{"id":7.0}{"id":"7"}\xff', numbers) == b'{"id":8.0}{"id":"8"}\xff'

@@ -1,0 +1,99 @@
+"""Files that other editors and shells wrote (E15, E16, E17, D5, H16)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.repair.decoding import decode
+from tests.asking import hold_problem
+
+OSAKA = '{"error":{"code":-32602,"message":"遠い。自分で調べて"},"jsonrpc":"2.0","id":4}'
+
+
+def test_plain_utf8_is_nothing_to_speak_of() -> None:
+    """Also with CRLF."""
+    assert decode(OSAKA.encode()) == (OSAKA, ())
+    assert decode(b'{"a":1}\r\n') == ('{"a":1}\r\n', ())
+    assert decode(b"") == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        pytest.param(b"\xef\xbb\xbf" + OSAKA.encode(), "F01", id="E15 UTF-8 BOM"),
+        pytest.param(b"\xff\xfe" + OSAKA.encode("utf-16-le"), "F02", id="E16 UTF-16LE BOM"),
+        pytest.param(b"\xfe\xff" + OSAKA.encode("utf-16-be"), "F02", id="E16 UTF-16BE BOM"),
+        pytest.param(OSAKA.encode("utf-16-le"), "F02", id="E16 UTF-16LE without BOM"),
+        pytest.param(OSAKA.encode("utf-16-be"), "F02", id="E16 UTF-16BE without BOM"),
+        pytest.param(OSAKA.encode("cp932"), "F03", id="E17 CP932"),
+    ],
+)
+def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> None:
+    """H16: the exact line each time, plus a note naming what was repaired."""
+    text, (problem,) = decode(raw)
+    assert text == OSAKA
+    assert (problem.code, problem.level) == (code, Level.REPAIRED)
+    hold_problem(problem, text)
+
+
+def test_k13_iso_2022_jp_is_decoded_and_named() -> None:
+    """K13: it is ASCII to a reader of UTF-8, and its escapes were kept as characters."""
+    text, (problem,) = decode(OSAKA.encode("iso2022_jp"))
+    assert text == OSAKA
+    assert (problem.code, problem.detail) == ("F02", (("encoding", "ISO-2022-JP"),))
+    assert decode(b"\x1b$B\xff")[1][0].code == "F05"
+
+
+@pytest.mark.parametrize(
+    "word", ["大阪", "晴", "東京の天気は晴れです。", "それは “ok” です", "テスト"]
+)
+def test_japanese_of_any_length_is_recognised(word: str) -> None:
+    """E17: a person may answer with one word."""
+    text, (problem,) = decode(f'{{"text":"{word}"}}'.encode("cp932"))
+    assert word in text
+    assert problem.code == "F03"
+
+
+@pytest.mark.parametrize("text", ["{“a”: “b”}", '{"a":"café"}', '{"a":"naïve"}', '{"a":"“école”"}'])
+def test_windows_1252_is_refused_with_advice(text: str) -> None:
+    """D5: “hello” would be valid CP932; a guess would send what nobody typed."""
+    shown, (problem,) = decode(text.encode("cp1252"))
+    assert (problem.code, problem.level) == ("F04", Level.ERROR)
+    assert shown == text
+    hold_problem(problem, shown)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\x00\x01\x02\x03",
+        b"\x00\x00a\x00",
+        b"\x00\x00\x00a",
+        b'{"a":"\x00"}',
+        b"\xff\xfea",
+        b"\xff\x00\xff",
+    ],
+)
+def test_what_is_no_text_is_refused(raw: bytes) -> None:
+    """A file of bytes, or half of a character at its end."""
+    _text, problems = decode(raw)
+    assert [problem.code for problem in problems] == ["F05"]
+    assert problems[0].blocks
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_whatever_raise(raw: bytes) -> None:
+    """Whatever it is, it is text with at most one problem."""
+    text, problems = decode(raw)
+    assert isinstance(text, str)
+    assert len(problems) <= 1
+
+
+@given(st.text(alphabet="あいうアイウ日本語晴東京大阪。、", min_size=1, max_size=20))
+def test_japanese_answers_survive_cp932(words: str) -> None:
+    """E17: whatever was typed in Japanese comes out as it was."""
+    text = f'{{"result":{{"content":[{{"type":"text","text":"{words}"}}]}}}}'
+    assert decode(text.encode("cp932"))[0] == text

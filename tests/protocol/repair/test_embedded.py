@@ -1,0 +1,193 @@
+"""An answer inside a text of something else is found, and what is around it named (K4, K13)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from humanmcp import locales
+from humanmcp.protocol.diagnostics.autofix import autofix, suggestion
+from humanmcp.protocol.diagnostics.model import Applicability
+from humanmcp.protocol.repair.embedded import find, line_marks, unescaped
+from humanmcp.protocol.repair.yaml_answer import as_json
+from humanmcp.protocol.validation.check import check
+from tests.asking import asked, codes, hold
+
+SUNNY = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
+LINES = json.dumps(json.loads(SUNNY), indent=1).split("\n")
+PYTHON = repr(json.loads(SUNNY))
+
+BEFORE = ("J35", "There is text before the answer.", "回答の前に余分な文があります。")
+AFTER = ("J30", "There is text after the answer.", "回答の後に余分な文があります。")
+BOTH = ("J42", "There is text before and after the answer.", "回答の前と後に余分な文があります。")
+MARKS = ("J41", "Each line begins with", "各行の先頭に")
+
+FORMS = {
+    "the echo of the README": (f"echo '{SUNNY}' > out.txt", *BOTH),
+    "a reply of a model": (f"Sure! Here it is:\n\n```json\n{SUNNY}\n```\n\nHope it helps.", *BOTH),
+    "a fence and words before": (f"Here:\n```json\n{SUNNY}\n```", *BEFORE),
+    "a line of an event stream": (f"data: {SUNNY}\n\n", *BEFORE),
+    "an event": (f"event: message\nid: 7\ndata: {SUNNY}\n\n", *BEFORE),
+    "an HTTP response": (f"HTTP/1.1 200 OK\r\nContent-Length: 77\r\n\r\n{SUNNY}", *BEFORE),
+    "curl": (f"curl -d '{SUNNY}' http://127.0.0.1:8000/mcp", *BOTH),
+    "a quoted line": (f"> {SUNNY}", *MARKS),
+    "quoted lines": ("\n".join(f"> {line}" for line in LINES), *MARKS),
+    "a constant": (f"const x = {SUNNY};", *BEFORE),
+    "return": (f"return {SUNNY}", *BEFORE),
+    "return of Python": (f"    return {PYTHON}\n", *BEFORE),
+    "print": (f"print({SUNNY})", *BEFORE),
+    "print of Python": (f"print({PYTHON})", *BEFORE),
+    "numbered lines": ("\n".join(f"{at:4} {line}" for at, line in enumerate(LINES, 1)), *MARKS),
+    "lines with a colon": ("\n".join(f"{at}: {line}" for at, line in enumerate(LINES, 9)), *MARKS),
+    "a log": (f"[12:00:01] INFO {SUNNY}", *BEFORE),
+    "thanks": (f"{SUNNY} thanks", *AFTER),
+    "a redirection": (f"{SUNNY} > out.txt", *AFTER),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_k4_the_one_answer_inside_is_offered_and_what_stands_around_it_named(name: str) -> None:
+    """K4: it was wrapped as words for the model. Nothing is taken out by a bulk fix."""
+    text, code, english, japanese = FORMS[name]
+    exchange = asked("tools/call")
+    verdict = check(exchange, text)
+    hold(verdict)
+    found = next(each for each in verdict.problems if each.blocks)
+    assert found.code == code
+    assert locales.problem(found).startswith(english)
+    assert locales.problem(found, "ja").startswith(japanese)
+    assert found.fix is not None
+    assert found.fix.applicability is Applicability.REMOVES
+    assert not autofix(text, lambda typed: check(exchange, typed)).verdict.sendable
+    offered = suggestion(text, lambda typed: check(exchange, typed))
+    assert offered.applicability is Applicability.REMOVES
+    assert json.loads(offered.text) == json.loads(SUNNY)
+
+
+YAML = """\
+# the answer
+jsonrpc: "2.0"
+id: 3
+result:
+  content:
+  - type: text
+    text: sunny, 22 degrees
+  - type: text
+    text: |
+      two
+      lines
+  - {"type": "text", "text": "flow"}
+  isError: false
+  structuredContent:
+    'it''s': it''s
+    empty:
+    list:
+      - 1
+      - -2.5
+      -
+        a: 'b''c'
+"""
+
+
+def test_k4_an_answer_in_yaml_is_offered_as_json() -> None:
+    """K4: a guess, and called one."""
+    text = YAML.replace("    'it''s': it''s\n", "")
+    exchange = asked("tools/call")
+    verdict = check(exchange, text)
+    found = next(each for each in verdict.problems if each.code == "J43")
+    assert found.fix is not None
+    assert found.fix.applicability is Applicability.GUESS
+    result = json.loads(found.fix.apply(text))["result"]
+    assert [block["text"] for block in result["content"]] == [
+        "sunny, 22 degrees", "two\nlines", "flow",
+    ]  # fmt: skip
+    assert result["structuredContent"] == {"empty": None, "list": [1, -2.5, {"a": "b'c"}]}
+    assert result["isError"] is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Note: it is sunny\nBye: now", "result: sunny", "result:\n  - &a b", "result:\n a: 1\n  b",
+        "result:\n  a: 1\n  a: 2", "result: {a: 1}\nid: 3", "result: 'x\nid: 3", YAML,
+        "result:\n" + "\n".join(" " * at + "a:" for at in range(1, 60)) + " 1",
+    ],
+)  # fmt: skip
+def test_what_is_no_plain_yaml_is_left_alone(text: str) -> None:
+    """Words with a colon are words; anchors, names twice and the like are beyond it."""
+    assert as_json(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It is sunny.", "INFO: started {pid: 1}", 'The config is {"a": 1} as you asked.',
+     f"a {SUNNY} b {SUNNY}", "a {" * 300, 'x {"result": '],
+)  # fmt: skip
+def test_words_that_hold_no_answer_or_several_are_words(text: str) -> None:
+    """Which of two is meant, nobody can tell; a bit of JSON in a sentence is part of it."""
+    assert find(text) is None
+
+
+def test_marks_count_only_where_every_line_has_one() -> None:
+    """A sentence that begins with a number is no listing."""
+    assert line_marks("> a\nb") is None
+    assert line_marks("3 apples\n7 pears") is None
+    assert line_marks("7 {") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"{\"result\":{\"content\":[]}}",
+        r'"{\"result\":{\"content\":[]}}"',
+        "{&quot;result&quot;:{&quot;content&quot;:[]}}",
+        '{"result":{"content":[]}}',
+    ],
+)
+def test_k13_escaped_json_is_read_as_it_was_meant(text: str) -> None:
+    """K13: copied from a program, a log or a page of the web; nothing is lost by undoing it."""
+    fixed = autofix(text, lambda typed: check(asked("tools/call"), typed))
+    assert json.loads(fixed.text) == {"result": {"content": []}}
+
+
+def test_what_only_looks_escaped_stays_as_it_is() -> None:
+    """Where undoing makes no JSON of it, it was something else."""
+    assert unescaped(r"{\"a\": }") is None
+    assert unescaped("Tom &amp; Jerry") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ('"sunny"', [{"type": "text", "text": "sunny"}]),
+        ("42", [{"type": "text", "text": "42"}]),
+        ("true", [{"type": "text", "text": "true"}]),
+        (
+            '[{"type":"text","text":"a"},{"type":"text","text":"b"}]',
+            [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+        ),
+    ],
+)
+def test_k13_a_bare_text_or_list_is_what_a_tool_says(text: str, becomes: object) -> None:
+    """K13: two items were called a batch, and the others had no fix."""
+    exchange = asked("tools/call")
+    assert codes(check(exchange, text).problems) == ["R20"]
+    fixed = autofix(text, lambda typed: check(exchange, typed))
+    assert json.loads(fixed.verdict.line or "")["result"] == {"content": becomes}
+    assert check(exchange, text).forced == text
+
+
+def test_k13_base64_in_lines_is_joined() -> None:
+    """K13: MIME breaks it after 76 characters."""
+    image = {"type": "image", "mimeType": "image/png", "data": "iVBO\nRw0K"}
+    text = json.dumps({"result": {"content": [image]}})
+    fixed = autofix(text, lambda typed: check(asked("tools/call"), typed))
+    assert '"iVBORw0K"' in fixed.text
+
+
+def test_k11_a_placeholder_of_ours_is_refused() -> None:
+    """K11: "…" went out from suggestions that were copied."""
+    for text in ('{"result":{"content":[{"type":"text","text":"…"}]}}',
+                 '{"error":{"code":-32602,"message":"…"}}'):  # fmt: skip
+        assert "M61" in codes(check(asked("tools/call"), text).problems)

@@ -1,0 +1,344 @@
+"""Texts that are almost JSON: every mistake is named, placed and mended (protocol.md 3.2)."""
+# ruff: noqa: RUF001 - full-width and curly characters are what this is about
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.repair import reading as json_reading
+from tests.asking import hold_problem
+
+VALID: Final = (
+    '{"a":1}',
+    ' \t\r\n{"a" : [1, 2.0, -1e5, "x"]}\n',
+    '{"text": "a，b：c ｛ “q” // no comment \'s\'"}',
+    '{"big": 9007199254740993, "bigger": 123456789012345678901234567890}',
+    r'{"emoji": "\ud83d\ude00", "path": "C:\\Users", "u": "é"}',
+    '{"Ünï": "日本語\u2028"}',
+    "[]",
+    '"text"',
+    "1e5",
+)
+
+BROKEN: Final = (
+    # (3.2 or row, text, code, what the text becomes, the column of the problem)
+    ("trailing comma", '{"a":["b",]}', "J02", '{"a":["b"]}', 10),
+    ("trailing comma in object", '{"a":1,}', "J02", '{"a":1}', 7),
+    ("two commas", '{"a":1,,"b":2}', "J02", '{"a":1,"b":2}', 8),
+    ("single quotes", "{'a': 'it\\'s \"b\"'}", "J05", '{"a": "it\'s \\"b\\""}', 2),
+    ("backticks", "{`a`: `b`}", "J05", '{"a": "b"}', 2),
+    ("smart quotes", "{“a”: “b”}", "J04", '{"a": "b"}', 2),
+    ("smart quotes inside value only", '{"a":“b”}', "J04", '{"a":"b"}', 6),
+    ("smart quote at the end", '{"a":"b”}', "J04", '{"a":"b"}', 8),
+    ("text after", '{"a":1} thanks', "J30", '{"a":1} ', 9),
+    ("python literals", '{"a": True, "b": False}', "J14", '{"a": true, "b": false}', 7),
+    ("None", '{"a": None}', "J14", '{"a": null}', 7),
+    ("undefined", '{"a": undefined}', "J14", '{"a": null}', 7),
+    ("comment //", '{"a":1 // one\n}', "J08", '{"a":1 \n}', 8),
+    ("comment /* */", '{"a":/* one */1}', "J08", '{"a":1}', 6),
+    ("comment #", '{"a":1 # one\n}', "J08", '{"a":1 \n}', 8),
+    ("unquoted key", "{a: 1, b_c: 2}", "J06", '{"a": 1, "b_c": 2}', 2),
+    ("unquoted Japanese key", "{名前: 1}", "J06", '{"名前": 1}', 2),
+    ("raw newline in string", '{"a":"x\ny"}', "J15", '{"a":"x\\ny"}', 8),
+    ("raw tab in string", '{"a":"x\ty"}', "J15", '{"a":"x\\ty"}', 8),
+    ("raw NUL in string", '{"a":"x\0y"}', "J15", '{"a":"x\\u0000y"}', 8),
+    ("windows path", r'{"a":"C:\Users"}', "J16", r'{"a":"C:\\Users"}', 9),
+    ("windows path that looks like escapes", r'{"a":"C:\new\Users"}', "J16",
+     r'{"a":"C:\\new\\Users"}', 9),
+    ("lone backslash", r'{"a":"\d+"}', "J16", r'{"a":"\\d+"}', 7),
+    ("short \\u", r'{"a":"\u12"}', "J16", r'{"a":"\\u12"}', 7),
+    ("missing closing", '{"a":["b"', "J07", '{"a":["b"]}', 6),
+    ("missing closing brace inside", '{"a":[{"b":1]}', "J07", '{"a":[{"b":1}]}', 7),
+    ("missing quote", '{"a":"b}', "J17", '{"a":"b"}', 6),
+    ("missing quote on a line", '{"a":"b,\n"c":1}', "J17", '{"a":"b",\n"c":1}', 6),
+    ("missing comma", '{"a":1 "b":2}', "J01", '{"a":1, "b":2}', 7),
+    ("missing comma between lines", '{"a":"x"\n"b":2}', "J01", '{"a":"x",\n"b":2}', 9),
+    ("missing comma in a list", "[{} {}]", "J01", "[{}, {}]", 4),
+    ("missing colon", '{"a" 1}', "J13", '{"a": 1}', 5),
+    ("equals sign", '{"a" = 1}', "J13", '{"a" : 1}', 6),
+    ("arrow", '{"a" => 1}', "J13", '{"a" : 1}', 6),
+    ("missing value", '{"a": }', "J34", '{"a": null }', 6),
+    ("name only", '{"a"}', "J34", '{"a": null}', 5),
+    ("NaN", '{"a":NaN}', "J10", '{"a":null}', 6),
+    ("Infinity", '{"a":[Infinity,-Infinity]}', "J10", '{"a":[null,null]}', 7),
+    ("1e400", '{"a":1e400}', "J10", '{"a":null}', 6),
+    ("nbsp", '{\xa0"a":1}', "J18", '{ "a":1}', 2),
+    ("zero width space", '\u200b{"a":1}', "J18", ' {"a":1}', 1),
+    ("lone surrogate", r'{"a":"\ud800"}', "J23", r'{"a":"\ufffd"}', 7),
+    ("lone low surrogate", r'{"a":"x\udc00"}', "J23", r'{"a":"x\ufffd"}', 8),
+    ("lone surrogate, raw", '{"a":"\ud800"}', "J23", '{"a":"\ufffd"}', 7),
+    ("leading zero", '{"a":007}', "J21", '{"a":7}', 6),
+    ("plus", '{"a":+1}', "J21", '{"a":1}', 6),
+    ("dot num", '{"a":.5}', "J21", '{"a":0.5}', 6),
+    ("num dot", '{"a":1.}', "J21", '{"a":1.0}', 6),
+    ("hexadecimal", '{"a":-0x1F}', "J21", '{"a":-31}', 6),
+    ("int 5000 digits", '{"a":' + "9" * 5000 + "}", "J24", '{"a":"' + "9" * 5000 + '"}', 6),
+    ("E18 full-width", '｛"a"：［１，"b"］｝', "J03", '{"a":[1,"b"]}', 1),
+    ("E18 full-width quotes", "{＂a＂:1}", "J03", '{"a":1}', 2),
+    ("E18 ideographic comma", '{"a":1、"b":2}', "J03", '{"a":1,"b":2}', 7),
+    ("E18 full-width space", '{\u3000"a":1}', "J11", '{ "a":1}', 2),
+    ("E18 cmd.exe keeps the quotes", "'{\"a\":1}'", "J31", '{"a":1}', 1),
+    ("E18 semicolons", '{"a":1; "b":2; }', "J32", '{"a":1, "b":2 }', 7),
+    ("E18 semicolon at the end", '{"a":1};', "J32", '{"a":1}', 8),
+    ("quotes inside a text", '{"a":"say "hi" now"}', "J33", r'{"a":"say \"hi\" now"}', 11),
+    ("one bracket too many", '{"a":1}}', "J26", '{"a":1}', 8),
+    ("the wrong bracket", '{"a":1]', "J28", '{"a":1}', 7),
+    ("K9 a corner bracket for a list", '{"a":「1、"b"」}', "J03", '{"a":[1,"b"]}', 6),
+    ("K9 corner brackets for braces", '『"a":1』', "J03", '{"a":1}', 1),
+    ("K9 corner brackets as quotes", '{"a":「晴れ」}', "J05", '{"a":"晴れ"}', 6),
+    ("K9 white corner brackets as quotes", '{"a":『晴れ』}', "J05", '{"a":"晴れ"}', 6),
+    ("K9 guillemets", '{"a":«b»}', "J05", '{"a":"b"}', 6),
+    ("K9 a long vowel for a minus", '{"a":ー32603}', "J03", '{"a":-32603}', 6),
+    ("K9 a minus sign", '{"a":\u221232603}', "J03", '{"a":-32603}', 6),
+    ("K9 full-width digits", '{"a":－３２６０３}', "J03", '{"a":-32603}', 6),
+    ("K9 a full-width word", '{"a":ｔｒｕｅ}', "J03", '{"a":true}', 6),
+    ("K3 triple quotes", '{"a":"""b c"""}', "J05", '{"a":"b c"}', 6),
+    ("K3 texts side by side", '{"a":"b" "c"}', "J36", '{"a":"bc"}', 8),
+    ("K3 texts joined by a plus", '{"a":"b" +\n "c"}', "J36", '{"a":"bc"}', 8),
+    ("K3 the first brace lost", '"a":1}', "J38", '{"a":1}', 1),
+    ("K3 the first quote of a text lost", '{"a": b c"}', "J37", '{"a": "b c"}', 7),
+    ("K3 the first quote of a name lost", '{a": 1}', "J37", '{"a": 1}', 2),
+    ("K3 the last quote of a name lost", '{"a: {"b": 1}}', "J17", '{"a": {"b": 1}}', 2),
+    ("text without quotes", '{"a":sunny day}', "J22", '{"a":"sunny day"}', 6),
+    ("a date without quotes", '{"a":2026-07-28}', "J22", '{"a":"2026-07-28"}', 6),
+)  # fmt: skip
+
+UNMENDABLE: Final = (
+    ("empty", "", "J19"),
+    ("spaces", " \n\t ", "J19"),
+    ("BOM only", "\ufeff", "J19"),
+    ("only text", "It is sunny in Tokyo.", "J20"),
+    ("only Japanese text", "東京の天気は晴れです。", "J20"),
+    ("a log line", "INFO: started {pid: 1}", "J20"),
+    ("deep nesting 300", "[" * 300 + "]" * 300, "J25"),
+    ("deep nesting 100000", "[" * 100_000, "J25"),
+    ("an odd character", '{"a": @}', "J29"),
+    ("a closing bracket first", '{"a": [)]}', "J29"),
+)
+
+
+@pytest.mark.parametrize("text", VALID)
+def test_valid_json_is_left_alone(text: str) -> None:
+    """Full-width and curly characters inside quotes are nobody's business."""
+    reading = json_reading.read(text)
+    assert reading.readable
+    assert reading.json == text
+    assert reading.value == json.loads(text)
+    assert all(each.level is Level.REPAIRED for each in reading.problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "becomes", "column"),
+    [each[1:] for each in BROKEN],
+    ids=[each[0] for each in BROKEN],
+)
+def test_a_mistake_is_named_placed_and_mended(
+    text: str, code: str, becomes: str, column: int
+) -> None:
+    """protocol.md 3.2, E18, E25: one problem, at its place, and a fix that makes it valid."""
+    reading = json_reading.read(text)
+    (problem,) = (each for each in reading.problems if each.level is not Level.REPAIRED)
+    assert problem.code == code
+    assert problem.level is Level.ERROR
+    assert (problem.line, problem.column) == (1, column)
+    hold_problem(problem, text)
+    assert problem.fix is not None
+    assert problem.fix.apply(text) == becomes
+    assert reading.json == becomes
+    assert json.loads(becomes) == reading.value
+    assert [p.code for p in json_reading.read(becomes).problems if p.blocks] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [each[1:] for each in UNMENDABLE], ids=[each[0] for each in UNMENDABLE]
+)
+def test_what_cannot_be_mended_is_named(text: str, code: str) -> None:
+    """protocol.md 3.2: no guess would be safe, so there is no value to go on with."""
+    reading = json_reading.read(text)
+    assert not reading.readable
+    (problem,) = (each for each in reading.problems if each.level is not Level.REPAIRED)
+    assert problem.code == code
+    assert problem.blocks
+    hold_problem(problem, text)
+
+
+def test_a_second_document_is_named_but_not_taken_away() -> None:
+    """J12: which of the two is meant, nobody can tell."""
+    reading = json_reading.read('{"a":1}\n{"b":2}')
+    (problem,) = (each for each in reading.problems if each.blocks)
+    assert (problem.code, problem.line, problem.column, problem.fix) == ("J12", 2, 1, None)
+    assert reading.value == {"a": 1}
+
+
+def test_a_name_twice_is_an_error_at_the_second_one() -> None:
+    """E25: json.loads accepts it, and part of the answer would be lost."""
+    reading = json_reading.read('{"a": 1, "b": 2, "a": 3}')
+    (problem,) = reading.problems
+    assert (problem.code, problem.column, problem.detail) == ("J09", 18, (("key", "a"),))
+
+
+def test_a_name_twice_is_found_in_any_spelling() -> None:
+    r"""E25: `"\u0061"` is `"a"`."""
+    (problem,) = json_reading.read(r'{"a": 1, "\u0061": 2}').problems
+    assert problem.code == "J09"
+
+
+def test_the_same_mistake_everywhere_is_one_problem_with_one_fix() -> None:
+    """U06: full-width characters, curly quotes and a full-width space pasted at once."""
+    text = "｛“a”：\u3000［１，２］，“b”：“：”｝"
+    reading = json_reading.read(text)
+    found = {each.code: each.fix for each in reading.problems}
+    assert set(found) == {"J03", "J04", "J11"}
+    assert all(fix and fix.label == "replace_all" for fix in found.values())
+    assert reading.value == {"a": [1, 2], "b": "："}
+
+
+def test_several_mistakes_are_found_at_once() -> None:
+    """003: the example of the specification is TypeScript."""
+    text = "{\n  // an answer\n  content: [{ type: 'text'; text: \"sunny\" }],\n}"
+    reading = json_reading.read(text)
+    assert {each.code for each in reading.problems if each.blocks} == {
+        "J02", "J05", "J06", "J08", "J32",
+    }  # fmt: skip
+    assert reading.value == {"content": [{"type": "text", "text": "sunny"}]}
+
+
+def test_a_byte_order_mark_and_a_code_fence_are_taken_away_and_named() -> None:
+    """E15 and 3.2: they have one meaning only."""
+    reading = json_reading.read('\ufeff```json\n{"a": 1}\n```\n')
+    assert reading.value == {"a": 1}
+    assert [each.code for each in reading.problems] == ["F01", "J50", "J51"]
+    assert all(each.level is Level.REPAIRED for each in reading.problems)
+
+
+def test_places_are_given_in_the_text_as_typed() -> None:
+    """What was mended before a place does not move it."""
+    text = "{'a': 'x', 'b': “y”}"
+    reading = json_reading.read(text)
+    for at, char in enumerate(reading.json):
+        typed = text[reading.typed(at)]
+        assert typed == char or (typed, char) in {("'", '"'), ("“", '"'), ("”", '"')}
+
+
+def test_a_deep_text_within_the_limit_is_read() -> None:
+    """protocol.md 3.2: the limit is 100 levels."""
+    assert json_reading.read("[" * 100 + "]" * 100).readable
+    assert not json_reading.read("[" * 101 + "]" * 101).readable
+
+
+def test_a_large_text_is_a_warning_and_a_too_large_one_an_error() -> None:
+    """Trap table, huge line: the TypeScript SDK closes the connection above 10 MiB."""
+    large = json_reading.read(json.dumps({"a": "x" * 1_100_000}))
+    assert [(p.code, p.level) for p in large.problems] == [("J40", Level.WARNING)]
+    huge = json_reading.read(json.dumps({"a": "日" * 3_600_000}, ensure_ascii=False))
+    assert [(p.code, p.level) for p in huge.problems] == [("J27", Level.ERROR)]
+
+
+@pytest.mark.parametrize(
+    ("end", "code"), [("{}", "J07"), ("{}]} x", "J29"), ("@]}", "J29"), ("}", "J29")]
+)
+def test_of_a_very_long_text_the_first_mistake_is_told(end: str, code: str) -> None:
+    """An examination takes microseconds a character: a stub must not stop for seconds."""
+    text = '{"a":[' + '{"b":"c"},' * 200_000 + end
+    (problem,) = (each for each in json_reading.read(text).problems if each.blocks)
+    assert problem.code == code
+    assert problem.start in (0, *range(2_000_000, len(text)))
+
+
+@pytest.mark.parametrize(
+    ("one", "between", "code"),
+    [
+        ("'a'", ",", "J05"), ('"a\nb"', ",", "J15"), ("1 //x\n", ",", "J08"), ("[1,]", ",", "J02"),
+        ("1", " ", "J01"), ("007", ",", "J21"), ('"abc\n', "", "J17"), ("ab c", ",", "J22"),
+        ('"\\ud800"', ",", "J23"), ('"a"', " ", "J36"),
+    ],
+)  # fmt: skip
+def test_k10_forty_thousand_mistakes_of_one_kind_are_a_few_problems(
+    one: str, between: str, code: str
+) -> None:
+    """K10: each cost another look at all of them; 58 s for a Python repr of 440 kB."""
+    text = '{"a":[' + between.join([one] * 40_000) + "]}"
+    found = [each for each in json_reading.read(text).problems if each.code == code]
+    assert 1 <= len(found) <= 10
+    assert len(found) == 1 or sum(each.times for each in found) >= 39_000
+
+
+def test_a_name_twice_in_a_very_long_text_is_still_found() -> None:
+    """E25: the standard library's parser says nothing of it."""
+    text = json.dumps({"x": "y" * 1_100_000})[:-1] + ', "a": 1, "a": 2}'
+    assert "J09" in [each.code for each in json_reading.read(text).problems]
+
+
+def test_several_lines_are_named_as_joined() -> None:
+    """E14: fix, say so. A line end after the answer is none of them."""
+    assert [p.code for p in json_reading.read('{\n"a":1}').problems] == ["J51"]
+    assert json_reading.read('{"a":1}\r\n').problems == ()
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON, st.booleans(), st.sampled_from([None, 2]))
+def test_whatever_is_json_is_read_as_json(value: object, ascii_only: bool, indent: int) -> None:  # noqa: FBT001 - drawn by hypothesis
+    """The value is the one of the standard library, and no problem blocks."""
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    reading = json_reading.read(text)
+    assert reading.readable
+    assert reading.value == json.loads(text)
+    assert not any(each.blocks for each in reading.problems)
+
+
+@settings(max_examples=300)
+@given(JSON, st.data())
+def test_whatever_was_done_to_a_text_the_fixes_make_json_of_it(
+    value: object, data: st.DataObject
+) -> None:
+    """A character lost, doubled or changed: never an exception, never a silent pass."""
+    text = json.dumps({"a": value}, ensure_ascii=False)
+    at = data.draw(st.integers(0, len(text) - 1))
+    new = data.draw(st.sampled_from(["", '"', "'", ",", "{", "]", "：", "\n", "\\", "x", " ", "“"]))
+    broken = text[:at] + new + text[at + 1 :]
+    reading = json_reading.read(broken)
+    for problem in reading.problems:
+        hold_problem(problem, broken)
+    try:
+        json_reading.strict(broken)
+    except ValueError:
+        assert any(each.blocks for each in reading.problems)
+    else:
+        assert not any(each.blocks for each in reading.problems)
+    if reading.readable:
+        assert json.loads(reading.json) == reading.value
+
+
+@given(st.text(alphabet="{}[]\",:\\'ab1. \n\u3000“，｛/*#;-", max_size=30))
+def test_no_text_whatever_raises(text: str) -> None:
+    """Never raises, whatever the text."""
+    reading = json_reading.read(text)
+    assert reading.readable or any(each.blocks for each in reading.problems)
+
+
+@given(st.text(alphabet='{}[]" \\a', max_size=40))
+def test_depth_is_counted_like_brackets(text: str) -> None:
+    """`deeper_than` agrees with counting one bracket after another outside strings."""
+    depth = deepest = 0
+    for part in re.sub(r'"(?:[^"\\]|\\.)*"', "", text):
+        depth += (part in "{[") - (part in "]}")
+        deepest = max(deepest, depth)
+    assert jsonrpc.deeper_than(text, 2) == (deepest > 2)

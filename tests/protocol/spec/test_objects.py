@@ -1,0 +1,152 @@
+"""The table of shapes: whole, readable, and the words it is written in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.protocol.json.similar import alike, meant_by, slips
+from humanmcp.protocol.spec import types, versions
+from humanmcp.protocol.spec.formats import FORMS
+from humanmcp.protocol.spec.objects import (
+    ERROR_DATA,
+    NOTICES,
+    PARAMS,
+    RESULTS,
+    RESULTS_2026,
+    SHAPES,
+)
+from humanmcp.protocol.spec.types import Many, OneOf, Text
+from humanmcp.protocol.validation.shape_checker import ENOUGH, fits, judge
+from humanmcp.protocol.validation.shape_diagnostics import example_of, name_of
+from tests.asking import R2024, R2025, R2026
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def named_in(kind: types.Kind) -> Iterator[str]:
+    """List the entries of the table that a kind leads to."""
+    match kind:
+        case str():
+            yield kind
+        case types.OneOrMany():
+            yield from named_in(kind.item)
+            yield from named_in(kind.many)
+        case types.Many():
+            yield from named_in(kind.item)
+        case types.Each() | types.OrNull():
+            yield from named_in(kind.value)
+        case types.ByMember() | types.ByPresence():
+            yield from kind.shapes.values()
+        case Text():
+            assert kind.form in {"", "token", "answer", "one answer", *FORMS}
+
+
+def test_every_name_in_the_table_is_an_entry_and_every_entry_is_used() -> None:
+    """Nothing leads nowhere, and nothing stands there for nobody."""
+    used = {*RESULTS.values(), *RESULTS_2026.values(), *NOTICES.values()}
+    used |= {name for kind in PARAMS.values() for name in named_in(kind)}
+    used |= {name for _since, name in ERROR_DATA.values()}
+    for shape in SHAPES.values():
+        for member in shape.members.values():
+            used |= {name for _since, kind in member.kinds for name in named_in(kind)}
+    used |= {"InputRequiredResult", "CreateTaskResult"}  # told by `resultType` and by `task`
+    assert used == set(SHAPES)
+
+
+def test_every_request_and_notification_has_its_shapes() -> None:
+    """1.3: who may send what."""
+    assert set(RESULTS) == set(PARAMS) == set(versions.REQUESTS)
+    assert set(NOTICES) == set(versions.NOTIFICATIONS)
+
+
+@pytest.mark.parametrize("revision", versions.ALL)
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_example_of_every_object_is_one(name: str, revision: str) -> None:
+    """What a fix inserts must be right."""
+    shape = SHAPES[name]
+    if shape.since > revision:
+        return
+    value = example_of(name, revision)
+    found = judge(value, name, revision)
+    # an object told by a member cannot know which of them it is
+    assert [each.code for each in found if each.code not in ("M26", "M27")] == []
+
+
+def test_a_list_with_a_million_mistakes_is_not_read_to_its_end() -> None:
+    """Nobody reads a million problems."""
+    found = judge({"content": [5] * 1_000_000}, "CallToolResult", R2025)
+    assert ENOUGH < len(found) < ENOUGH + 5
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        (("result", "tools", 0, "name"), "tools[0].name"),
+        (("result",), "result"),
+        (("result", "tools", 0, "inputSchema", "type"), "tools[0].inputSchema.type"),
+        (("params", "_meta"), "_meta"),
+        (("error", "code"), "error.code"),
+    ],
+)
+def test_places_are_called_what_a_person_calls_them(path: tuple[Any, ...], name: str) -> None:
+    """`tools[0].name`, without what leads to it."""
+    assert name_of(path) == name
+
+
+@pytest.mark.parametrize(
+    ("typed", "known", "meant"),
+    [
+        ("input_schema", ["inputSchema"], "inputSchema"),
+        ("iserror", ["isError"], "isError"),
+        ("IS_ERROR", ["isError"], "isError"),
+        ("contents", ["content"], "content"),
+        ("contnet", ["content"], "content"),
+        ("strucuredContent", ["structuredContent"], "structuredContent"),
+        ("note", ["content", "isError", "name"], None),
+        ("txt", ["text", "image"], "text"),
+        ("system", ["user", "assistant"], None),
+        ("", ["a"], None),
+        (5, ["a"], None),
+        ("x" * 100, ["x"], None),
+    ],
+)
+def test_near_misses_are_recognised(typed: object, known: list[str], meant: str | None) -> None:
+    """3.4: snake case, wrong case, plural, one or two slips; nothing looser than that."""
+    assert alike(typed, known) == meant
+
+
+def test_a_missing_name_is_guessed_more_freely() -> None:
+    """Rows 63, 64, 88: a part of the name, or one that ends in the same word."""
+    assert meant_by("uriTemplate", ["uri"]) == "uri"
+    assert meant_by("resourceTemplates", ["x", "templates"]) == "templates"
+    assert meant_by("supportedVersions", ["protocolVersion"]) == "protocolVersion"
+    assert meant_by("content", ["note"]) is None
+
+
+@given(st.text("ab", max_size=6), st.text("ab", max_size=6))
+def test_slips_are_counted_the_same_both_ways(one: str, other: str) -> None:
+    """A distance: nothing between the same words, and the same there and back."""
+    assert slips(one, other, 3) == slips(other, one, 3)
+    assert (slips(one, other, 3) == 0) == (one == other)
+
+
+def test_a_member_may_change_its_kind_with_a_revision() -> None:
+    """structuredContent: an object, and any value since 2026-07-28."""
+    result = {"content": [], "structuredContent": [1]}
+    assert not fits(result, "CallToolResult", R2025)
+    assert fits({"resultType": "complete", **result}, "CallToolResult", R2026)
+
+
+def test_a_choice_is_compared_with_its_type() -> None:
+    """`1` is not `"1"`, and `true` is not `1`."""
+    assert fits("a", OneOf(("a", "b")), R2024)
+    assert not fits(1, OneOf(("1",)), R2024)
+    assert not fits(True, types.WHOLE, R2024)  # noqa: FBT003 - a value to be judged
+    assert fits(1.0, types.WHOLE, R2024)
+    assert not fits(1.5, types.WHOLE, R2024)
+    assert not fits(["a", "b"], Many(types.TEXT, most=1), R2024)

@@ -1,0 +1,120 @@
+"""The five revisions: methods, directions, eras."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.versions import Way
+
+TO_SERVER = {
+    "initialize": "xxxx-",
+    "server/discover": "----x",
+    "ping": "xxxx-",
+    "tools/list": "xxxxx",
+    "tools/call": "xxxxx",
+    "resources/list": "xxxxx",
+    "resources/templates/list": "xxxxx",
+    "resources/read": "xxxxx",
+    "resources/subscribe": "xxxx-",
+    "resources/unsubscribe": "xxxx-",
+    "prompts/list": "xxxxx",
+    "prompts/get": "xxxxx",
+    "completion/complete": "xxxxx",
+    "logging/setLevel": "xxxx-",
+    "subscriptions/listen": "----x",
+    "tasks/get": "---xx",
+    "tasks/result": "---x-",
+    "tasks/list": "---x-",
+    "tasks/cancel": "---xx",
+    "tasks/update": "----x",
+    "skills/list": "----x",
+    "skills/get": "----x",
+    "roots/list": "-----",
+}
+TO_CLIENT = {
+    "ping": "xxxx-",
+    "roots/list": "xxxx-",
+    "sampling/createMessage": "xxxx-",
+    "elicitation/create": "--xx-",
+    "tasks/get": "---x-",
+    "tools/call": "-----",
+}
+
+
+@pytest.mark.parametrize(("way", "table"), [(Way.TO_SERVER, TO_SERVER), (Way.TO_CLIENT, TO_CLIENT)])
+def test_each_request_exists_in_its_revisions_only(way: Way, table: dict[str, str]) -> None:
+    """protocol.md 1.3, row by row: which revision has which request, and which way it goes."""
+    for method, marks in table.items():
+        for revision, mark in zip(versions.ALL, marks, strict=True):
+            assert versions.has_request(method, revision, way) is (mark == "x"), (method, revision)
+
+
+def test_2026_has_no_request_to_the_client_at_all() -> None:
+    """protocol.md 1: a question back to the user is a result there, not a request."""
+    for method in versions.REQUESTS:
+        assert not versions.has_request(method, versions.R2026_07, Way.TO_CLIENT), method
+
+
+def test_2026_left_the_client_one_notification() -> None:
+    """protocol.md 1.3: only `notifications/cancelled`."""
+    allowed = {
+        one
+        for one in versions.NOTIFICATIONS
+        if versions.has_notification(one, versions.R2026_07, Way.TO_SERVER)
+    }
+    assert allowed == {"notifications/cancelled"}
+
+
+def test_notifications_to_the_client_follow_their_revision() -> None:
+    """protocol.md 1.3, last row but one."""
+    assert versions.has_notification("notifications/message", versions.R2024_11, Way.TO_CLIENT)
+    assert not versions.has_notification(
+        "notifications/elicitation/complete", versions.R2025_06, Way.TO_CLIENT
+    )
+    assert not versions.has_notification("notifications/nonsense", versions.R2025_11)
+
+
+def test_a_modern_request_states_its_revision_itself() -> None:
+    """2026-07-28: it stands in the request's `_meta`; elsewhere nothing is stated."""
+    modern = read(
+        b'{"id":1,"method":"x","params":{"_meta":'
+        b'{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}'
+    )
+    plain = read(b'{"id":1,"method":"x","params":{"_meta":{"progressToken":1}}}')
+    assert isinstance(modern, Message)
+    assert isinstance(plain, Message)
+    assert versions.stated_in(modern) == "2026-07-28"
+    assert versions.stated_in(plain) is None
+
+
+def test_since() -> None:
+    """A revision and all later ones, in order."""
+    assert versions.since("2025-11-25") == ("2025-11-25", "2026-07-28")
+
+
+def test_each_method_has_a_page_of_its_revision() -> None:
+    """The address names the revision and the longest matching page."""
+    page = versions.page("tools/call", "2025-06-18")
+    assert page == "https://modelcontextprotocol.io/specification/2025-06-18/server/tools"
+    assert versions.page("resources/templates/list", "2024-11-05").endswith("server/resources")
+    assert versions.page("no/such", "1900-01-01").endswith("2025-11-25/basic")
+
+
+PAGES = tomllib.loads(Path(__file__).with_name("spec_pages.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("revision", versions.ALL)
+@pytest.mark.parametrize("method", [*versions.REQUESTS, *versions.NOTIFICATIONS, "no/such"])
+def test_k12_no_link_leads_to_a_page_that_the_revision_does_not_have(
+    method: str, revision: str
+) -> None:
+    """K12: `subscriptions/listen` and 38 other pairs of a method and a revision were dead links."""
+    address = versions.page(method, revision).removeprefix("https://modelcontextprotocol.io/")
+    assert address in {f"specification/{revision}/{page}" for page in PAGES[revision]} | {
+        *PAGES["site"]
+    }

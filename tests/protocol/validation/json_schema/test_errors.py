@@ -1,0 +1,179 @@
+"""What a value or a schema breaks, told by rule in the language of whoever reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp import locales
+from humanmcp.host.terminal.problem_lines import sentence
+from humanmcp.locales import LANGUAGES, sentences
+from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.validation.json_schema import validator
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.json.jsonrpc import Json
+
+NAMED = {"properties": {"a": {}}, "additionalProperties": False}
+TWO_FORMS = {"oneOf": [{"type": "integer"}, {"minimum": 0}]}
+
+CASES: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
+    (
+        {"type": "integer"},
+        "x",
+        '"x" is not of the type integer.',
+        '"x" は型 integer ではありません。',
+    ),
+    ({"type": ["string", "null"]}, 5, "5 is not of the type string, null.", "5 は型 string, null"),
+    ({"required": ["a", "b", "c"]}, {"a": 1}, "b, c is missing.", "b, c がありません。"),
+    ({"enum": ["C", 1]}, "F", '"F" is none of "C", 1.', '"F" は "C", 1 のどれでもありません。'),
+    ({"const": "C"}, "F", '"F" is not allowed here, only "C".', 'ここは "C" だけです。'),
+    (NAMED, {"a": 1, "z": 2}, "z is not described there", "z は宣言されておらず"),
+    ({"minimum": 1}, 0, "0 is less than 1.", "0 は 1 より小さい"),
+    ({"maximum": 1}, 2, "2 is more than 1.", "2 は 1 より大きい"),
+    ({"exclusiveMinimum": 1}, 1, "1 is not more than 1.", "1 は 1 より大きくありません。"),
+    ({"exclusiveMaximum": 1}, 1, "1 is not less than 1.", "1 は 1 より小さくありません。"),
+    ({"multipleOf": 5}, 7, "7 is not a multiple of 5.", "7 は 5 の倍数ではありません。"),
+    ({"minLength": 3}, "ab", '"ab" has 2 characters; the minimum is 3.', "3 文字以上が必要です。"),
+    ({"maxLength": 1}, "ab", '"ab" has 2 characters; the maximum is 1.', "1 文字までです。"),
+    ({"pattern": "^[0-9]+$"}, "ab", '"ab" does not fit the pattern ^[0-9]+$.', "パターン ^[0-9]+$"),
+    ({"minItems": 2}, [1], "The list has 1 items; the minimum is 2.", "2 個以上が必要です。"),
+    ({"maxItems": 1}, [1, 2], "The list has 2 items; the maximum is 1.", "項目は 2 個で、1 個まで"),
+    ({"uniqueItems": True}, [1, 1], "An item appears twice in the list.", "同じ項目が 2 つ"),
+    ({"contains": {"const": 1}}, [2], "None of the items is one that", "必要な項目がリストに"),
+    ({"minProperties": 1}, {}, "The object has 0 members; the minimum is 1.", "メンバーは 0 個"),
+    (
+        {"maxProperties": 0},
+        {"a": 1},
+        "The object has 1 members; the maximum is 0.",
+        "0 個までです。",
+    ),
+    (
+        {"dependentRequired": {"a": ["b"]}},
+        {"a": 1},
+        "a is there, so b must be there too.",
+        "a があるので、b も必要です。",
+    ),
+    ({"anyOf": [{"type": "null"}]}, [1], "[…] fits none of the forms", "[…] は、許されるどの形"),
+    (TWO_FORMS, -1.5, "-1.5 fits none of the forms", "-1.5 は、許されるどの形にも合いません。"),
+    (TWO_FORMS, 1, "1 fits several forms", "1 は複数の形に合います"),
+    ({"format": "date"}, "x", '"x" is not of the format date.', '"x" は形式 date では'),
+    ({"not": {"type": "object"}}, {"a": 1}, "{…} has the form that is not", "{…} は、許されない形"),
+    (
+        {"properties": {"a": False}},
+        {"a": 1},
+        "1 is not allowed: nothing",
+        "ここには何も書けません。",
+    ),
+)
+
+
+def told(detail: tuple[tuple[str, str], ...], language: str, code: str = "M06") -> str:
+    """Say a problem with this detail."""
+    return locales.problem(Problem(code, Level.ERROR, detail), language)
+
+
+@pytest.mark.parametrize(("schema", "value", "english", "japanese"), CASES)
+def test_every_common_rule_speaks_both_languages(
+    schema: dict[str, Any], value: Json, english: str, japanese: str
+) -> None:
+    """M06: the library's English stood in the middle of a Japanese sentence."""
+    found = validator.mismatch(value, schema)
+    assert found is not None
+    assert english in told(found[1], "en")
+    assert japanese in told(found[1], "ja")
+
+
+def test_every_sentence_of_a_rule_is_met() -> None:
+    """No sentence is kept for a rule, or for a reason not to compare, that cannot be found."""
+    met = {dict(found[1])["rule"] for s, v, *_ in CASES if (found := validator.mismatch(v, s))}
+    met |= {
+        dict(validator.compare(value, schema).unchecked)["rule"] for schema, value, *_ in UNCHECKED
+    }
+    assert met == set(sentences("en")["schema_rule"])
+
+
+UNCHECKED: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
+    ({"enum": list(range(100_000))}, 5, "too large to be compared", "大きすぎて"),
+    ({"$ref": "#"}, 5, "could take too long", "時間がかかりすぎる"),
+    ({"pattern": "a{1,100000}"}, "a", "patterns is too large", "大きすぎるもの"),
+    ({}, float("nan"), "a number in it that JSON does not have", "JSON にない数"),
+    ({"type": "string"}, "\ud800", "the comparison failed", "比べることができません"),
+    ({"$schema": "x"}, 5, '$schema names "x", which is no known', '"x" は、知られている'),
+    ({"$ref": "x"}, 5, '$ref leads out of it, to "x", and', 'スキーマの外の "x" を'),
+    ({"$ref": "#x"}, 5, '$ref says "#x", and there is nothing', '$ref の "#x" に当たる'),
+)
+
+
+@pytest.mark.parametrize(("schema", "value", "english", "japanese"), UNCHECKED)
+def test_r8_what_was_not_compared_is_said_with_the_reason(
+    schema: dict[str, Any], value: Json, english: str, japanese: str
+) -> None:
+    """Row 8: in both languages."""
+    detail = validator.compare(value, schema).unchecked
+    assert english in told(detail, "en", "M91")
+    assert japanese in told(detail, "ja", "M91")
+
+
+def test_a_rule_without_a_sentence_is_told_in_the_librarys_words() -> None:
+    """How many items must be of a kind is seldom asked."""
+    found = validator.mismatch([1], {"contains": {"const": 1}, "minContains": 2})
+    assert found is not None
+    assert "rule" not in dict(found[1])
+    for language in LANGUAGES:
+        assert "None of [1] are valid" in told(found[1], language)
+
+
+def test_names_that_no_pattern_covers_are_told() -> None:
+    """Which they are only the library finds out."""
+    schema = {"patternProperties": {"^a": {}}, "additionalProperties": False}
+    found = validator.mismatch({"b": 1, "ab": 2}, schema)
+    assert found is not None
+    assert "b is not described there" in told(found[1], "en")
+
+
+def test_a_name_that_is_not_allowed_is_told_by_the_rule_it_breaks() -> None:
+    """`propertyNames` is a schema of its own."""
+    found = validator.mismatch({"abc": 1}, {"propertyNames": {"maxLength": 2}})
+    assert found is not None
+    assert '"abc" has 3 characters; the maximum is 2.' in told(found[1], "en")
+
+
+def test_a_large_value_is_cut_to_a_readable_length() -> None:
+    """A sentence is not the place for a page of somebody's text."""
+    found = validator.mismatch("x" * 5000, {"enum": ["y" * 5000, "z" * 5000]})
+    assert found is not None
+    assert len(told(found[1], "ja")) < 250
+
+
+@pytest.mark.parametrize(
+    ("schema", "english", "japanese"),
+    [
+        ({"type": "strin"}, '"strin" fits none of the forms', '"strin" は、許されるどの形にも'),
+        ({"pattern": "["}, '"[" is not of the format regex.', '"[" は形式 regex ではありません。'),
+        ({"minLength": -1}, "-1 is less than 0.", "-1 は 0 より小さい"),
+        ({"required": ["a", "a"]}, "An item appears twice", "同じ項目が 2 つ"),
+    ],
+)
+def test_what_is_wrong_with_a_schema_speaks_both_languages(
+    schema: dict[str, Any], english: str, japanese: str
+) -> None:
+    """M40: a slip in a tool's declaration, in the language of whoever made it."""
+    found = validator.trouble_in(schema)
+    assert found is not None
+    assert english in told(found[1], "en", "M40")
+    assert japanese in told(found[1], "ja", "M40")
+
+
+def test_the_client_that_sees_a_wrong_argument_reads_the_rule_too() -> None:
+    """M08 has another wording for the client; the rule in it is the same."""
+    found = validator.mismatch({"sides": "six"}, {"properties": {"sides": {"type": "integer"}}})
+    assert found is not None
+    problem = Problem("M08", Level.WARNING, found[1])
+    assert '"six" は型 integer ではありません。 厳密な' in sentence(problem, "ja", seen=True)
+
+
+def test_a_problem_that_was_kept_before_rules_had_sentences_is_still_told() -> None:
+    """The inbox keeps problems in files: an older one has only the library's words."""
+    assert "'x' is odd" in told((("why", "'x' is odd"),), "ja")

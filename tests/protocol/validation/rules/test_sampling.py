@@ -1,0 +1,125 @@
+"""S5: a turn in a model's place, held against what the host offered, before it is sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
+from tests.asking import asked
+
+SIDES = {
+    "type": "object",
+    "properties": {"sides": {"type": "integer"}},
+    "required": ["sides"],
+}
+TOOLS = [{"name": "dice__dice", "inputSchema": SIDES}]
+BEFORE = [
+    {"role": "user", "content": {"type": "text", "text": "roll"}},
+    {
+        "role": "assistant",
+        "content": {
+            "type": "tool_use",
+            "id": "call-1",
+            "name": "dice__dice",
+            "input": {"sides": 6},
+        },
+    },
+    {
+        "role": "user",
+        "content": {"type": "tool_result", "toolUseId": "call-1", "content": []},
+    },
+]
+IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+TEXT = {"type": "text", "text": "There you are."}
+
+
+def call(name: str = "dice__dice", own: str = "call-2", **given: object) -> dict[str, Any]:
+    """Write a call."""
+    return {"type": "tool_use", "id": own, "name": name, "input": given}
+
+
+def found(content: object, client: str = TEXT_ONLY) -> list[str]:
+    """Return the codes of the errors that a turn has."""
+    exchange = asked(
+        "sampling/createMessage", {"messages": BEFORE, "maxTokens": 10, "tools": TOOLS}
+    )
+    known = Known(client, client_capabilities={"sampling": {"tools": {}}}, initialized=True)
+    turn = {"role": "assistant", "model": "a person", "content": content}
+    verdict = check.check(exchange, json.dumps(turn), Form.RESULT, known)
+    assert verdict.sendable is (not verdict.errors)
+    return [one.code for one in verdict.errors]
+
+
+@pytest.mark.parametrize(
+    ("content", "codes"),
+    [
+        (TEXT, []),
+        (call(sides=6), []),
+        ([TEXT, call(sides=6), call(own="call-3", sides=8)], []),
+        (call("dice__dyce", sides=6), ["M95"]),
+        (call(sides="six"), ["M96"]),
+        (call(), ["M96"]),
+        ([call(sides=6), call(sides=6)], ["M97"]),
+        (call(own="call-1", sides=6), ["M97"]),
+        (IMAGE, ["M98"]),
+        ([TEXT, IMAGE], ["M98"]),
+    ],
+)
+def test_s5_a_turn_that_the_host_cannot_use_is_not_sendable(
+    content: object, codes: list[str]
+) -> None:
+    """S5: another tool, another input, an id that is taken, a picture that would be lost."""
+    assert found(content) == codes
+
+
+def test_s5_a_picture_is_right_where_a_server_asked_for_a_model() -> None:
+    """S5: MCP allows it; only our own host has no place for it."""
+    assert found(IMAGE, "another host") == []
+
+
+def test_s5_the_fixes_name_the_tool_that_was_meant_and_a_free_id() -> None:
+    """S5: what has one meaning can be mended by a click."""
+    exchange = asked("sampling/createMessage", {"messages": [], "maxTokens": 1, "tools": TOOLS})
+    text = json.dumps(
+        {
+            "role": "assistant",
+            "model": "x",
+            "content": [call("dice__dise", sides=6), call(sides=6), call(sides=6)],
+        }
+    )
+    for _ in range(2):
+        verdict = check.check(exchange, text, Form.RESULT, Known(TEXT_ONLY))
+        fix = next(one.fix for one in verdict.problems if one.fix is not None)
+        text = fix.apply(text)
+    content = json.loads(text)["content"]
+    assert [block["name"] for block in content] == ["dice__dice"] * 3
+    assert (
+        len({block["id"] for block in content}) == 3
+        or check.check(exchange, text, Form.RESULT, Known(TEXT_ONLY)).errors
+    )
+
+
+def test_s5_the_draft_of_a_call_begins_with_what_the_tool_needs() -> None:
+    """S5: a draft that cannot be sent as it is says at least what is missing."""
+    exchange = asked("sampling/createMessage", {"messages": [], "maxTokens": 1, "tools": TOOLS})
+    draft = check.templates(exchange)["call dice__dice"]
+    assert json.loads(draft)["result"]["content"]["input"] == {"sides": 0}
+
+
+def test_s3_a_form_begins_without_what_nobody_needs_and_nobody_filled_in() -> None:
+    """S3: an empty address would break the form, and is not required."""
+    fields = {
+        "mail": {"type": "string", "format": "email"},
+        "name": {"type": "string", "minLength": 1},
+        "colour": {"oneOf": [{"const": "#f00", "title": "Red"}]},
+    }
+    form = {"type": "object", "properties": fields, "required": ["name"]}
+    exchange = asked("elicitation/create", {"message": "?", "requestedSchema": form})
+    content = json.loads(check.start(exchange))["result"]["content"]
+    assert content == {"name": "", "colour": "#f00"}

@@ -1,0 +1,140 @@
+"""Which exchange a text in `out.txt` is meant for, and what is said when there is none."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.protocol.conversation.events import RequestArrived
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.session import Session
+from humanmcp.protocol.validation.addressing import addressed, is_report, kind_of, unaddressed
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.conversation.exchange import Exchange
+
+
+def pinged(session: Session, *ids: object) -> list[Exchange]:
+    """Let requests with these ids arrive."""
+    for each in ids:
+        body = {"jsonrpc": "2.0", "id": each, "method": "ping"}
+        (event,) = session.receive(json.dumps(body).encode())
+        assert isinstance(event, RequestArrived)
+    return list(session.exchanges.remembered)
+
+
+def said(session: Session, text: str) -> list[str]:
+    """Return the codes of what is said of a text that belongs to nothing."""
+    found = unaddressed(text, session.exchanges.remembered, session.notice)
+    return [one.code for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"id":1,"method":"ping"}', Kind.REQUEST),
+        ('{"method":"notifications/progress"}', Kind.NOTIFICATION),
+        ('{"id":1,"result":{}}', Kind.RESULT),
+        ('{"error":"boom"}', Kind.ERROR),
+        ('{"id":1,"method":"ping","result":{}}', Kind.RESULT),
+        ("[]", None),
+        ("{", None),
+        ("[" * 5000, None),
+        ("{}", None),
+    ],
+)
+def test_what_a_text_wants_to_be_is_told_by_its_members(text: str, kind: Kind | None) -> None:
+    """A method makes it something said first; a result or an error makes it an answer."""
+    assert kind_of(text) is kind
+
+
+def test_the_id_finds_the_exchange_with_its_type() -> None:
+    """T17: 7 and "7" are different; of neither there, the one that looks alike is meant."""
+    number, text = pinged(Session(), 7, "7")
+    assert addressed('{"id":7,"result":{}}', (number, text)) is number
+    assert addressed('{"id":"7","result":{}}', (number, text)) is text
+    assert addressed('{"id":"7","result":{}}', (number,)) is number
+    assert addressed('{"id":8,"result":{}}', (number, text)) is None
+
+
+@pytest.mark.parametrize("text", ['{"result":{}}', "sunny", "[1]", '{"id":null,"result":{}}'])
+def test_what_has_no_id_is_meant_for_the_only_one_that_waits(text: str) -> None:
+    """H15: also prose, so that the check can say how to write it. With two nobody can tell."""
+    one, two = pinged(Session(), 1, 2)
+    assert addressed(text, (one,)) is one
+    assert addressed(text, (one, two)) is None
+    assert addressed(text, ()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "report"),
+    [
+        ('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}', True),
+        ('{"error":{"code":-32700,"message":"x"}}', True),
+        ('{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}', True),
+        ('{"error":{"code":-32600,"message":"x"}}', False),
+        ('{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"x"}}', False),
+        ('{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"x"}}', False),
+        ('{"id":null,"error":"boom"}', False),
+        ("boom", False),
+    ],
+)
+def test_a_report_on_an_unreadable_line_is_no_answer(text: str, *, report: bool) -> None:
+    """H23, E24: -32700 cannot be about a request that was read; any other null id is a mistake."""
+    assert is_report(text) is report
+
+
+def test_every_reason_why_nobody_waits_has_its_own_sentence() -> None:
+    """E02, E08, E26, H4: pending ids are named; an id that is over says how it ended."""
+    session = Session()
+    assert said(session, '{"jsonrpc":"2.0","result":{}}') == ["R52"]
+    assert said(session, '{"jsonrpc":"2.0","id":1,"result":{}}') == ["R51"]
+    first, _second = pinged(session, 0, 2)
+    assert said(session, '{"jsonrpc":"2.0","id":1,"result":{}}') == ["R50"]
+    assert said(session, '{"jsonrpc":"2.0","result":{}}') == ["R54"]
+    session.reply(first.number, "{}", Form.RESULT)
+    assert said(session, '{"jsonrpc":"2.0","id":0,"result":7}') == ["R22"]
+    cancel = {"method": "notifications/cancelled", "params": {"requestId": 2}}
+    session.receive(json.dumps({"jsonrpc": "2.0", **cancel}).encode())
+    assert said(session, '{"jsonrpc":"2.0","id":2,"result":{}}') == ["R21"]
+
+
+def test_p4_an_answer_to_a_notification_is_told_as_that() -> None:
+    """With the id of before it is not only too late: the last message wants no answer at all."""
+    session = Session()
+    (first,) = pinged(session, 0)
+    session.reply(first.number, "{}", Form.RESULT)
+    session.receive(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    (found,) = unaddressed(
+        '{"jsonrpc":"2.0","id":0,"result":{}}', session.exchanges.remembered, session.notice
+    )
+    assert found.code == "R55"
+    assert dict(found.detail) == {"method": "notifications/initialized", "id": "0"}
+    assert found.blocks
+    pinged(session, 1)
+    assert session.notice == ""
+
+
+def test_of_a_request_whose_id_was_taken_it_is_said() -> None:
+    """T17, protocol.md 6: not that the session is over, which it is not."""
+    session = Session()
+    first, _second = pinged(session, 8, 8)
+    session.reply(first.number, "{}", Form.RESULT)
+    assert said(session, '{"jsonrpc":"2.0","id":8,"result":{}}') == ["R53"]
+    session.end()
+    pinged(session, 9)
+    session.end()
+    assert said(session, '{"jsonrpc":"2.0","id":9,"result":{}}') == ["R23"]
+
+
+def test_text_that_is_no_json_is_explained_first() -> None:
+    """H15: broken JSON says where it is broken, not only that an id is missing."""
+    session = Session()
+    pinged(session, 1, 2)
+    assert said(session, "sunny") == ["J20"]
+    codes = said(session, '{"jsonrpc":"2.0","id":9,"resul')
+    assert codes[0] == "J07"
+    assert codes[-1] == "R50"

@@ -1,0 +1,453 @@
+"""What a person types, and the one line that is sent."""
+# ruff: noqa: E501 - the texts that people type stand as they are
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp import locales
+from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.spec import examples, versions
+from humanmcp.protocol.validation import check as draft_check
+from tests.asking import R2024, R2025, R2026, asked, check, codes, mended, serious, stating
+
+CALL: Final = "tools/call"
+METHODS: Final = [
+    (method, revision) for method, (_way, known) in versions.REQUESTS.items() for revision in known
+]
+
+
+# -- the line ---------------------------------------------------------------------------------
+
+
+def test_the_line_is_the_persons_own_text_without_the_white_space() -> None:
+    """T18, design 6: `1.0`, `1e5`, big integers, key order and escapes stay as typed."""
+    text = r"""{
+      "result" : { "content": [ {"text": "a  b\u3042é / \/", "type": "text"} ],
+        "structuredContent": {"x": 1.0, "y": 1e5, "z": 12345678901234567890123, "w": -0.0}, "isError":false },
+      "id" : 3,   "jsonrpc":"2.0"
+    }"""
+    verdict = check(asked(CALL), text)
+    assert verdict.line == (
+        r'{"result":{"content":[{"text":"a  b\u3042é / \/","type":"text"}],'
+        r'"structuredContent":{"x":1.0,"y":1e5,"z":12345678901234567890123,"w":-0.0},'
+        r'"isError":false},"id":3,"jsonrpc":"2.0"}'
+    )
+    assert verdict.kind is Kind.RESULT
+    assert codes(verdict.problems) == []
+
+
+def test_h3_the_articles_pretty_printed_answer_is_sent_with_its_warning() -> None:
+    """H3: exactly this line, and W01 is shown."""
+    exchange = asked("initialize", {"protocolVersion": R2024}, token="1", revision=R2024)
+    typed = {
+        "result": {
+            "protocolVersion": "2024-11-05",
+            "capabilities": {"tools": {}},
+            "serverInfo": {
+                "name": "humanmcp",
+                "version": "1.0.0",
+                "capabilities": {"resources": {}, "tools": {}},
+            },
+        },
+        "jsonrpc": "2.0",
+        "id": 1,
+    }
+    verdict = check(exchange, json.dumps(typed, indent=2))
+    assert verdict.line == json.dumps(typed, separators=(",", ":"))
+    assert codes(verdict.problems) == ["M47"]
+    assert dict(verdict.problems[-1].detail)["only"] == "resources"
+
+
+def test_h7_the_articles_error_is_sent_with_a_hint() -> None:
+    """H7, W03."""
+    text = '{"error":{"code":-32602,"message":"遠い。自分で調べて"},"jsonrpc":"2.0","id":4}'
+    verdict = check(asked(CALL, {"name": "get-japan-forecast"}, token="4"), text)
+    assert verdict.line == text
+    assert verdict.kind is Kind.ERROR
+    assert codes(verdict.problems) == ["M50"]
+
+
+def test_r5_the_articles_server_shows_exactly_its_mistakes() -> None:
+    """R5: E02, E01, E04, E05, W04, W05, each with its own problem."""
+    opening = asked("initialize", {"protocolVersion": R2024}, token='"u-1"', revision=R2024)
+    text = (
+        '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-03-26",'
+        '"serverInfo":{"name":"MCP Client","version":"1.0.0"}}}'
+    )
+    assert sorted(codes(check(opening, text).problems)) == ["M04", "M09", "M49", "R03"]
+    listing = asked("tools/list", token='"u-2"', revision=R2024)
+    text = (
+        '{"jsonrpc":"2.0","id":"u-2","result":{"tools":[{"name":"dice","description":"Roll",'
+        '"input_schema":{"type":"object","properties":{"sides":{"type":"integer"}}}}]}}'
+    )
+    assert codes(check(listing, text).problems) == ["M10"]
+    call = asked(CALL, {"name": "dice"}, token='"u-3"', revision=R2024)
+    text = '{"jsonrpc":"2.0","id":"u-3","result":{"content":4}}'
+    assert codes(check(call, text).problems) == ["M01"]
+
+
+def test_w09_order_spaces_and_crlf_are_nothing() -> None:
+    """W09: accepted everywhere."""
+    verdict = check(asked("ping"), '{"result":{},  "id":3,"jsonrpc":"2.0"}\r\n')
+    assert verdict.problems == ()
+    assert verdict.line == '{"result":{},"id":3,"jsonrpc":"2.0"}'
+
+
+def test_result_or_error_alone_gets_the_envelope() -> None:
+    """H18: neither jsonrpc nor id need be typed."""
+    verdict = check(asked(CALL), '{"result": {"content": []}}')
+    assert verdict.line == '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
+    verdict = check(asked("ping"), '{"error": {"code": 1, "message": "no"}}')
+    assert verdict.line == '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}'
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "body"),
+    [
+        (Form.RESULT, '{"content": []}', '"result":{"content":[]}'),
+        (Form.ERROR, '{"code": -32603, "message": "no"}', '"error":{"code":-32603,"message":"no"}'),
+        (Form.TEXT, 'say "hi"\n東京', r'"result":{"content":[{"type":"text","text":"say \"hi\"\n東京"}]}'),
+        (Form.TOOL_ERROR, "no", '"result":{"content":[{"type":"text","text":"no"}],"isError":true}'),
+    ],
+)  # fmt: skip
+def test_every_form_gets_its_envelope(form: Form, text: str, body: str) -> None:
+    """H18: only the result, only an error, or the words alone."""
+    verdict = check(asked(CALL), text, form)
+    assert verdict.line == f'{{"jsonrpc":"2.0","id":3,{body}}}'
+
+
+def test_k14_plain_text_says_complete_and_who_answers_in_2026() -> None:
+    """1.7: resultType is required there. K14: each result SHOULD name its server in `_meta`."""
+    verdict = check(asked(CALL, revision=R2026), "sunny", Form.TEXT)
+    assert verdict.line == (
+        '{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete",'
+        '"content":[{"type":"text","text":"sunny"}],"_meta":'
+        '{"io.modelcontextprotocol/serverInfo":{"name":"humanmcp","version":"0.1.0"}}}}'
+    )
+
+
+def test_plain_text_answers_tool_calls_only() -> None:
+    """Every other method has a result of its own shape."""
+    verdict = check(asked("tools/list"), "sunny", Form.TEXT)
+    assert codes(verdict.problems) == ["M69"]
+    assert verdict.line is None
+
+
+@pytest.mark.parametrize("text", ["", " \n "])
+@pytest.mark.parametrize("form", list(Form))
+def test_nothing_is_no_answer(text: str, form: Form) -> None:
+    """J19: there is nothing to write, not even anyway."""
+    verdict = check(asked(CALL), text, form)
+    assert codes(verdict.problems) == ["J19"]
+    assert verdict.forced is None
+
+
+def test_prose_for_a_tool_call_can_be_wrapped() -> None:
+    """3.2 only text: wrap it with the text-answer form?"""
+    verdict = check(asked(CALL), "Sunny, 23 degrees.")
+    assert codes(verdict.problems) == ["J20"]
+    again = check(asked(CALL), mended(verdict))
+    assert again.sendable
+    assert '"text":"Sunny, 23 degrees."' in str(again.line)
+    assert check(asked("ping"), "pong").problems[0].fix is None
+
+
+def test_what_is_said_of_prose_can_be_done_wherever_it_is_typed() -> None:
+    """J20: a file has no text form, and most methods have none either; an object can be written."""
+    (problem,) = check(asked("ping"), "pong").problems
+    assert "Write an object {…}" in locales.problem(problem, "en")
+    assert "オブジェクト {…} を書き" in locales.problem(problem, "ja")
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [(State.CANCELLED, "R21"), (State.ANSWERED, "R22"), (State.ABANDONED, "R23")],
+)
+@pytest.mark.parametrize(
+    ("form", "text"), [(Form.MESSAGE, '{"result":{"content":[]}}'), (Form.TEXT, "a")]
+)
+def test_e26_a_late_answer_is_refused(state: State, code: str, form: Form, text: str) -> None:
+    """E26, T22: after a cancellation, a second time, after the end; and kept as a draft."""
+    verdict = check(asked(CALL)._replace(state=state), text, form)
+    assert codes(verdict.problems) == [code]
+    assert verdict.forced
+
+
+# -- send anyway --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "forced"),
+    [
+        ('{"jsonrpc": "2.0", "id": 99, "result": {}}', '{"jsonrpc":"2.0","id":99,"result":{}}'),
+        ('{"jsonrpc":"2.0",\n"id":3,"result":', '{"jsonrpc":"2.0", "id":3,"result":'),
+        ("{'id': 1,\r\n}", "{'id': 1, }"),
+        ("INFO started\nport 1", "INFO started port 1"),
+        ('{"id":1,"id":2}', '{"id":1,"id":2}'),
+        ('{"content":"x"}', '{"jsonrpc":"2.0","id":3,"result":{"content":"x"}}'),
+        ('{"id":"\ud800"}', '{"id":"?"}'),
+        ('{"result": "x"}', '{"jsonrpc":"2.0","id":3,"result":"x"}'),
+    ],
+)
+def test_sent_anyway_is_what_was_typed_on_one_line(text: str, forced: str) -> None:
+    """Design 6: testing a client with a broken answer is a use, not an accident."""
+    verdict = check(asked("ping"), text)
+    assert verdict.line is None
+    assert verdict.forced == forced
+
+
+def test_sent_anyway_in_a_form_keeps_the_envelope() -> None:
+    """The person chose the form; only what they typed is wrong."""
+    verdict = check(asked("ping"), "{'a':\n1}", Form.RESULT)
+    assert verdict.forced == '{"jsonrpc":"2.0","id":3,"result":{\'a\': 1}}'
+
+
+@given(st.text(max_size=60), st.sampled_from(list(Form)), st.sampled_from([R2024, R2025, R2026]))
+def test_no_text_whatever_raises(text: str, form: Form, revision: str) -> None:
+    """Never raises, whatever the text; whatever is sent is one line of valid UTF-8."""
+    check(asked(CALL, {"name": "a"}, revision=revision), text, form)
+
+
+# -- the draft to start from ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "revision"), METHODS)
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_u04_every_draft_can_be_sent_untouched_or_asks_for_its_words(
+    method: str, revision: str, language: str
+) -> None:
+    """U04: a draft is right for its method and revision; where only the person knows, it says so."""
+    params = {"protocolVersion": revision, "_meta": stating()}
+    exchange = asked(method, params, token='"é"', revision=revision)
+    text = draft_check.start(exchange, language=language)
+    assert text.startswith('{\n  "jsonrpc": "2.0",\n  "id": "é",\n')
+    expected = ["M61"] if method in (CALL, "sampling/createMessage", "tasks/result") else []
+    assert codes(check(exchange, text).problems) == expected
+
+
+@pytest.mark.parametrize(("method", "revision"), METHODS)
+def test_every_template_passes_the_check(method: str, revision: str) -> None:
+    """Every variant: results and errors; only the placeholder is refused."""
+    everything: dict[str, Any] = {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}},
+                  "extensions": {"io.modelcontextprotocol/tasks": {}}}  # fmt: skip
+    params: dict[str, Any] = {"_meta": stating(everything), "task": {}, "name": "no_such_tool"}
+    exchange = asked(method, params, revision=revision)
+    texts = draft_check.templates(exchange)
+    assert "method_not_found" in texts
+    for name, text in texts.items():
+        problems = check(exchange, text).problems
+        assert serious(problems) in ([], ["M61"]), name
+
+
+def test_a_tool_call_is_never_sent_untouched_in_any_form() -> None:
+    """M61: "replace the placeholder", in either language."""
+    for words in examples.PLACEHOLDERS.values():
+        assert codes(check(asked(CALL), words, Form.TEXT).problems) == ["M61"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "answered"),
+    [(R2024, R2024), ("2025-03-26", "2025-03-26"), (R2026, R2025), ("3", R2025), (None, R2025)],
+)
+def test_initialize_echoes_the_version_if_it_is_known(wanted: str, answered: str) -> None:
+    """1.2: else it makes the offer of the newest handshake revision."""
+    text = draft_check.start(asked("initialize", {"protocolVersion": wanted}, revision=answered))
+    assert json.loads(text)["result"]["protocolVersion"] == answered
+
+
+def test_drafts_repeat_what_was_asked_for() -> None:
+    """`resources/read` its uri, `subscriptions/listen` its id, an unknown tool its name."""
+    read = draft_check.start(asked("resources/read", {"uri": "file:///日本"}))
+    assert json.loads(read)["result"]["contents"][0]["uri"] == "file:///日本"
+    assert "日本" in read
+    listen = draft_check.start(
+        asked("subscriptions/listen", {"_meta": stating()}, token='"s"', revision=R2026)
+    )
+    meta = json.loads(listen)["result"]["_meta"]
+    assert meta["io.modelcontextprotocol/subscriptionId"] == "s"
+    unknown = draft_check.templates(asked(CALL, {"name": "dice"}))["unknown_tool"]
+    assert json.loads(unknown)["error"]["message"] == "Unknown tool: dice"
+    tools = {"dice": {"name": "dice", "inputSchema": {"type": "object"}}}
+    again = draft_check.start(asked("tools/list"), Known(tools=tools))
+    assert json.loads(again)["result"]["tools"] == [tools["dice"]]
+
+
+@pytest.mark.parametrize(
+    ("method", "revision"),
+    [
+        ("no/such", R2025),
+        ("ping", R2026),
+        ("server/discover", R2025),
+        ("elicitation/create", R2024),
+    ],
+)
+def test_an_unknown_method_is_answered_with_method_not_found(method: str, revision: str) -> None:
+    """U04: an unknown method, or one that is not in this revision, offers -32601."""
+    exchange = asked(method, revision=revision)
+    text = draft_check.start(exchange)
+    assert json.loads(text)["error"]["code"] == -32601
+    assert check(exchange, text).sendable
+
+
+@pytest.mark.parametrize("method", ["tools/call", "tools/list", "server/discover"])
+@pytest.mark.parametrize("key", ["protocolVersion", "clientCapabilities"])
+def test_a_request_that_does_not_say_enough_of_itself_is_answered_with_an_error(
+    method: str, key: str
+) -> None:
+    """Protocol.md 1.2: "malformed; the server MUST reject it with -32602", and says why."""
+    meta = {name: value for name, value in stating().items() if not name.endswith(key)}
+    exchange = asked(method, {"name": "dice", "_meta": meta}, revision=R2026)
+    text = draft_check.start(exchange)
+    assert json.loads(text)["error"]["code"] == -32602
+    assert key in json.loads(text)["error"]["message"]
+    assert check(exchange, text).sendable
+
+
+def test_a_form_is_filled_with_its_defaults() -> None:
+    """The client's seat: what the server's form already says."""
+    fields = {
+        "a": {"type": "string", "default": "x"},
+        "b": {"type": "boolean"},
+        "c": {"type": "integer"},
+        "d": {"type": "string", "enum": ["p", "q"]},
+        "e": {"type": "string"},
+    }
+    params = {"message": "?", "requestedSchema": {"type": "object", "properties": fields}}
+    exchange = asked("elicitation/create", params)
+    content = json.loads(draft_check.start(exchange))["result"]["content"]
+    assert content == {"a": "x", "b": False, "c": 0, "d": "p", "e": ""}
+    assert check(exchange, draft_check.start(exchange)).sendable
+    url = {"mode": "url", "message": "?", "url": "https://a.example/", "elicitationId": "1"}
+    opened = asked("elicitation/create", url)
+    assert json.loads(draft_check.start(opened))["result"] == {"action": "accept"}
+
+
+# -- several answers in one text --------------------------------------------------------------
+
+
+ONE, TWO = '{"id":1,"a":"}\\""}', '[{"b":\n2}]'
+
+
+@pytest.mark.parametrize(
+    ("text", "texts", "incomplete", "broken"),
+    [
+        ("", [], False, False),
+        (" \n", [], False, False),
+        (ONE, [ONE], False, False),
+        (f"\ufeff {ONE}\n{TWO}\n", [ONE, TWO], False, False),
+        (f"{ONE}{TWO}", [ONE, TWO], False, False),
+        (f"{ONE}\n{TWO[:-1]}", [ONE], True, False),
+        ('{"a":"b', [], True, False),
+        ('{"a":"b\\"}', [], True, False),
+        (f"{ONE}\nhello", [ONE], False, True),
+        ("hello", [], False, True),
+        ("]", [], False, True),
+    ],
+)
+def test_a_text_is_divided_into_its_documents(
+    text: str,
+    texts: list[str],
+    incomplete: bool,  # noqa: FBT001 - a table
+    broken: bool,  # noqa: FBT001 - a table
+) -> None:
+    """H11, H13, T8: several on one line or on several; half-written is not broken."""
+    found = draft_check.divide(text)
+    assert [text[start:end] for start, end in found.texts] == texts
+    assert (found.incomplete, found.broken) == (incomplete, broken)
+
+
+@given(st.lists(st.sampled_from([ONE, TWO, "{}", '{"x":["{",[]]}']), max_size=5), st.data())
+def test_whatever_is_cut_off_is_incomplete(parts: list[str], data: st.DataObject) -> None:
+    """A prefix of complete documents is complete up to there, and never broken."""
+    text = "\n".join(parts)
+    cut = data.draw(st.integers(0, len(text)))
+    found = draft_check.divide(text[:cut])
+    assert not found.broken
+    whole = draft_check.divide(text).texts
+    assert found.texts == tuple(span for span in whole if span[1] <= cut)
+
+
+@pytest.mark.parametrize(
+    ("text", "token"),
+    [
+        ('{"id": 1.0, "result": {}}', "1.0"),
+        ('{"id": "a", "result": {}}', '"a"'),
+        ('{"id": 0}', "0"),
+        ("{'id': 7, 'result': {}}", "7"),
+        ('{"id": null}', None),
+        ('{"id": true}', None),
+        ('{"result": {}}', None),
+        ("[1]", None),
+        ("hello", None),
+        ("", None),
+    ],
+)
+def test_the_id_of_a_text_is_found_in_spite_of_mistakes(text: str, token: str | None) -> None:
+    """It decides whose answer a text is."""
+    found = draft_check.id_of(text)
+    assert (found.token if found else None) == token
+
+
+def test_e02_an_answer_to_nobody_names_who_waits() -> None:
+    """E02: "Pending ids are 0 and 2; you answered 1"."""
+    pending = [asked("ping", token="0"), asked("ping", token="2")]
+    found = draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', pending)
+    assert (found.code, dict(found.detail)) == ("R50", {"pending": "0, 2", "typed": "1"})
+    assert (found.start, found.end, found.fix) == (22, 23, None)
+
+
+def test_e02_with_one_pending_the_id_can_be_replaced() -> None:
+    """R03 with a fix: there is only one that can be meant."""
+    text = '{"jsonrpc":"2.0","id":1,"result":{}}'
+    found = draft_check.unmatched(text, [asked("ping", token='"x"')])
+    assert found.fix is not None
+    assert found.fix.apply(text) == '{"jsonrpc":"2.0","id":"x","result":{}}'
+
+
+def test_e08_an_answer_to_a_notification_says_that_nobody_waits() -> None:
+    """E08, H4."""
+    assert draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', []).code == "R51"
+
+
+def test_w06_an_id_of_the_other_type_belongs_to_its_request() -> None:
+    """W06: the id keeps its type, and the fix writes it so."""
+    text = '{"id":"2","result":{}}'
+    found = draft_check.unmatched(text, [asked("ping", token="1"), asked("ping", token="2")])
+    assert found.code == "R04"
+    assert found.fix is not None
+    assert found.fix.apply(text) == '{"id":2,"result":{}}'
+
+
+def test_k13_a_batch_with_two_waiting_is_called_a_batch() -> None:
+    """K13: "id is missing. It must be 7, 8" was said of a list that had both."""
+    text = '[{"jsonrpc":"2.0","id":7,"result":{}},{"jsonrpc":"2.0","id":8,"result":{}}]'
+    pending = [asked("ping", token="7"), asked("ping", token="8")]
+    assert draft_check.unmatched(text, pending).code == "R12"
+
+
+def test_an_answer_without_an_id_is_told_which_to_choose() -> None:
+    """H12: with two pending there is no guess."""
+    found = draft_check.unmatched(
+        '{"result":{}}', [asked("ping", token="1"), asked("ping", token="2")]
+    )
+    assert (found.code, dict(found.detail)["id"]) == ("R54", "1, 2")
+
+
+def test_k13_without_an_id_one_of_those_that_wait_is_asked_for() -> None:
+    """K13: "It must be 7, 8" was said where one of them is meant; of a single one it stays."""
+    pending = [asked("ping", token="7"), asked("ping", token="8")]
+    sentence = locales.problem
+    several = draft_check.unmatched('{"result":{}}', pending)
+    assert sentence(several, "en") == '"id" is missing. Several requests wait: write one of 7, 8.'
+    assert "7, 8 のどれか" in sentence(several, "ja")
+    assert sentence(draft_check.unmatched('{"result":{}}', pending[:1]), "en").endswith(
+        "must be 7."
+    )

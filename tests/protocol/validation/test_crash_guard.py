@@ -1,0 +1,174 @@
+"""K1: the check never raises, and whoever calls it says so to the person."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from humanmcp import locales
+from humanmcp.locales import LANGUAGES
+from humanmcp.protocol.conversation.events import Refused, Sent
+from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation import check, incoming, outgoing, starting_draft
+from humanmcp.protocol.validation.rules import lifecycle
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.json.jsonrpc import Json
+
+LINE = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
+GOOD = '{"result": {"tools": []}}'
+
+
+class StrangeError(Exception):
+    """What nobody thought of."""
+
+
+def fail(*_args: object, **_kwargs: object) -> NoReturn:
+    """Stand in for any function of the check that has a fault."""
+    raise StrangeError("the moon")
+
+
+def asked(method: str, params: Json, revision: str = "2025-11-25") -> Exchange:
+    """Make an exchange of a request."""
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    message = jsonrpc.read(json.dumps(request).encode())
+    assert isinstance(message, Message)
+    return Exchange(1, message, revision)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_k1_a_fault_of_the_check_is_a_problem_that_blocks_and_keeps_the_text(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K1: one sentence, in both languages; the text can be sent all the same, as it is."""
+    monkeypatch.setattr("humanmcp.protocol.validation.results.lint", fail)
+    verdict = check.check(asked("tools/list", {}), GOOD)
+    assert (verdict.text, verdict.line, verdict.forced) == (GOOD, None, GOOD)
+    (found,) = verdict.problems
+    assert found.code == "X01"
+    assert found.blocks
+    assert "StrangeError: the moon" in locales.problem(found, language)
+
+
+def test_k1_a_fault_in_what_is_said_of_a_peers_message_blocks_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """K1: the message is shown, with a warning beside it."""
+    monkeypatch.setattr(incoming, "judge", fail)
+    monkeypatch.setattr(incoming, "judge_result", fail)
+    exchange = asked("tools/call", {"name": "a"})
+    response = jsonrpc.read(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    assert isinstance(response, Message)
+    for found in (
+        check.remarks(exchange.request, "2025-11-25"),
+        check.from_server(exchange.request, "2025-11-25"),
+        check.review(exchange, response),
+    ):
+        assert [(each.code, each.level) for each in found] == [("X01", Level.WARNING)]
+
+
+def test_k1_a_fault_in_the_check_of_a_saying_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K1: something of the person's own is kept, too."""
+    monkeypatch.setattr(outgoing, "_judge", fail)
+    said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+    verdict = check.check_saying(said, "2025-11-25", Known())
+    assert [each.code for each in verdict.problems] == ["X01"]
+    assert verdict.forced == said
+
+
+def test_k1_a_request_that_no_draft_can_be_made_of_starts_empty(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """K1: it has to reach a person all the same."""
+    monkeypatch.setattr(starting_draft, "_results", fail)
+    assert json.loads(check.start(asked("tools/list", {})))["result"] == {}
+
+
+def test_k1_a_session_goes_on_after_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K1: the request is there, refused answers stay the person's, and the next one passes."""
+    session = Session()
+    with monkeypatch.context() as broken:
+        broken.setattr(incoming, "judge", fail)
+        session.receive(LINE.encode())
+    (exchange,) = session.pending
+    with monkeypatch.context() as broken:
+        broken.setattr(lifecycle, "tools", fail)
+        broken.setitem(lifecycle._RULES, "tools/list", fail)
+        refused = session.reply(1, GOOD)
+    assert isinstance(refused, Refused)
+    assert [each.code for each in refused.verdict.problems] == ["X01"]
+    assert session.pending == (exchange,)
+    assert isinstance(session.reply(1, GOOD), Sent)
+
+
+# -- any JSON whatever --------------------------------------------------------------------------
+
+_KEYS = st.text(max_size=3) | st.sampled_from(
+    ["type", "properties", "required", "$schema", "$ref", "items", "enum", "name", "default"]
+)
+_ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=4),
+    max_leaves=10,
+)
+_REVISIONS = st.sampled_from(versions.ALL)
+_METHODS = st.sampled_from(list(versions.REQUESTS))
+
+
+def quietly(codes: Any) -> bool:  # noqa: ANN401 - problems
+    """Say whether no problem says that the check itself failed."""
+    return all(each.code != "X01" for each in codes)
+
+
+@given(_ANY, _REVISIONS)
+def test_k1_any_json_may_be_the_schema_of_a_tool(schema: Json, revision: str) -> None:
+    """K1: in the answer to tools/list, and then for what is called and what comes back."""
+    tool = {"name": "a", "inputSchema": schema, "outputSchema": schema}
+    listed = {"tools": [tool]}
+    text = json.dumps({"result": listed})
+    assert quietly(check.check(asked("tools/list", {}, revision), text).problems)
+    known = Known(tools={"a": tool})
+    call = asked("tools/call", {"name": "a", "arguments": schema}, revision)
+    assert quietly(check.remarks(call.request, revision, known))
+    result = json.dumps({"content": [], "structuredContent": schema})
+    assert quietly(check.check(call, result, Form.RESULT, known).problems)
+
+
+@given(_ANY, _ANY, _REVISIONS)
+def test_k1_any_json_may_be_the_schema_of_a_form(
+    schema: Json, content: Json, revision: str
+) -> None:
+    """K1: what is asked, the draft that starts from it, and what is answered."""
+    exchange = asked("elicitation/create", {"message": "?", "requestedSchema": schema}, revision)
+    assert json.loads(check.start(exchange))
+    assert quietly(check.remarks(exchange.request, revision))
+    answer = json.dumps({"action": "accept", "content": content})
+    assert quietly(check.check(exchange, answer, Form.RESULT).problems)
+
+
+@given(_METHODS, _ANY, _ANY, _REVISIONS)
+def test_k1_any_json_may_be_asked_and_answered(
+    method: str, params: Json, result: Json, revision: str
+) -> None:
+    """K1: every method, every revision, both ways."""
+    exchange = asked(method, params, revision)
+    assert quietly(check.remarks(exchange.request, revision))
+    assert check.start(exchange)
+    for form in (Form.RESULT, Form.ERROR):
+        assert quietly(check.check(exchange, json.dumps(result), form).problems)
+    said = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
+    assert quietly(check.check_saying(said, revision, Known()).problems)
+    session = Session(Role.CLIENT)
+    session.ask(method, {"a": params})
+    answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})
+    session.receive(answer.encode())

@@ -1,0 +1,221 @@
+"""Answers that are broken on purpose: one fault each, and the rest as it was written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.locales import LANGUAGES, say
+from humanmcp.protocol.conversation.events import Sent
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.session import Session
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.faults import HUGE, LOG_LINE, Fault, broken, faults
+from humanmcp.protocol.validation.starting_draft import start
+
+SENTENCE = '{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "sunny"}]}}'
+
+
+def exchange(
+    method: str = "tools/call", token: str = "7", revision: str = "2025-11-25"
+) -> Exchange:
+    """Make a request that waits."""
+    line = f'{{"jsonrpc":"2.0","id":{token},"method":"{method}","params":{{}}}}'
+    found = jsonrpc.read(line.encode())
+    assert isinstance(found, Message)
+    return Exchange(1, found, revision)
+
+
+def on_the_wire(asked: Exchange, text: str) -> str:
+    """Return the line that goes out when it is sent anyway."""
+    verdict = check.check(asked, text)
+    line = verdict.line or verdict.forced
+    assert line is not None
+    return line
+
+
+def body(asked: Exchange, fault: Fault, text: str = SENTENCE) -> Any:  # noqa: ANN401 - any JSON value
+    """Break an answer and return what the client reads."""
+    return json.loads(on_the_wire(asked, broken(asked, text, fault)))
+
+
+@pytest.mark.parametrize(
+    ("token", "wrong"), [("7", 1000007), ("9007199254740993", 9007199255740993), ('"a"', "a-wrong")]
+)
+def test_a_wrong_id_is_of_the_same_type_and_nobody_asked_with_it(
+    token: str, wrong: str | int
+) -> None:
+    """ux.md 4.9: far from the right one, so that no other request is answered by mistake."""
+    assert body(exchange(token=token), Fault.WRONG_ID)["id"] == wrong
+
+
+def test_an_id_changes_its_type_and_not_its_digits() -> None:
+    """R04 of the check, on the wire: 7 becomes "7", and "7" becomes 7."""
+    assert body(exchange(), Fault.ID_AS_TEXT)["id"] == "7"
+    text = exchange(token='"12"')
+    assert body(text, Fault.ID_AS_NUMBER)["id"] == 12
+
+
+@pytest.mark.parametrize(
+    ("token", "offered"), [("7", Fault.ID_AS_TEXT), ('"7"', Fault.ID_AS_NUMBER)]
+)
+def test_only_the_type_that_an_id_has_not_is_offered(token: str, offered: Fault) -> None:
+    """A number can become text, and a text of digits a number."""
+    types = {Fault.ID_AS_TEXT, Fault.ID_AS_NUMBER}
+    assert types & set(faults(exchange(token=token))) == {offered}
+
+
+@pytest.mark.parametrize("token", ['"a-1"', '"007"', '"\\u0664"', '""'])
+def test_a_text_that_is_no_number_stays_text(token: str) -> None:
+    """There is no number that it could be."""
+    types = {Fault.ID_AS_TEXT, Fault.ID_AS_NUMBER}
+    assert not types & set(faults(exchange(token=token)))
+
+
+def test_a_result_gets_an_error_and_an_error_a_result() -> None:
+    """R05: JSON-RPC wants one of the two."""
+    error = '{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "no"}}'
+    assert set(body(exchange(), Fault.RESULT_AND_ERROR)) == {"jsonrpc", "id", "result", "error"}
+    both = body(exchange(), Fault.RESULT_AND_ERROR, error)
+    assert (both["result"], both["error"]["message"]) == ({}, "no")
+
+
+def test_the_envelope_loses_its_version_or_gains_a_member() -> None:
+    """R01 and R17."""
+    assert set(body(exchange(), Fault.NO_JSONRPC)) == {"id", "result"}
+    assert "unknownField" in body(exchange(), Fault.UNKNOWN_FIELD)
+
+
+def test_the_rest_stays_as_it_was_written() -> None:
+    """Numbers, order and escapes of what the person wrote are not touched."""
+    text = '{"id": 7, "jsonrpc": "2.0", "result": {"z": 1.0, "a": [1e5,\n   "\\u00e9"]}}'
+    line = on_the_wire(exchange(), broken(exchange(), text, Fault.UNKNOWN_FIELD))
+    assert '{"id":7,"jsonrpc":"2.0","result":{"z":1.0,"a":[1e5,"\\u00e9"]}' in line
+
+
+def test_a_cut_message_is_a_part_of_what_it_was() -> None:
+    """J07: it ends in the middle, and no more follows."""
+    line = on_the_wire(exchange(), broken(exchange(), SENTENCE, Fault.CUT_IN_HALF))
+    assert line.startswith('{   "jsonrpc": "2.0",   "id": 7,')
+    with pytest.raises(ValueError, match="line 1"):
+        json.loads(line)
+
+
+def test_a_log_line_stands_in_the_place_of_the_answer() -> None:
+    """Whatever was written before."""
+    assert broken(exchange(), SENTENCE, Fault.LOG_LINE) == LOG_LINE
+    assert on_the_wire(exchange(), LOG_LINE) == LOG_LINE
+
+
+def test_a_wrong_version_is_offered_for_the_handshake_only() -> None:
+    """M44: a revision that nobody published."""
+    asked = exchange("initialize")
+    assert (
+        body(asked, Fault.WRONG_VERSION, start(asked))["result"]["protocolVersion"] == "1999-01-01"
+    )
+    assert Fault.WRONG_VERSION not in faults(exchange())
+
+
+def test_a_wrong_result_type_is_offered_where_there_are_result_types() -> None:
+    """M51: 2026-07-28 has them."""
+    asked = exchange(revision="2026-07-28")
+    assert body(asked, Fault.WRONG_RESULT_TYPE)["result"]["resultType"] == "finished"
+    assert Fault.WRONG_RESULT_TYPE not in faults(exchange())
+
+
+def test_half_a_character_goes_out_as_the_escape_that_it_is() -> None:
+    r"""J23: `\ud83d` is legal JSON, and no character."""
+    line = on_the_wire(exchange(), broken(exchange(), SENTENCE, Fault.LONE_SURROGATE))
+    assert '"Half a character: \\ud83d"' in line
+    assert json.loads(line)["result"]["content"][0]["text"].endswith("\ud83d")
+
+
+@pytest.mark.parametrize(
+    ("method", "place"),
+    [
+        ("tools/call", lambda result: result["content"][0]["text"]),
+        ("sampling/createMessage", lambda result: result["content"]["text"]),
+        ("ping", lambda result: result["_meta"]["text"]),
+    ],
+)
+def test_a_huge_text_stands_where_it_is_read(method: str, place: Any) -> None:  # noqa: ANN401 - looks into JSON
+    """J40: it is legal, so it needs no Send anyway."""
+    asked = exchange(method)
+    text = broken(asked, start(asked), Fault.HUGE)
+    assert len(place(body(asked, Fault.HUGE, start(asked))["result"])) == HUGE
+    assert check.check(asked, text).sendable
+
+
+def test_what_a_result_says_of_itself_is_kept() -> None:
+    """A huge text is added to the `_meta` that is there."""
+    text = '{"jsonrpc": "2.0", "id": 7, "result": {"_meta": {"a/b": 1}}}'
+    assert body(exchange("ping"), Fault.HUGE, text)["result"]["_meta"]["a/b"] == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no JSON", "[1]", '"text"', "[" * 100_000, '{"id": 7, "result"']
+)
+@pytest.mark.parametrize("fault", [Fault.WRONG_ID, Fault.HUGE])
+def test_a_text_that_cannot_be_read_is_begun_anew(text: str, fault: Fault) -> None:
+    """There is nothing in it that could be kept."""
+    assert body(exchange(), fault, text)["jsonrpc"] == "2.0"
+
+
+def test_a_fault_of_a_result_needs_one() -> None:
+    """In the place of an error the answer is begun anew; a strange method gets an empty result."""
+    error = '{"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "no"}}'
+    assert "error" not in body(exchange(), Fault.LONE_SURROGATE, error)
+    assert "_meta" in body(exchange("nonsense"), Fault.LONE_SURROGATE, error)["result"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_nobody_has_written_yet_is_filled_in(language: str) -> None:
+    """The fault shall be the only thing that is wrong."""
+    asked = exchange()
+    text = broken(asked, start(asked, language=language), Fault.UNKNOWN_FIELD)
+    codes = [one.code for one in check.check(asked, text).problems if one.blocks]
+    assert codes == ["R17"]
+
+
+@pytest.mark.parametrize("method", ["tools/call", "initialize", "prompts/get", "nonsense"])
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-11-25", "2026-07-28"])
+def test_every_fault_goes_out_on_one_line_and_is_recorded_as_deliberate(
+    method: str, revision: str
+) -> None:
+    """Design, section 6: Send anyway is explicit; the stub writes whole lines only."""
+    for fault in faults(exchange(method, revision=revision)):
+        session = Session()
+        meta = f'{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{revision}"}}}}'
+        params = meta if revision == "2026-07-28" else "{}"
+        session.receive(
+            f'{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}'.encode()
+        )
+        asked = session.exchanges[1]
+        text = broken(asked, start(asked), fault)
+        outcome = session.reply(1, text, anyway=True)
+        assert isinstance(outcome, Sent), (fault, method)
+        assert outcome.line is not None
+        assert "\n" not in outcome.line
+        wrong = [one for one in outcome.verdict.problems if one.blocks]
+        assert outcome.deliberate is bool(wrong)
+        assert wrong or fault is Fault.HUGE, (fault, method)
+
+
+@given(st.text(), st.sampled_from(list(Fault)))
+def test_no_text_is_too_strange_to_be_broken(text: str, fault: Fault) -> None:
+    """Never raises, whatever the text."""
+    assert broken(exchange(), text, fault)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_fault_says_what_it_is_and_what_a_good_host_does(language: str) -> None:
+    """ux.md 4.9: so that a tester can judge."""
+    for fault in Fault:
+        assert say("fault", fault.value, language)
+        assert say("fault", f"{fault.value} host", language)

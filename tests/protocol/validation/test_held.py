@@ -1,0 +1,74 @@
+"""What becomes of a held message, judged by one function at the desk and in the tap."""
+
+from __future__ import annotations
+
+import pytest
+
+from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.validation.held import Passing, answers, judge
+
+CALL = (
+    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"dice","arguments":{"n":6.0}}}'
+)
+NOTICE = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+ANSWER = '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"4"}]}}'
+
+REQUEST = Passing(CALL, Way.IN, "2025-06-18")
+HELD_ANSWER = Passing(ANSWER, Way.OUT, "2025-06-18", asked=CALL)
+
+
+@pytest.mark.parametrize("line", [CALL, NOTICE, ANSWER, "hello", "[]", '{"id":true}'])
+def test_what_is_untouched_goes_on_whatever_it_says(line: str) -> None:
+    """It is not the person's: also laid out over several lines."""
+    held = Passing(line, Way.IN, "2025-06-18")
+    assert judge(held, line).line == line
+    assert judge(held, pretty(line)).line == line
+
+
+def test_an_edited_request_is_one_compact_line() -> None:
+    """As typed, without the white space."""
+    edited = pretty(CALL).replace("6.0", "20.0")
+    assert judge(REQUEST, edited).line == CALL.replace("6.0", "20.0")
+
+
+@pytest.mark.parametrize(
+    ("held", "text", "code"),
+    [
+        (CALL, CALL.replace('"id":7', '"id":"7"'), "N33"),
+        (CALL, CALL.replace('"id":7,', ""), "N32"),
+        (NOTICE, NOTICE.replace('"jsonrpc":"2.0",', '"jsonrpc":"2.0","id":1,'), "N32"),
+        (CALL, "{", "J"),
+        (CALL, "[1]", "N32"),
+        (NOTICE, "true", "N05"),
+        (f"[{CALL}]", ANSWER, "N32"),
+    ],
+)
+def test_an_edit_that_would_confuse_the_two_is_refused(held: str, text: str, code: str) -> None:
+    """Another id, another kind, no message; sent anyway it goes as typed."""
+    verdict = judge(Passing(held, Way.IN, "2025-06-18"), text)
+    assert verdict.line is None
+    assert verdict.errors[0].code.startswith(code)
+    assert verdict.forced is not None
+
+
+def test_a_request_can_be_answered_in_every_form() -> None:
+    """A response, a result, plain text: the other side never sees the request."""
+    for text, form in (
+        (ANSWER, Form.MESSAGE),
+        ('{"content":[{"type":"text","text":"4"}]}', Form.RESULT),
+        ("4", Form.TEXT),
+    ):
+        assert answers(REQUEST, text, form)
+        assert judge(REQUEST, text, form).line == ANSWER
+    assert not answers(REQUEST, CALL, Form.MESSAGE)
+    assert not answers(HELD_ANSWER, ANSWER, Form.MESSAGE)
+
+
+def test_a_held_answer_is_checked_as_an_answer() -> None:
+    """Against the request that it belongs to."""
+    assert judge(HELD_ANSWER, ANSWER.replace('"4"', '"6"')).line == ANSWER.replace('"4"', '"6"')
+    verdict = judge(HELD_ANSWER, ANSWER.replace('"content"', '"text"'))
+    assert verdict.line is None
+    assert judge(HELD_ANSWER, ANSWER.replace('"id":7', '"id":8')).line is None

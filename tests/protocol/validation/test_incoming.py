@@ -1,0 +1,231 @@
+"""What the check says of what the peer sent: never in anybody's way."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation import check
+from tests.asking import R2024, R2025, R2026, asked, hold_problem, stating
+
+READY = Known(initialized=True)
+DICE = {
+    "dice": {
+        "name": "dice",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"sides": {"type": "integer", "minimum": 1}},
+            "required": ["sides"],
+        },
+    }
+}
+KNOWN = Known(initialized=True, tools=DICE)
+
+
+def arrived(text: str) -> Message:
+    """Read a line of the peer."""
+    message = jsonrpc.read(text.encode("utf-8", "surrogatepass"))
+    assert isinstance(message, Message)
+    return message
+
+
+def request(method: str, params: Any = None, **more: Any) -> Message:  # noqa: ANN401 - any JSON value
+    """Make a request of the client."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, **more}
+    return arrived(json.dumps(body if params is None else {**body, "params": params}))
+
+
+def said(message: Message, revision: str = R2025, known: Known = READY) -> list[tuple[str, str]]:
+    """List what is said of a message, as (code, pointer), and hold it to what remarks promise."""
+    problems = check.remarks(message, revision, known)
+    for problem in problems:
+        assert not problem.blocks
+        assert problem.level in (Level.WARNING, Level.HINT)
+        assert problem.fix is None
+        hold_problem(problem, message.raw)
+    return [(problem.code, problem.pointer) for problem in problems]
+
+
+@pytest.mark.parametrize("revision", versions.ALL)
+def test_an_ordinary_request_is_nothing_to_speak_of(revision: str) -> None:
+    """tools/list with and without params, in every revision."""
+    meta = {"_meta": stating()} if revision == R2026 else {}
+    assert said(request("tools/list", meta), revision) == []
+    assert said(request("tools/call", {"name": "a", "arguments": {}, **meta}), revision) == []
+    if revision != R2026:
+        assert said(request("tools/list"), revision) == []
+        assert said(request("ping"), revision) == []
+
+
+def test_e03_args_for_arguments() -> None:
+    """E03, R6: the schema lets it pass, and the server sees no arguments."""
+    message = request("tools/call", {"name": "dice", "args": {"sides": 6}})
+    assert said(message) == [("M87", "/params/args")]
+
+
+def test_w08_a_call_before_initialized_is_a_hint() -> None:
+    """W08, 001-S4: only pings before the handshake is done; 2026-07-28 has no handshake."""
+    call = request("tools/call", {"name": "a"})
+    assert said(call, known=Known()) == [("M86", "/method")]
+    assert said(request("ping"), known=Known()) == []
+    modern = request("tools/call", {"name": "a", "_meta": stating()})
+    assert said(modern, R2026, Known()) == []
+
+
+def test_w08_an_unknown_tool_is_a_warning() -> None:
+    """W08: a server would answer -32602."""
+    assert said(request("tools/call", {"name": "coin"}), known=KNOWN) == [("M62", "/params/name")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pointer"),
+    [({}, "/params"), ({"sides": "six"}, "/params/arguments/sides"),
+     ({"sides": 0}, "/params/arguments/sides")],
+)  # fmt: skip
+def test_w08_arguments_are_held_against_the_declared_schema(
+    arguments: dict[str, Any], pointer: str
+) -> None:
+    """W08, M08: teaches what a server would check."""
+    found = said(request("tools/call", {"name": "dice", "arguments": arguments}), known=KNOWN)
+    assert [code for code, _ in found] == ["M08"]
+    assert found[0][1].startswith(pointer)
+    right = request("tools/call", {"name": "dice", "arguments": {"sides": 6}})
+    assert said(right, known=KNOWN) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "meant"),
+    [("tool/list", "tools/list"), ("intilalize", "initialize"), ("tools/Call", "tools/call")],
+)
+def test_w11_a_misspelt_method_is_a_hint(method: str, meant: str) -> None:
+    """W11: did you mean …?"""
+    (problem,) = check.remarks(request(method), R2025, READY)
+    assert problem.code == "M84"
+    assert dict(problem.detail)["meant"] == meant
+
+
+def test_a_method_of_another_revision_is_named_as_such() -> None:
+    """1.3: who may send what."""
+    assert said(request("server/discover", {"_meta": stating()}), R2025) == [("M85", "/method")]
+    assert said(request("ping", {"_meta": stating()}), R2026) == [("M85", "/method")]
+    assert said(request("x/y"), R2025) == [("M83", "/method")]
+
+
+def test_a_revision_that_there_is_not_is_pointed_out_and_the_draft_says_so() -> None:
+    """Protocol.md 1.2: a server answers -32022 and lists its revisions."""
+    place = "/params/_meta/io.modelcontextprotocol~1protocolVersion"
+    unserved = {**stating(), "io.modelcontextprotocol/protocolVersion": "2030-01-01"}
+    unknown = request("tools/list", {"_meta": unserved})
+    assert said(unknown, R2026) == [("M90", place)]
+    exchange = Exchange(1, unknown, R2026)
+    draft = json.loads(check.start(exchange))
+    assert draft["error"]["code"] == -32022
+    assert draft["error"]["data"]["requested"] == "2030-01-01"
+    assert check.check(exchange, check.start(exchange)).sendable
+
+
+def test_a_line_without_jsonrpc_is_a_warning() -> None:
+    """E09 from the other side."""
+    assert said(arrived('{"id":1,"method":"ping"}')) == [("R01", "")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}',
+     '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}',
+     '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":"\\ud800"}}}'],
+)  # fmt: skip
+def test_what_json_does_not_allow_is_a_warning(text: str) -> None:
+    """E25 from the other side: Python accepts it, others drop the line."""
+    assert "M82" in [code for code, _pointer in said(arrived(text))]
+
+
+@pytest.mark.parametrize(
+    ("meta", "code", "key"),
+    [
+        (None, "M88", "io.modelcontextprotocol/protocolVersion"),
+        ({}, "M88", "io.modelcontextprotocol/protocolVersion"),
+        ({"io.modelcontextprotocol/protocolVersion": R2026}, "M88",
+         "io.modelcontextprotocol/clientCapabilities"),
+        (stating() | {"io.modelcontextprotocol/logLevel": "loud"}, "M21", ""),
+        (stating() | {"progressToken": True}, "M81", ""),
+    ],
+)  # fmt: skip
+def test_the_meta_of_2026_is_checked(meta: dict[str, Any] | None, code: str, key: str) -> None:
+    """1.2, 1.5: missing members are answered with -32602 by a server."""
+    params = {} if meta is None else {"_meta": meta}
+    (problem,) = check.remarks(request("tools/list", params), R2026, READY)
+    assert problem.code == code
+    assert dict(problem.detail)["key"] == key or not key
+
+
+@pytest.mark.parametrize("token", [1, 0, -1, "", "x"])
+def test_progress_tokens_are_text_or_whole_numbers(token: str | int) -> None:
+    """1.4: the TypeScript clients start at 0."""
+    assert said(request("tools/list", {"_meta": {"progressToken": token}})) == []
+
+
+@pytest.mark.parametrize("token", [1.5, None, [], {}])
+def test_other_progress_tokens_are_a_warning(token: object) -> None:
+    """1.4: string or integer."""
+    assert len(said(request("tools/list", {"_meta": {"progressToken": token}}))) == 1
+
+
+def test_missing_and_wrong_parameters_are_warnings() -> None:
+    """The same table of shapes, for what clients send."""
+    assert said(request("tools/call", {})) == [("M09", "/params")]
+    assert said(request("resources/read", {"uri": 5})) == [("M15", "/params/uri")]
+    assert said(request("tools/list", [])) == [("R38", "/params")]
+    opening = request("initialize", {"protocolVersion": R2024})
+    assert [code for code, _ in said(opening, R2024)] == ["M09", "M09"]
+
+
+def test_notifications_are_looked_at_too() -> None:
+    """A cancellation without its id, a notification of another direction."""
+    lost = arrived('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}')
+    assert said(lost, R2024) == [("M09", "/params")]
+    done = arrived('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    assert said(done, known=Known()) == []
+
+
+def test_a_real_servers_answer_is_reviewed() -> None:
+    """A tap says of an answer what the check would say of a draft, and blocks nothing."""
+    exchange = asked("tools/list", token="1")
+    text = '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","input_schema":{}}]},"x":1}'
+    problems = check.review(exchange, arrived(text))
+    assert {problem.code for problem in problems} == {"M10", "R17"}
+    assert not any(problem.blocks or problem.fix for problem in problems)
+    error = arrived('{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":"x"}}')
+    assert [problem.code for problem in check.review(exchange, error)] == ["R08"]
+    fine = arrived('{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}')
+    assert check.review(exchange, fine) == ()
+
+
+@given(
+    st.sampled_from([*versions.REQUESTS, "x"]),
+    st.sampled_from(versions.ALL),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["name", "_meta", "uri", "arguments", "x"]), inner)
+        ),
+        max_leaves=8,
+    ),
+)
+def test_no_request_whatever_raises(method: str, revision: str, params: object) -> None:
+    """A stranger sends what they like."""
+    said(request(method, params), revision, KNOWN)
+    exchange = asked(method, params if isinstance(params, dict) else {}, revision=revision)
+    answer = arrived(json.dumps({"jsonrpc": "2.0", "id": 3, "result": params}))
+    for problem in check.review(exchange, answer, KNOWN):
+        hold_problem(problem, answer.raw)

@@ -1,0 +1,209 @@
+"""What a person says without being asked: by revision, direction and declared capabilities."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.json.jsonrpc import Kind
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.versions import Way
+from humanmcp.protocol.validation import check
+from tests.asking import R2024, R2025, R2026, codes, hold, mended
+
+ABLE: Final = Known(
+    client_capabilities={
+        "roots": {},
+        "sampling": {"tools": {}},
+        "elicitation": {"form": {}, "url": {}},
+    },
+    offered={"tools": {}, "resources": {}, "prompts": {}, "logging": {}},
+    initialized=True,
+)
+STREAM: Final = {"_meta": {"io.modelcontextprotocol/subscriptionId": 1}}
+ASK: Final = {"messages": [], "maxTokens": 1}
+FORM: Final = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+
+
+def saying(method: str, params: Any = None, **more: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a notification, or a request when it gets an id."""
+    body = {"jsonrpc": "2.0", **more, "method": method}
+    return json.dumps(body if params is None else {**body, "params": params})
+
+
+def judged(
+    text: str, revision: str = R2025, known: Known = ABLE, *, unreadable: bool = False,
+    initialized: bool = True,
+) -> list[str]:  # fmt: skip
+    """List the codes that a saying gets."""
+    verdict = check.check_saying(
+        text, revision, known, unreadable=unreadable, initialized=initialized
+    )
+    hold(verdict)
+    return codes(verdict.problems)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        saying("notifications/tools/list_changed"),
+        saying("notifications/resources/updated", {"uri": "file:///a"}),
+        saying("notifications/message", {"level": "info", "data": "x"}),
+        saying("notifications/progress", {"progressToken": 0, "progress": 1, "message": "x"}),
+        saying("notifications/cancelled", {"requestId": "h-1"}),
+        saying("ping", id="h-1"),
+        saying("roots/list", id=0),
+        saying("sampling/createMessage", ASK, id="h-1"),
+        saying("elicitation/create", FORM, id="h-1"),
+    ],
+)
+def test_what_a_server_may_say_is_said(text: str) -> None:
+    """1.3: notifications and requests to the client, on one line."""
+    assert judged(text) == []
+    verdict = check.check_saying(text, R2025, ABLE)
+    assert verdict.line == json.dumps(json.loads(text), separators=(",", ":"))
+    assert verdict.kind is (Kind.REQUEST if '"id"' in text else Kind.NOTIFICATION)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hello", ["J20"]),
+        ("[]", ["R12"]),
+        ("5", ["R14"]),
+        ('{"jsonrpc":"2.0"}', ["R30"]),
+        ('{"jsonrpc":"2.0","id":1,"result":{}}', ["R51"]),
+        ('{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}', ["R51"]),
+        ('{"jsonrpc":"2.0","method":5}', ["R31"]),
+        ('{"method":"notifications/tools/list_changed"}', ["R01"]),
+        (saying("notifications/tools/list_changed", id=1), ["R37"]),
+        (saying("notifications/tools/list_changed", []), ["R38"]),
+        ('{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":null}', ["R38"]),
+        (saying("notifications/tool/list_changed"), ["R33"]),
+        (saying("notifications/initialized"), ["R33"]),
+        (saying("tools/list", id=1), ["R33"]),
+        (saying("x"), ["R33"]),
+        (saying("roots/list"), ["R02"]),
+        (saying("ping", id=None), ["R36"]),
+        (saying("ping", id=1.5), ["R36"]),
+        (saying("ping", id=1, result={}), ["R35"]),
+        (saying("ping", id=1, note="x"), ["R17"]),
+        (saying("notifications/progress", {"progress": 1}), ["M09"]),
+        (saying("notifications/message", {"level": "loud", "data": 1}), ["M21"]),
+        ('{"jsonrpc":"2.0","methd":"ping"}', ["R15"]),
+    ],
+)
+def test_anything_else_gets_one_clear_problem(text: str, expected: list[str]) -> None:
+    """1.3, 3.3: wrong direction, wrong envelope, wrong parameters."""
+    assert judged(text) == expected
+    verdict = check.check_saying(text, R2025, ABLE)
+    assert verdict.line is None
+    assert verdict.forced
+
+
+@pytest.mark.parametrize("revision", [R2024, R2025, R2026])
+def test_k13_a_cancellation_without_params_is_refused(revision: str) -> None:
+    """K13: nothing said which request it cancels."""
+    text = '{"jsonrpc":"2.0","method":"notifications/cancelled"}'
+    (found,) = check.check_saying(text, revision, Known()).problems
+    assert (found.code, dict(found.detail)["key"]) == ("M09", "params")
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ('{"method":"ping","id":1}', '{"method":"ping","id":1, "jsonrpc": "2.0"}'),
+        (saying("roots/list"), '{"jsonrpc": "2.0", "method": "roots/list", "id": "h-1"}'),
+        (saying("pong", id=1), '{"jsonrpc": "2.0", "id": 1, "method": "ping"}'),
+    ],
+)
+def test_a_saying_is_mended_like_a_draft(text: str, becomes: str) -> None:
+    """A fix where there is one meaning."""
+    verdict = check.check_saying(text, R2025, ABLE)
+    assert mended(verdict) == becomes
+    assert judged(becomes) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "capability"),
+    [
+        (saying("roots/list", id=1), "roots"),
+        (saying("sampling/createMessage", ASK, id=1), "sampling"),
+        (saying("elicitation/create", FORM, id=1), "elicitation"),
+    ],
+)
+def test_a_client_is_not_asked_for_what_it_did_not_declare(text: str, capability: str) -> None:
+    """Trap table: capability not declared, MUST NOT."""
+    verdict = check.check_saying(text, R2025, Known(initialized=True))
+    assert codes(verdict.problems) == ["R32"]
+    assert dict(verdict.problems[0].detail)["capability"] == capability
+
+
+def test_an_empty_elicitation_capability_means_forms_only() -> None:
+    """Trap table: `elicitation: {}`."""
+    known = Known(client_capabilities={"elicitation": {}}, initialized=True)
+    url = {"mode": "url", "message": "?", "url": "https://a.example/", "elicitationId": "e"}
+    assert judged(saying("elicitation/create", url, id=1), known=known) == ["R32"]
+    assert judged(saying("elicitation/create", FORM, id=1), known=known) == []
+
+
+def test_a_notification_that_was_not_offered_is_a_warning() -> None:
+    """Trap table: only with the declared capability."""
+    known = Known(offered={}, initialized=True)
+    assert judged(saying("notifications/tools/list_changed"), known=known) == ["R40"]
+    assert (
+        judged(saying("notifications/progress", {"progressToken": 1, "progress": 1}), known=known)
+        == []
+    )
+
+
+def test_before_initialized_only_pings_and_logs_go_out() -> None:
+    """1.2: the server SHOULD NOT send anything else."""
+    assert judged(saying("ping", id=1), initialized=False) == []
+    log = saying("notifications/message", {"level": "info", "data": 1})
+    assert judged(log, initialized=False) == []
+    assert judged(saying("roots/list", id=1), initialized=False) == ["R24"]
+    assert judged(saying("notifications/tools/list_changed"), initialized=False) == ["R24"]
+
+
+def test_2026_has_no_requests_to_the_client_and_change_notices_on_streams_only() -> None:
+    """1.3, 1.7: questions go into input_required, changes to those who listen."""
+    assert judged(saying("roots/list", id=1), R2026) == ["R39"]
+    assert judged(saying("ping", id=1), R2026) == ["R39"]
+    assert judged(saying("notifications/tools/list_changed"), R2026) == ["R41"]
+    assert judged(saying("notifications/tools/list_changed", STREAM), R2026) == []
+    assert (
+        judged(saying("notifications/tools/list_changed", STREAM), R2026, initialized=False) == []
+    )
+
+
+def test_h23_an_error_without_an_id_follows_an_unreadable_line_only() -> None:
+    """H23: -32700 with id null, or without, after a line that was no message."""
+    text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
+    assert judged(text) == ["R34"]
+    assert judged(text, unreadable=True) == []
+    assert judged(text.replace('"id":null,', ""), unreadable=True) == []
+    assert judged(text.replace("-32700", "-32602"), unreadable=True) == ["R34"]
+
+
+@pytest.mark.parametrize("revision", versions.ALL)
+@pytest.mark.parametrize("method", [*versions.REQUESTS, *versions.NOTIFICATIONS])
+def test_the_table_of_directions_decides(method: str, revision: str) -> None:
+    """1.3: every method of every revision, as a request or a notification to the client."""
+    is_notice = method.startswith("notifications/")
+    more = {} if is_notice else {"id": "h-1"}
+    has = versions.has_notification if is_notice else versions.has_request
+    found = judged(saying(method, {}, **more), revision)
+    refused = {"R33", "R39"} & set(found)
+    assert bool(refused) != has(method, revision, Way.TO_CLIENT)
+
+
+@given(st.text(max_size=50), st.sampled_from([R2024, R2026]))
+def test_no_text_whatever_raises(text: str, revision: str) -> None:
+    """Never raises, whatever the text."""
+    judged(text, revision)

@@ -1,0 +1,103 @@
+"""The text a person starts from: what a tool must be called with."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import hypothesis.strategies as st
+import jsonschema
+import pytest
+from hypothesis import given
+
+from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.validation.starting_draft import empty_arguments, start
+from tests.asking import asked, check
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.json.jsonrpc import Json
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments"),
+    [
+        (
+            {
+                "properties": {
+                    "city": {"type": "string"},
+                    "days": {"type": "integer", "default": 3},
+                    "unit": {"enum": ["C", "F"]},
+                    "exact": {"type": "boolean"},
+                    "note": {"type": "string"},
+                    "odd": 5,
+                },
+                "required": ["city", "days", "unit", "exact", "odd", "unknown"],
+            },
+            {"city": "", "days": 3, "unit": "C", "exact": False, "odd": ""},
+        ),
+        ({"properties": {"note": {"type": "string"}}}, {}),
+        ({"required": ["a"]}, {}),
+        ("no schema", {}),
+    ],
+)
+def test_a_call_begins_with_what_the_tool_needs(schema: Json, arguments: Json) -> None:
+    """With defaults where there are any, in the order of the schema; nothing else is filled in."""
+    assert empty_arguments({"name": "x", "inputSchema": schema}) == arguments
+
+
+def test_a_tool_that_is_no_object_needs_nothing() -> None:
+    """What a server lists may be anything."""
+    assert empty_arguments("tool") == {}
+
+
+# -- the form of an elicitation (redesign row 3) -------------------------------------------------
+
+_WORDS = st.sampled_from(["a", "bb", "ccc"])
+_LIMITS = {"minimum": st.integers(-9, 9), "exclusiveMaximum": st.integers(-9, 9)}
+_LENGTHS = {"minLength": st.integers(0, 3), "maxLength": st.integers(0, 3)}
+_COUNTS = {"minItems": st.integers(0, 2), "maxItems": st.integers(0, 2)}
+_TITLED = st.fixed_dictionaries({"const": _WORDS, "title": _WORDS})
+_CHOSEN = st.fixed_dictionaries(
+    {"type": st.just("string"), "enum": st.lists(_WORDS, min_size=1, unique=True)}
+) | st.fixed_dictionaries({"oneOf": st.lists(_TITLED, min_size=1, max_size=2)})
+_FORMATS = st.sampled_from(["email", "uri", "date", "date-time"])
+_PATTERNS = st.sampled_from(["^[0-9]+$", "^(ab)+$", "^(?=a)"])
+_FIELDS = (
+    st.fixed_dictionaries({"type": st.sampled_from(["integer", "number"])}, optional=_LIMITS)
+    | st.fixed_dictionaries(
+        {"type": st.just("string")},
+        optional={**_LENGTHS, "format": _FORMATS, "pattern": _PATTERNS},
+    )
+    | st.fixed_dictionaries({"type": st.just("array"), "items": _CHOSEN}, optional=_COUNTS)
+    | st.fixed_dictionaries({"type": st.just("boolean")})
+    | _CHOSEN
+)
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), _FIELDS), st.sets(st.sampled_from("abcd")))
+def test_r3_no_starting_draft_is_both_sendable_and_wrong(
+    fields: dict[str, Any], needed: set[str]
+) -> None:
+    """Row 3: what only the person knows is refused until it is written; the referee decides."""
+    form = {"type": "object", "properties": fields, "required": sorted(needed & set(fields))}
+    exchange = asked("elicitation/create", {"message": "?", "requestedSchema": form})
+    draft = start(exchange)
+    verdict = check(exchange, draft, Form.MESSAGE)
+    referee = jsonschema.Draft202012Validator(form, format_checker=jsonschema.FormatChecker())
+    content = json.loads(draft)["result"]["content"]
+    assert verdict.sendable <= referee.is_valid(content), (draft, form)
+
+
+def test_r3_a_draft_takes_the_first_choice_and_the_least_that_fits() -> None:
+    """Row 3: `{"colour": "", "n": 0, "many": []}` could be sent, and fitted nothing."""
+    fields = {
+        "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}]},
+        "n": {"type": "integer", "minimum": 3},
+        "many": {"type": "array", "minItems": 1, "items": {"anyOf": [{"const": "a"}]}},
+        "mail": {"type": "string", "format": "email"},
+        "note": {"type": "string"},
+    }
+    form = {"type": "object", "properties": fields, "required": ["n"]}
+    exchange = asked("elicitation/create", {"message": "?", "requestedSchema": form})
+    content = json.loads(start(exchange))["result"]["content"]
+    assert content == {"colour": "r", "n": 3, "many": ["a"], "note": ""}

@@ -1,0 +1,166 @@
+"""F5: what is sent wrong on purpose from the text files."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import signal
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.validation.server_initiated import openers, typed_bytes
+from humanmcp.stub.text_files.folder import Place
+from humanmcp.stub.text_files.on_purpose import OnPurpose
+from humanmcp.stub.text_files.sent_folder import SentBox
+from tests.stub.text_files.test_status import CALL, AtFiles
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+WRONG: Final = '{"jsonrpc":"2.0","id":7,"result":{"content":"sunny"}}'
+
+
+@pytest.fixture
+def stub(tmp_path: Path) -> Iterator[AtFiles]:
+    """Start a stub with one call waiting."""
+    with AtFiles(tmp_path, "--by-hand") as started:
+        started.say(CALL)
+        yield started
+
+
+def save(stub: AtFiles, name: str, content: bytes) -> None:
+    """Save a file beside in.txt, and wait until it was taken."""
+    (stub.folder / name).write_bytes(content)
+    until(lambda: not (stub.folder / name).exists(), f"{name} to be taken")
+
+
+def test_f5_what_the_check_refuses_goes_out_anyway_and_answers(stub: AtFiles) -> None:
+    """F5: the same text that out.txt holds back."""
+    stub.type(WRONG)
+    until(stub.complaint, "the refusal")
+    save(stub, "out.anyway.txt", WRONG.encode())
+    assert stub.hear() == WRONG
+    stub.says("line 1: tools/call sky (id 7): answered by you, in out.txt")
+    inbox = FolderInbox(stub.home)
+    assert list(inbox.frames(inbox.sessions()[0].name))[-1].note == "deliberate"
+
+
+def test_f5_a_line_that_is_no_json_and_an_answer_to_nobody_go_out(stub: AtFiles) -> None:
+    """F5: a log line, and an answer that comes twice or after a cancel."""
+    save(stub, "out.anyway.txt", b"Server started on stdio\n")
+    assert stub.hear() == "Server started on stdio"
+    save(stub, "out.anyway.txt", WRONG.replace("7", "99").encode())
+    assert stub.hear() == WRONG.replace("7", "99")
+    stub.says("line 1: tools/call sky (id 7): waits for you")
+
+
+def test_f5_bytes_go_out_as_they_are_and_the_right_answer_after_them(stub: AtFiles) -> None:
+    """F5: half a line without its end, its end, bytes that are no UTF-8; the call stays open."""
+    for raw in (b'{"jsonrpc":', b'"2.0"}\n', b"\xff\xfe\n"):
+        save(stub, "out.raw.txt", raw)
+    assert stub.hear() == '{"jsonrpc":"2.0"}'
+    assert stub.hear_raw().rstrip(b"\n") == b"\xff\xfe"
+    right = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
+    stub.type(right)
+    assert stub.hear() == right
+
+
+def test_f5_the_server_is_told_to_be_silent_to_exit_and_to_crash(stub: AtFiles) -> None:
+    """F5: in words, one a line; what means nothing is said so."""
+    save(stub, "out.do.txt", b"dance\n")
+    until(lambda: "dance is not a command" in stub.complaint(), "the complaint")
+    save(stub, "out.do.txt", b"progress off\nsilence on\n")
+    until(lambda: not stub.complaint(), "all is well")
+    (stub.folder / "out.do.txt").write_bytes(b"exit 4\n")
+    assert stub.process.wait(timeout=PATIENCE) == 4
+
+
+def test_f5_a_crash_from_the_files(stub: AtFiles) -> None:
+    """F5: as kill -9 does."""
+    (stub.folder / "out.do.txt").write_bytes(b"crash")
+    assert stub.process.wait(timeout=PATIENCE) == -signal.SIGKILL
+
+
+def test_f5_what_stood_there_before_the_session_is_left_alone(tmp_path: Path) -> None:
+    """Nobody knows what it was meant for."""
+    folder = tmp_path / "desk"
+    folder.mkdir(mode=0o700)
+    (folder / "out.do.txt").write_text("crash", encoding="utf-8")
+    with AtFiles(tmp_path) as stub:
+        stub.say('{"jsonrpc":"2.0","id":1,"method":"ping"}')
+        assert json.loads(stub.hear())["id"] == 1
+        assert (folder / "out.do.txt").exists()
+
+
+# -- the messages to begin from -------------------------------------------------------------------
+
+
+def test_f5_bytes_can_be_typed() -> None:
+    """F5: at a terminal and in the page no key writes 0xFF."""
+    assert typed_bytes(r"a\xff\xFE\n\\x41é") == b"a\xff\xfe\n\\x41" + "é".encode()
+
+
+def test_f5_each_message_to_begin_from_is_one_of_its_revision() -> None:
+    """F5: a ping has gone in 2026-07-28, and so have requests of the server's own."""
+    old = {one.method for one in openers("2025-11-25", (), "h-1")}
+    new = {one.method for one in openers("2026-07-28", (), "h-1")}
+    assert {"ping", "roots/list", "notifications/message"} <= old
+    assert "ping" not in new
+    assert "notifications/tools/list_changed" in new
+
+
+@pytest.mark.parametrize(
+    ("name", "half", "rest"),
+    [
+        ("out.anyway.txt", WRONG[:20], WRONG[20:] + "\n"),
+        ("out.raw.txt", "{", "}\n"),
+        ("out.do.txt", "exit 1", "7\n"),
+    ],
+)
+def test_f5_what_is_half_written_waits_for_its_other_half(
+    tmp_path: Path, name: str, half: str, rest: str
+) -> None:
+    """F5: `exit 1` becomes `exit 17`; a half by itself is meant after two seconds."""
+    place = Place.open(tmp_path)
+    assert place is not None
+    files = OnPurpose(place, SentBox(place))
+    clock = itertools.count(0.0, 0.25)
+
+    def looks(count: int) -> list[bytes]:
+        moments = itertools.islice(clock, count)
+        return [saved.content for now in moments for saved in files.look(now)]
+
+    (tmp_path / name).write_text(half)
+    assert looks(6) == []
+    (tmp_path / name).write_text(half + rest)
+    assert looks(6) == [(half + rest).encode()]
+    (tmp_path / name).write_text(half)
+    assert looks(12) == [half.encode()]
+    place.close()
+
+
+def test_f5_what_is_written_on_after_a_line_went_out_goes_out_too(stub: AtFiles) -> None:
+    """F5: `cat > out.raw.txt`, line by line: nothing that is typed stays behind unnoticed."""
+    name = stub.folder / "out.raw.txt"
+    with name.open("w") as slow:
+        slow.write("first\n")
+        slow.flush()
+        assert stub.hear() == "first"
+        slow.write("second\n")
+        slow.flush()
+        assert stub.hear() == "second"
+    assert not name.exists()
+
+
+def test_f5_a_link_is_not_followed_and_the_person_is_told(stub: AtFiles, tmp_path: Path) -> None:
+    """F5: no bytes of another file reach the client by a link that lies in the folder."""
+    (tmp_path / "secret").write_text("secret\n")
+    (stub.folder / "out.raw.txt").symlink_to(tmp_path / "secret")
+    until(lambda: "out.raw.txt is a link" in stub.complaint(), "the sentence")
+    right = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
+    stub.type(right)
+    assert stub.hear() == right

@@ -1,0 +1,302 @@
+"""`status.txt`: what has become of each line of `in.txt`, and what will."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import LANGUAGES, say
+from humanmcp.protocol.policy.answer_book import Mode, Opening
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CALL: Final = (
+    '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"sky","arguments":{}}}'
+)
+
+
+def initialize(client: str) -> str:
+    """Write the first message of a client."""
+    params = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": client, "version": "1"},
+    }
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    return json.dumps(message)
+
+
+OFFER: Final = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "mine", "version": "1"},
+        },
+    }
+)
+
+
+class AtFiles(Serving):
+    """A stub with `--files`, and what stands in the person's folder."""
+
+    def __init__(self, tmp_path: Path, *flags: str) -> None:
+        """Start it in a folder of its own."""
+        self.folder = tmp_path / "desk"
+        super().__init__(tmp_path / "home", "--files", str(self.folder), "--lang", "en", *flags)
+
+    def find_session(self) -> Path | None:
+        """The files are in the person's folder."""
+        return self.folder if (self.folder / "in.txt").exists() else None
+
+    def status(self) -> str:
+        """Return what `status.txt` says; "" before it is there."""
+        file = self.folder / "status.txt"
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+    def says(self, *parts: str) -> None:
+        """Wait until `status.txt` says all of this."""
+        until(lambda: all(part in self.status() for part in parts), f"{parts} in status.txt")
+
+
+def test_f1_with_files_the_opening_waits_for_the_person(tmp_path: Path) -> None:
+    """F1: the book steps in for no unknown client; who follows the first article is the server."""
+    with AtFiles(tmp_path) as stub:
+        stub.say(initialize("some-client"))
+        stub.says("line 1: initialize (id 1): waits for you")
+        assert "the answer book answers at" not in stub.status()
+        with pytest.raises(AssertionError, match="no line on stdout"):
+            stub.hear(within=2.5)  # an unknown client was answered after 2 s
+        stub.type(OFFER)
+        assert json.loads(stub.hear())["result"]["serverInfo"]["name"] == "mine"
+        stub.says("line 1: initialize (id 1): answered by you, in out.txt")
+
+
+def test_f1_the_book_waits_for_who_writes_in_out_txt_and_says_so(tmp_path: Path) -> None:
+    """F1: a client that gives up after 1.5 s, and half an answer in the file."""
+    with AtFiles(tmp_path) as stub:
+        until(stub.find_session, "the files")
+        stub.type(OFFER[:40])
+        until(stub.complaint, "two seconds without a change")
+        stub.say(initialize("Cline"))
+        stub.says("the answer book waits as long as you write")
+        with pytest.raises(AssertionError, match="no line on stdout"):
+            stub.hear(within=1.5)
+        stub.type(OFFER)
+        assert json.loads(stub.hear())["result"]["serverInfo"]["name"] == "mine"
+
+
+def test_f1_what_the_book_will_do_and_did_is_said_beside_and_on_stderr(tmp_path: Path) -> None:
+    """F1, H9: nothing was ever told of a countdown or of the book."""
+    with AtFiles(tmp_path) as stub:
+        stub.say(initialize("Cline"))
+        stub.says("line 1: initialize (id 1): waits for you; the answer book answers at ")
+        assert json.loads(stub.hear())["result"]["serverInfo"]["name"] == "humanmcp"
+        stub.says("line 1: initialize (id 1): answered by the answer book")
+        stub.close()
+        said = stub.last_words()
+    assert "initialize (id 1): waits for you; the answer book answers at " in said
+    assert "initialize (id 1): answered by the answer book" in said
+    assert "status.txt" in said
+
+
+def test_f4_what_is_unusual_about_a_line_stands_beside_it(tmp_path: Path) -> None:
+    """F4: an unreadable line, and what the check says of a request."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say("hello")
+        stub.say(CALL.replace("arguments", "args"))
+        stub.says(
+            "line 1: no message: cannot be read, and nothing is sent for it\n    This line is not",
+            "line 2: tools/call sky (id 7): waits for you\n",
+            'This client sent "args"',
+        )
+
+
+def test_f4_a_folder_that_cannot_come_back_ends_no_session(tmp_path: Path) -> None:
+    """F4: a link took its name; that is said once, and the folder is back when the link is gone."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.says("waits for you")
+        (tmp_path / "other").mkdir()
+        shutil.rmtree(stub.folder)
+        stub.folder.symlink_to(tmp_path / "other")
+        log = stub.home / "humanmcp.log"
+        until(lambda: "cannot be made anew" in log.read_text("utf-8"), "a word in the log")
+        assert "Traceback" not in log.read_text("utf-8")
+        stub.folder.unlink()
+        stub.says("waits for you")
+
+
+def test_h9_each_line_is_told_of_also_when_the_session_is_over(tmp_path: Path) -> None:
+    """H9: a notification, a ping, a cancelled call, one that is left, an answer to nobody."""
+    with AtFiles(tmp_path) as stub:
+        stub.say('{"jsonrpc":"2.0","id":"p","method":"ping"}')
+        stub.say(CALL)
+        cancel = {"requestId": 7, "reason": "enough"}
+        notice = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}
+        stub.say(json.dumps(notice))
+        stub.say(CALL.replace("7", "8"))
+        stub.say('{"jsonrpc":"2.0","id":"z","result":{}}')
+        stub.hear()
+        assert stub.close()[0] == 0
+        lines = stub.status().splitlines()
+    for wanted in (
+        'line 1: ping (id "p"): answered by the answer book',
+        "line 2: tools/call sky (id 7): the client cancelled it: nothing is sent for it any more",
+        "line 3: notifications/cancelled: needs no answer",
+        "line 4: tools/call sky (id 8): the session ended before it was answered",
+        'line 5: an answer (id "z"): no request of yours has this id',
+    ):
+        assert wanted in lines, lines
+
+
+def test_a_long_session_is_told_of_in_its_last_lines(tmp_path: Path) -> None:
+    """What still waits is told of, however old it is."""
+    with AtFiles(tmp_path) as stub:
+        stub.say(CALL)
+        for _ in range(300):
+            stub.say('{"jsonrpc":"2.0","id":"p","method":"ping"}')
+        stub.says("line 301: ping")
+        told = stub.status()
+    assert "line 1: tools/call sky (id 7): waits for you" in told
+    assert "line 101: ping" not in told
+    assert "100 earlier lines are left out here" in told
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_how_much_is_answered_is_said_in_every_manner(language: str) -> None:
+    """No manner of starting leaves the file without its first sentences."""
+    for opening in Opening:
+        assert say("status", f"opening {opening.value}", language)
+    for mode in Mode:
+        assert mode is Mode.NORMAL or say("status", f"mode {mode.value}", language)
+
+
+# -- F4 -------------------------------------------------------------------------------------------
+
+
+def test_f4_an_answer_that_came_too_early_is_told_when_its_request_comes(tmp_path: Path) -> None:
+    """F4: the sentence went stale. It is sent when it is saved again, and not before."""
+    answer = '{"jsonrpc":"2.0","id":8,"result":{"content":[]}}'
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.type(answer)
+        until(stub.complaint, "the refusal")
+        stub.say(CALL.replace('"id":7', '"id":8'))
+        until(lambda: "The request 8 has come now" in stub.complaint(), "the news")
+        stub.type(answer + "\n")
+        assert stub.hear() == answer
+
+
+def test_f4_a_folder_that_was_deleted_comes_back_with_all_that_came(tmp_path: Path) -> None:
+    """F4: `rm -r` while the server runs; the next answer goes out from the new folder."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        shutil.rmtree(stub.folder)
+        until((stub.folder / "in.txt").exists, "the folder")
+        until(lambda: CALL.encode() in (stub.folder / "in.txt").read_bytes(), "the line")
+        stub.says("line 1: tools/call sky (id 7): waits for you")
+        stub.type('{"jsonrpc":"2.0","id":7,"result":{"content":[]}}')
+        assert json.loads(stub.hear())["id"] == 7
+
+
+def test_f4_no_revision_is_shown_before_one_was_agreed(tmp_path: Path) -> None:
+    """F4: the inbox showed 2025-11-25 while `initialize` was still waiting."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(initialize("some-client"))
+        desk = FolderInbox(stub.home)
+        until(lambda: desk.sessions() and desk.sessions()[0].client, "the client's name")
+        assert desk.sessions()[0].revision == ""
+        stub.type(OFFER)
+        stub.hear()
+        until(lambda: desk.sessions()[0].revision == "2025-11-25", "the agreement")
+
+
+def suggested(complaint: str) -> str:
+    """Return the text that problems.txt offers to copy: what is indented at its end."""
+    lines = complaint.splitlines()
+    return "\n".join(line[4:] for line in lines if line.startswith("    "))
+
+
+@pytest.mark.parametrize("typed", ["42", "-0.5", "true", '"sunny"'])
+def test_f4_a_plain_number_is_offered_as_words_are_and_what_is_offered_passes(
+    tmp_path: Path, typed: str
+) -> None:
+    """F4: it is the text of the tool's result, written exactly as it was typed."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.type("sunny")
+        until(lambda: "plain text" in stub.complaint(), "the refusal of the words")
+        for_words = suggested(stub.complaint())
+        stub.type(typed)
+        until(lambda: "must be an object" in stub.complaint(), "the refusal")
+        offered = suggested(stub.complaint())
+        assert offered == for_words.replace("sunny", typed.strip('"'))
+        stub.type(offered)
+        assert json.loads(stub.hear())["result"]["content"][0]["text"] == typed.strip('"')
+
+
+@pytest.mark.parametrize("log", ["[INFO] starting", "2026-11-21 10:00:00 INFO starting", "7 up"])
+def test_f4_a_right_answer_below_a_log_line_is_offered_without_it(tmp_path: Path, log: str) -> None:
+    """F4: it blocked, and nothing said how it would pass."""
+    answer = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.type(f"{log}\n{answer}\n")
+        until(stub.complaint, "the refusal")
+        assert "There is text before the answer" in stub.complaint()
+        offered = next(line for line in stub.complaint().splitlines() if answer in line)
+        stub.type(offered[offered.index("{") :])
+        assert stub.hear() == answer
+
+
+@pytest.mark.parametrize(
+    "typed", ["oops", '{"jsonrpc":"2.0","id":9,"result":{}}', CALL.replace("7", '"x"')]
+)
+def test_f4_what_was_wrong_is_gone_when_out_txt_is_deleted(tmp_path: Path, typed: str) -> None:
+    """F4: problems.txt kept its text. Plain words, an id that nobody waits for, a wrong request."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.type(typed)
+        until(lambda: "Not sent" in stub.complaint(), "the refusal")
+        (stub.folder / "out.txt").unlink()
+        until(lambda: not stub.complaint(), "an empty problems.txt")
+
+
+def test_f4_what_was_wrong_is_gone_when_what_came_back_is_deleted(tmp_path: Path) -> None:
+    """F4: of two answers one was sent, and the other one given back."""
+    answer = '{"jsonrpc":"2.0","id":7,"result":{"content":[]}}'
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        stub.type(f"{answer}\n{answer.replace('7', '9')}\n")
+        stub.hear()
+        until(lambda: "Not sent" in stub.complaint(), "the refusal")
+        until((stub.folder / "out.txt").exists, "what was refused")
+        (stub.folder / "out.txt").unlink()
+        until(lambda: not stub.complaint(), "an empty problems.txt")
+
+
+# -- L6 -------------------------------------------------------------------------------------------
+
+
+def test_l6_the_options_of_a_question_stand_below_its_line(tmp_path: Path) -> None:
+    """L6: as long as it waits."""
+    asked = {"question": "Tea or coffee?", "options": ["Tea", "Coffee\x1b[2J"]}
+    params = {"name": "sky", "arguments": {**asked, "allow_free_text": False}}
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(json.dumps(call))
+        stub.says("    Tea or coffee?\n      - Tea\n      - Coffee⟦U+001B⟧[2J\n")
+        stub.says("The text of the answer is one of these, word for word.")
+        stub.type('{"content": [{"type": "text", "text": "Tea"}]}')
+        assert json.loads(stub.hear())["result"]["content"][0]["text"] == "Tea"
+        until(lambda: "Coffee" not in (stub.folder / "status.txt").read_text("utf-8"), "the end")
