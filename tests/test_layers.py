@@ -161,8 +161,8 @@ def _imported(node: ast.AST, file: Path, house: Path) -> list[str]:
     if not isinstance(node, ast.ImportFrom):
         return []
     if node.level:
-        folder = file.relative_to(house.parent).parts[: -node.level]
-        base = ".".join((*folder, *([node.module] if node.module else [])))
+        above = file.relative_to(house.parent).parts[: -node.level]
+        base = ".".join((*above, *([node.module] if node.module else [])))
     else:
         base = node.module or ""
     folder = house.parent.joinpath(*base.split("."))

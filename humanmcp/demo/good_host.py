@@ -18,7 +18,7 @@ from humanmcp.protocol.conversation.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.diagnostics.model import Level, Problem, unreadable
 from humanmcp.protocol.diagnostics.verdict import Form
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 from humanmcp.protocol.session import Role, Session
@@ -152,7 +152,7 @@ class GoodHost:
             case NoticeArrived(message):
                 return Noticed(message)
             case UnreadableArrived(malformed):
-                why = malformed.problem
+                why = unreadable(malformed)
                 return Ignored("ignored-no-message", {}, why)
             case _:
                 return None

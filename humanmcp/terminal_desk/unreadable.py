@@ -12,6 +12,7 @@ from humanmcp.common.terminal import say as show
 from humanmcp.locales import problem as sentence
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
+from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, read
 from humanmcp.terminal_desk.choose import choose_session
 from humanmcp.terminal_desk.explain import as_json
@@ -79,10 +80,10 @@ def _problems(frame: Frame) -> tuple[Problem, ...]:
     found = read(frame.raw)
     match found:
         case Malformed():
-            return (found.problem,)
+            return (unreadable(found),)
         case Batch(items=items):
-            broken = tuple(one.problem for one in items if isinstance(one, Malformed))
-            return broken or (Malformed(frame.raw, "N09").problem,)
+            broken = tuple(unreadable(one) for one in items if isinstance(one, Malformed))
+            return broken or (unreadable(Malformed(frame.raw, "N09")),)
         case _:
             return ()
 

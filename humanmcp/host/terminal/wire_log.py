@@ -17,6 +17,7 @@ from humanmcp.host.terminal.shortening import shortened
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.events import NoticeArrived, RequestArrived, ResponseArrived
 from humanmcp.protocol.conversation.events import UnreadableArrived as Unreadable
+from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.layout import pretty
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class WireLog(Onlooker):
             case RequestArrived(exchange):
                 problems = exchange.remarks
             case Unreadable(malformed):
-                problems = (malformed.problem,)
+                problems = (unreadable(malformed),)
             case _:
                 pass
         if not problems:

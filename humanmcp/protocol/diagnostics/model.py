@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from humanmcp.protocol.json.jsonrpc import Malformed
+
 
 class Level(enum.Enum):
     """How bad a problem is."""
@@ -112,6 +114,11 @@ class Problem(NamedTuple):
     def blocks(self) -> bool:
         """Say whether this keeps the text from being sent."""
         return self.level is Level.ERROR
+
+
+def unreadable(line: Malformed) -> Problem:
+    """Return why a line is no message."""
+    return Problem(line.why, Level.ERROR, line.detail)
 
 
 def together(problems: Iterable[Problem]) -> list[Edit]:

@@ -11,8 +11,6 @@ import json
 import re
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from humanmcp.protocol.diagnostics.model import Level, Problem
-
 # A decoded JSON value. `Any`, because JSON has no narrower type that a reader would gain from.
 Json: TypeAlias = Any
 JsonObject: TypeAlias = dict[str, Any]
@@ -96,8 +94,8 @@ class Message(NamedTuple):
 class Malformed(NamedTuple):
     """A line that is no message: its bytes and why.
 
-    `why` is the code of the problem (see `model.py`), `detail` what its sentence is filled with.
-    `id` is there when the line is JSON and its id can be read all the same.
+    `why` is the code of the problem, `detail` what its sentence is filled with. `id` is there when
+    the line is JSON and its id can be read all the same.
     """
 
     raw: bytes
@@ -109,11 +107,6 @@ class Malformed(NamedTuple):
     def text(self) -> str:
         """The bytes as readable text; what is no UTF-8 becomes U+FFFD."""
         return self.raw.decode("utf-8", "replace")
-
-    @property
-    def problem(self) -> Problem:
-        """Why nobody can read it, to be said to a person."""
-        return Problem(self.why, Level.ERROR, self.detail)
 
 
 class Batch(NamedTuple):

@@ -1,8 +1,8 @@
 """The words that the table of shapes is written in: kinds of value, members, objects.
 
 Knows no MCP object and judges nothing: `objects.py` is written in these words, and
-`validation/shape_checker.py` reads it. Plain classes, compared by identity: a stub imports them at start, and a dozen dataclasses would
-cost it several milliseconds.
+`validation/shape_checker.py` reads it. Plain classes, compared by identity: a stub imports them at
+start, and a dozen dataclasses would cost it several milliseconds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Say how a value differs from its kind: one finding for each way of being wrong.
 
-Knows the table of shapes for its examples, and judges nothing: `shape_checker.py` finds what is wrong
-and asks here for the words and the mend.
+Knows the table of shapes for its examples, and judges nothing: `shape_checker.py` finds what is
+wrong and asks here for the words and the mend.
 """
 
 from __future__ import annotations

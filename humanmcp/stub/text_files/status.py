@@ -18,6 +18,7 @@ from humanmcp.protocol.conversation.events import (
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.policy.answer_book import Mode
 
@@ -154,7 +155,7 @@ class Status:
                 fate = self._response(asked)
                 return Entry(line, title, 0, fate, lambda: problems)
             case UnreadableArrived(malformed):
-                why = malformed.problem
+                why = unreadable(malformed)
                 return Entry(
                     line, self._say("no message"), 0, self._say("unreadable"), lambda: (why,)
                 )
