@@ -673,8 +673,8 @@ def test_big_messages_pass_both_ways(serving: Serving) -> None:
 # -- the bell -------------------------------------------------------------------------------------
 
 RARELY: Final = """
-from humanmcp.stub import agenda
-agenda.SLOW = agenda.PATIENT = agenda.REST_EVERY = 3600.0
+from humanmcp.stub import poll_schedule
+poll_schedule.SLOW = poll_schedule.PATIENT = poll_schedule.REST_EVERY = 3600.0
 from humanmcp.cli import main
 main()
 """
