@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from humanmcp.common.child import ChildTransport
-from humanmcp.host.client import Client, initialization
+from humanmcp.host.client import initialization
+from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import NoAnswerError, Opening, OpeningError
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.protocol.conversation.events import ResponseArrived
