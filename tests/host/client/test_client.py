@@ -398,7 +398,7 @@ class Clock:
         self.now = 0.0
         self.way = way
         self.steps: list[tuple[float, str]] = []
-        monkeypatch.setattr("humanmcp.host.client.client.client.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("humanmcp.host.client.client.time.monotonic", lambda: self.now)
 
     def wait(self, _waited: object, _timeout: float) -> None:
         """Let time pass until the next step, and bring its line."""
