@@ -1,10 +1,16 @@
-"""Puts the JSON editor of the page into every wheel and source distribution that is built."""
+"""Puts what is made into what is built.
+
+The JSON editor of the page goes into every wheel and source distribution, and the sentences in
+their compiled form into every wheel: from a source distribution they are compiled like here.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import sys
+import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
@@ -12,19 +18,28 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-def _editor() -> ModuleType:
-    """Load `editor/build.py`, which is in no package."""
-    file = Path(__file__).parent / "editor" / "build.py"
-    spec = importlib.util.spec_from_file_location("humanmcp_editor_build", file)
+ROOT: Final = Path(__file__).parent
+
+
+def _load(file: Path) -> ModuleType:
+    """Load a module by its file: while it is built, the package is not installed."""
+    spec = importlib.util.spec_from_file_location(f"humanmcp_build_{file.stem}", file)
     assert spec is not None  # noqa: S101 - the file is part of the source
     assert spec.loader is not None  # noqa: S101 - as above
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where a class of the module looks for its own types
     spec.loader.exec_module(module)
     return module
 
 
-class EditorHook(BuildHookInterface):  # type: ignore[type-arg]  # the type of its configuration is not ours
-    """Bundles the editor before files are gathered. An editable install leaves that to `make`."""
+def _editor() -> ModuleType:
+    return _load(ROOT / "editor" / "build.py")
+
+
+class MadeFilesHook(BuildHookInterface):  # type: ignore[type-arg]  # the type of its configuration is not ours
+    """Makes files before they are gathered. An editable install leaves that to `make`."""
+
+    _made: tempfile.TemporaryDirectory[str] | None = None
 
     def dependencies(self) -> list[str]:
         """Ask for Node.js where a bundle has to be made and there is none."""
@@ -32,7 +47,23 @@ class EditorHook(BuildHookInterface):  # type: ignore[type-arg]  # the type of i
         needed = not editor.is_made() and editor.find_npm() is None
         return [editor.NODE_PACKAGE] if needed else []
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's own names
-        """Make the bundle, or say why the page will have a plain text area."""
-        if version != "editable":
-            _editor().main([])
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Bundle the editor, or say why the page will have a text area; compile the sentences."""
+        if version == "editable":
+            return
+        _editor().main([])
+        if self.target_name == "wheel":
+            self._compile_sentences(build_data)
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - hatchling's own names
+        """Remove what was made for this build alone."""
+        if self._made is not None:
+            self._made.cleanup()
+
+    def _compile_sentences(self, build_data: dict[str, Any]) -> None:
+        compiling = _load(ROOT / "humanmcp" / "locales" / "compiling.py")
+        self._made = tempfile.TemporaryDirectory()
+        for language in compiling.languages():
+            target = Path(self._made.name, language)
+            compiling.write(target, compiling.rooms(language), stamped=False)
+        build_data["force_include"][self._made.name] = "humanmcp/locales/compiled"

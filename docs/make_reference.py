@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.cli import COMMANDS
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
-from humanmcp.locales import say, sentences
+from humanmcp.locales import say, sentences_of
 from humanmcp.protocol.diagnostics import codes
 from humanmcp.protocol.diagnostics.model import Level
 from humanmcp.protocol.validation.faults import Fault
@@ -224,12 +224,12 @@ def _level(level: Level, words: Words) -> str:
 
 def _problem(code: str, level: Level, words: Words) -> Iterator[str]:
     """Show a problem as a person reads it, with the reason after it."""
-    table = sentences(words.language)
+    table = sentences_of("problem", words.language)
     yield ""
     yield f"### {code}"
     yield ""
-    yield f"**{_level(level, words)}**: {_plain(table['problem'][code])}"
-    if reason := table["why"].get(code):
+    yield f"**{_level(level, words)}**: {_plain(table[code])}"
+    if reason := table.get(f"{code}.why"):
         yield ""
         yield _plain(reason)
 
@@ -478,13 +478,13 @@ def _faults(words: FaultWords) -> Iterator[str]:
         yield f"## {fault.value}"
         yield ""
         title = say("fault", fault.value, words.language)
-        host = say("fault", f"{fault.value} host", words.language)
+        host = say("fault", f"{fault.value}.host", words.language)
         yield f"**{_plain(title)}**: {_plain(host)}"
 
 
 def _labelled(words: FaultWords, *texts: str) -> Iterator[str]:
     """Fill in what the page writes on its buttons."""
-    labels = sentences(words.language)["desk"]
+    labels = sentences_of("desk", words.language)
     for text in texts:
         yield re.sub(r"\{([^{}]+)\}", lambda found: labels[found.group(1)], text)
 

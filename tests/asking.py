@@ -98,7 +98,7 @@ def hold_problem(problem: Problem, text: str) -> None:
         sentence = locales.problem(problem, language)
         assert sentence
         assert "{{" not in sentence
-        assert locales.say("why", problem.code, language)
+        assert locales.say("problem", f"{problem.code}.why", language)
         if problem.fix:
             assert locales.say("fix", problem.fix.label, language)
     if problem.fix:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tarfile
@@ -12,6 +13,7 @@ from typing import Final
 
 import pytest
 
+from humanmcp.locales import LANGUAGES, compiling
 from tests.conversations.converse import converse
 from tests.conversations.script import read
 from tests.serving import Serving, bare_environment
@@ -24,9 +26,9 @@ pytestmark = pytest.mark.xdist_group("wheel")
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel and the source distribution; nothing is fetched for it."""
+    """Build the source distribution, and the wheel from it; nothing is fetched for it."""
     folder = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--wheel"]
+    build = [sys.executable, "-m", "build", "--no-isolation"]
     run = subprocess.run(
         [*build, "--outdir", str(folder), str(ROOT)], capture_output=True, text=True, check=False
     )
@@ -55,22 +57,36 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_carries_all_that_the_program_needs(wheel: Path) -> None:
-    """Every module, the sentences, the type marker, the page's files, the licence."""
+    """Every module, the type marker, the page's files, the licence."""
     names = set(zipfile.ZipFile(wheel).namelist())
     package = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "humanmcp").rglob("*")
-        if path.suffix in {".py", ".toml", ".typed"} or path.name == "py.typed"
+        if path.suffix in {".py", ".typed"}
     }
     web = {
         "humanmcp/" + path.relative_to(ROOT).as_posix()
         for path in (ROOT / "web").rglob("*")
         if path.is_file()
     }
-    assert {"humanmcp/locales/en.toml", "humanmcp/locales/ja.toml", "humanmcp/py.typed"} <= package
+    assert "humanmcp/py.typed" in package
     assert web
     assert package | web <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_wheel_carries_every_sentence_compiled_and_no_source(wheel: Path) -> None:
+    """Two builds of one source are equal, so nothing in it says when its source was written."""
+    archive = zipfile.ZipFile(wheel)
+    folder = "humanmcp/locales/"
+    found = {name for name in archive.namelist() if name.startswith(folder)}
+    assert not {name for name in found if name.endswith(".toml")}
+    for language in LANGUAGES:
+        for room, sentences in compiling.sentences(language).items():
+            name = f"{folder}compiled/{language}/{room}.json"
+            assert json.loads(archive.read(name)) == {"sentences": sentences}
+            found.remove(name)
+    assert not {name for name in found if name.endswith(".json")}
 
 
 def test_l4_the_wheel_and_the_source_carry_the_editor(built: Path, wheel: Path) -> None:
@@ -97,7 +113,8 @@ def test_the_source_distribution_can_be_tested(built: Path) -> None:
     wanted = {"Makefile", "README.md", "LICENSE", "pyproject.toml", "tests/conftest.py"}
     assert wanted <= names
     assert "tests/conversations/weather.txt" in names
-    assert not {name for name in names if "node_modules" in name or "__pycache__" in name}
+    made = ("node_modules", "__pycache__", "locales/compiled")
+    assert not {name for name in names if any(part in name for part in made)}
 
 
 def test_the_installed_program_has_the_weather_session(installed: Path, tmp_path: Path) -> None:
@@ -106,6 +123,18 @@ def test_the_installed_program_has_the_weather_session(installed: Path, tmp_path
     command = (str(installed / "humanmcp"), "serve")
     with Serving(tmp_path / "home", *conversation.flags, command=command) as serving:
         converse(serving, conversation)
+
+
+def test_the_installed_program_speaks_japanese(installed: Path, tmp_path: Path) -> None:
+    """Where no source of a sentence is."""
+    run = subprocess.run(
+        [str(installed / "humanmcp"), "inbox", "--lang", "ja"],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+        env=bare_environment(tmp_path) | {"HUMANMCP_HOME": str(tmp_path / "home")},
+    )
+    assert "ホストがつながっていません" in run.stdout.decode()
 
 
 def test_the_installed_program_is_the_one_that_was_built(installed: Path, tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """Every sentence a person reads, by code, in every language. One place for each.
 
-The sentences stand in `en.toml` and `ja.toml`: a table a room (`[problem]`, `[cli]`, …), a line a
-code. A sentence names its fillings in braces: `"{key}" is missing`.
+The sentences stand in a folder a language (`en/`, `ja/`), in a file a reader (`page.toml`,
+`terminal.toml`, …), in a table a room (`[desk]`, `[show]`, …), a line a code. A sentence names its
+fillings in braces: `"{key}" is missing`. Where it has several wordings it is a table of them:
+`[problem.J01]` with `says`, `why` and `seen` holds the codes `J01`, `J01.why` and `J01.seen`.
+What is loaded is compiled from that, room by room: see `compiling`.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import re
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -32,34 +35,32 @@ class UnknownSentenceError(LookupError):
 
     def __str__(self) -> str:
         """Say what to do."""
-        return f"no sentence for {self.room}.{self.code}: add it to humanmcp/locales/*.toml"
+        return f"no sentence for {self.room}.{self.code}: add it to humanmcp/locales/*/*.toml"
 
 
-_ROOM: Final = re.compile(r"^\[([a-z_]+)\]\n", re.MULTILINE)
-
-
-@cache
-def _rooms(language: str) -> Mapping[str, str]:
-    """Return the TOML of each room of a language, not yet read.
-
-    A server says three sentences in its life: reading all of them would cost it 8 ms of its start.
-    """
-    text = Path(__file__).with_name(f"{language}.toml").read_text(encoding="utf-8")
-    _before, *parts = _ROOM.split(text)
-    return dict(zip(parts[::2], parts[1::2], strict=True))
+_FOLDER: Final = Path(__file__).parent
+_COMPILED: Final = _FOLDER / "compiled"
 
 
 @cache
-def _room(language: str, room: str) -> Mapping[str, str]:
-    """Return the sentences of one room; none when there is no such room."""
-    import tomllib  # noqa: PLC0415 - 5 ms that only those who speak have to pay
+def sentences_of(room: str, language: str) -> Mapping[str, str]:
+    """Return the sentences of one room by code; none when there is no such room."""
+    compiled = _COMPILED / language / f"{room}.json"
+    try:
+        found = json.loads(compiled.read_text(encoding="utf-8"))
+        if "source" not in found or _is_fresh(found["source"], found["stamp"]):
+            return found["sentences"]  # type: ignore[no-any-return]  # written by `compiling`
+    except (OSError, ValueError):
+        pass
+    from humanmcp.locales.compiling import refresh  # noqa: PLC0415 - once after each change
 
-    return tomllib.loads(_rooms(language).get(room, ""))
+    return refresh(language, room, _FOLDER, _COMPILED)
 
 
-def sentences(language: str) -> Mapping[str, Mapping[str, str]]:
-    """Return every sentence of a language as {room: {code: sentence}}."""
-    return {room: _room(language, room) for room in _rooms(language)}
+def _is_fresh(source: str, stamp: list[int]) -> bool:
+    """Return whether the source is the one that was compiled. An installed program has none."""
+    facts = (_FOLDER / source).stat()
+    return [facts.st_mtime_ns, facts.st_size] == stamp
 
 
 _spoken = True
@@ -98,7 +99,7 @@ def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
         return ""
     for candidate in (language or _preferred, "en"):
         if candidate in LANGUAGES:
-            sentence = _room(candidate, room).get(code)
+            sentence = sentences_of(room, candidate).get(code)
             if sentence is not None:
                 return sentence.format(**fillings) if fillings else sentence
     raise UnknownSentenceError(room, code)
@@ -117,9 +118,9 @@ def fillings_of(found: Problem, language: str) -> dict[str, str]:
     is broken that has a sentence.
     """
     fillings = dict(found.detail)
-    if fillings.get("got") in _room("en", "json_type"):
+    if fillings.get("got") in sentences_of("json_type", "en"):
         fillings["got"] = say("json_type", fillings["got"], language)
-    if fillings.get("rule") in _room("en", "schema_rule"):
+    if fillings.get("rule") in sentences_of("schema_rule", "en"):
         fillings["why"] = say("schema_rule", fillings["rule"], language, **fillings)
     return fillings
 

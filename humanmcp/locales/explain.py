@@ -1,7 +1,7 @@
 """What a message means, in plain words: one card a method, the same for every desk.
 
-The terminal, the page and the demo show these cards. Their sentences stand in the table `[explain]`
-of `en.toml` and `ja.toml`; this module only chooses them.
+The terminal, the page and the demo show these cards. Their sentences stand in the room `explain`
+(`explain.toml`); this module only chooses them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _text(codes: tuple[str, ...], seat: str, language: str, fillings: Mapping[st
     A sentence that says "you" to the server has another wording for those who see it go by, where
     it needs one, and for each seat that it speaks to in its own way.
     """
-    manners = [""] if seat == "server" else [f" {seat}", " seen", ""]
+    manners = [""] if seat == "server" else [f".{seat}", ".seen", ""]
     for manner in manners:
         for code in codes:
             try:

@@ -69,7 +69,7 @@ def _coded(problem: Problem, language: str) -> str:
 def _why(problem: Problem, language: str) -> str:
     """Return what there is to learn from a problem, "" when nothing was written down."""
     try:
-        return say("why", problem.code, language)
+        return say("problem", f"{problem.code}.why", language)
     except UnknownSentenceError:
         return ""
 

@@ -11,7 +11,7 @@ from humanmcp.desk.auth.guard import Refusal
 from humanmcp.desk.http import launch
 from humanmcp.inbox.contract import Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.locales import LANGUAGES, sentences
+from humanmcp.locales import LANGUAGES, sentences_of
 from tests.desk.desking import Desking
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def test_every_refusal_of_the_guard_has_its_sentence() -> None:
     """The sentences and the refusals are the same set, in each language."""
     refusals = {one.code for one in vars(guard).values() if isinstance(one, Refusal)}
     for language in LANGUAGES:
-        assert set(sentences(language)["refusal"]) == refusals
+        assert set(sentences_of("refusal", language)) == refusals
 
 
 def test_a_refusal_speaks_the_language_of_the_browser(desk: Desking) -> None:

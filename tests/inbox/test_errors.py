@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from humanmcp.inbox.contract import InboxError, Key, StoreError, TakenError, UnknownItemError
-from humanmcp.locales import LANGUAGES, sentences
+from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.protocol.conversation.exchange import State
 
 KEY = Key("20261120T184907Z-4f2a", 3)
@@ -92,4 +92,4 @@ def test_every_trouble_of_a_disk_that_has_an_advice_is_known_to_this_system() ->
     """The codes are the names of `errno`; a misspelt one would never be found."""
     known = {*errno.errorcode.values(), "EDQUOT", "other", "no utf-8", "no toml"}
     for room in ("os_error", "store_advice"):
-        assert set(sentences("en")[room]) <= known
+        assert set(sentences_of(room, "en")) <= known

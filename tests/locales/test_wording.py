@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from humanmcp.locales import sentences
+from humanmcp.locales.compiling import sentences
 
 ROOT: Final = Path(__file__).parent.parent.parent
 PRINTED: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.locales import LANGUAGES, UnknownSentenceError, problem, say, sentences
+from humanmcp.locales import LANGUAGES, UnknownSentenceError, problem, say, sentences_of
 from humanmcp.protocol.diagnostics.model import Applicability, Level
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def language_of(query: str, cookie: str, accepted: str, wanted: str = "") -> str
 
 def for_scripts(language: str) -> Mapping[str, str]:
     """Return the sentences that the page's scripts need, by code without its beginning."""
-    found = {**sentences("en")[ROOM], **sentences(language).get(ROOM, {})}
+    found = {**sentences_of(ROOM, "en"), **sentences_of(ROOM, language)}
     return {code[len(SCRIPT) :]: text for code, text in found.items() if code.startswith(SCRIPT)}
 
 
@@ -66,7 +66,7 @@ def describe(found: Problem, language: str) -> dict[str, Any]:
 
 def fault(found: Fault, language: str) -> dict[str, str]:
     """Write a way to break an answer: its name, its title, and what a good host does with it."""
-    title, host = (say("fault", code, language) for code in (found.value, f"{found.value} host"))
+    title, host = (say("fault", code, language) for code in (found.value, f"{found.value}.host"))
     return {"name": found.value, "title": title, "host": host}
 
 

@@ -53,7 +53,9 @@ def sentence(problem: Problem, language: str, *, seen: bool = False) -> str:
     """
     if seen:
         with contextlib.suppress(UnknownSentenceError):
-            return say("seen", problem.code, language, **fillings_of(problem, language))
+            return say(
+                "problem", f"{problem.code}.seen", language, **fillings_of(problem, language)
+            )
     try:
         return locales.problem(problem, language)
     except UnknownSentenceError:

@@ -218,4 +218,4 @@ def test_each_fault_says_what_it_is_and_what_a_good_host_does(language: str) -> 
     """ux.md 4.9: so that a tester can judge."""
     for fault in Fault:
         assert say("fault", fault.value, language)
-        assert say("fault", f"{fault.value} host", language)
+        assert say("fault", f"{fault.value}.host", language)

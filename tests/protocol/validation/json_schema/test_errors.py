@@ -8,7 +8,7 @@ import pytest
 
 from humanmcp import locales
 from humanmcp.host.terminal.problem_lines import sentence
-from humanmcp.locales import LANGUAGES, sentences
+from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.protocol.diagnostics.model import Level, Problem
 from humanmcp.protocol.validation.json_schema import validator
 
@@ -91,7 +91,7 @@ def test_every_sentence_of_a_rule_is_met() -> None:
     met |= {
         dict(validator.compare(value, schema).unchecked)["rule"] for schema, value, *_ in UNCHECKED
     }
-    assert met == set(sentences("en")["schema_rule"])
+    assert met == set(sentences_of("schema_rule", "en"))
 
 
 UNCHECKED: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
