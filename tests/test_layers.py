@@ -38,7 +38,7 @@ CELLAR: Final = {
     "common": (),
     "common/book_file": ("locales", "protocol"),
     "common/child": ("locales",),
-    "connecting": ("protocol", "common/settings"),
+    "connecting": ("protocol", "common/settings", "common/toml_edit"),
     "common/file_descriptors": ("locales",),
     "locales": ("protocol",),
     "common/logfile": (),
@@ -48,6 +48,8 @@ CELLAR: Final = {
     "common/regular_file": (),
     "common/settings": ("locales", "common/paths"),
     "common/terminal": ("protocol",),
+    "common/toml_edit": ("common/toml_sections",),
+    "common/toml_sections": (),
 }
 """Below every floor: small things that many rooms use, each with what it may import itself."""
 
@@ -84,6 +86,7 @@ GUESTS: Final = {
     "inbox": ("watchdog",),
     "desk": ("fastapi", "jinja2", "starlette", "uvicorn"),
     "host": ("anthropic", "openai"),
+    "common/toml_edit": ("tomlkit",),
 }
 """The libraries that a room may use. A room that is not named here has the standard library."""
 
@@ -297,12 +300,14 @@ def test_every_library_is_used_in_its_own_room_only() -> None:
     assert uninvited(HOUSE) == []
 
 
-def test_libraries_of_the_core_are_imported_when_needed() -> None:
-    """`jsonschema_rs` costs 25 ms: only a schema that is not plain, or a call, pays it."""
+def test_libraries_below_the_floors_are_imported_when_needed() -> None:
+    """`jsonschema_rs` costs 25 ms, `tomlkit` 35: only what needs them pays."""
     eager = [
         each.place
         for each in imports(HOUSE)
-        if each.room == "protocol" and each.top in GUESTS["protocol"] and not each.lazy
+        if each.room in {"protocol", *CELLAR}
+        and each.top in GUESTS.get(each.room, ())
+        and not each.lazy
     ]
     assert eager == []
 

@@ -44,7 +44,7 @@ def read_book(path: Path) -> Book:
         BookFileError: it cannot be read, or not be used.
     """
     try:
-        return parse_book(path.read_text(encoding="utf-8-sig"), path)
+        return parse_book(path.read_text(encoding="utf-8"), path)
     except UnicodeDecodeError as error:
         raise BookFileError("encoding", file=path) from error
     except OSError as error:
@@ -62,7 +62,7 @@ def parse_book(text: str, path: Path) -> Book:
     from humanmcp.protocol.policy.book_format import BookError, parse  # noqa: PLC0415 - as above
 
     try:
-        return parse(tomllib.loads(text))
+        return parse(tomllib.loads(text.removeprefix("\ufeff")))
     except tomllib.TOMLDecodeError as error:
         raise BookFileError("toml", file=path, why=error) from error
     except BookError as error:

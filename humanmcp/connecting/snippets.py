@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from humanmcp.common.toml_edit import table_text
 from humanmcp.connecting.hosts import Format
 
 if TYPE_CHECKING:
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
     from humanmcp.connecting.hosts import Command, Host
 
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
-
 
 def snippet(host: Host, name: str, entry: Mapping[str, Any]) -> str:
     """Return what to paste into the host's file, with a line feed at the end."""
     if host.format is Format.TOML:
-        return toml_table(".".join(host.keys), name, entry)
+        return table_text((*host.keys, name), entry)
     if host.format is Format.YAML:
         return yaml_entry(".".join(host.keys), name, entry)
     value: dict[str, Any] = {name: entry}
@@ -45,20 +43,6 @@ def shell_command(host: Host, name: str, command: Command) -> str:
             return shlex.join(["code", "--add-mcp", json.dumps(plain, ensure_ascii=False)])
         case _:
             return ""
-
-
-def toml_key(name: str) -> str:
-    """Write a key, quoted where TOML wants that."""
-    return name if _BARE.fullmatch(name) else json.dumps(name)
-
-
-def toml_table(parent: str, name: str, entry: Mapping[str, Any]) -> str:
-    """Write an entry as a table, with a line feed at the end."""
-    # A JSON string, number, boolean or list of these is the same in TOML, but for one escape: DEL.
-    lines = [
-        f"{toml_key(key)} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items()
-    ]
-    return "\n".join((f"[{parent}.{toml_key(name)}]", *lines)) + "\n"
 
 
 def yaml_entry(parent: str, name: str, entry: Mapping[str, Any]) -> str:

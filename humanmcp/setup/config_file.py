@@ -14,6 +14,7 @@ import tomllib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common import toml_edit
 from humanmcp.common.regular_file import (
     PRIVATE,
     NotRegularError,
@@ -25,10 +26,10 @@ from humanmcp.connecting.hosts import Format, Host
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.repair import reading
-from humanmcp.setup import jsonc, tables
+from humanmcp.setup import jsonc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 _MCP_IN_SETTINGS: Final = ("mcp", "servers")
@@ -162,12 +163,12 @@ def with_entry(text: str, host: Host, name: str, entry: Mapping[str, Any], path:
     wanted = _set(before, host, name, entry, path)
     if before == wanted:
         return text
+    if host.format is Format.TOML:
+        return _toml(path, lambda: toml_edit.put(text, (*host.keys, name), entry))
     mark, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
     current = servers(before, host, path).get(name)
     if isinstance(current, dict) and set(current) <= set(entry):
         after = mark + _with_members(body, host, name, current, entry)
-    elif host.format is Format.TOML:
-        after = mark + tables.put_table(body, ".".join(host.keys), name, entry)
     elif body.strip():
         after = mark + jsonc.put(body, (*host.keys, name), dict(entry))
     else:
@@ -180,11 +181,7 @@ def _with_members(
 ) -> str:
     """Change only those members of an entry that differ: comments beside the others stay."""
     for key, value in entry.items():
-        if key in current and current[key] == value:
-            continue
-        if host.format is Format.TOML:
-            body = tables.put_value(body, ".".join(host.keys), name, key, value)
-        else:
+        if key not in current or current[key] != value:
             body = jsonc.put(body, (*host.keys, name, key), value)
     return body
 
@@ -198,11 +195,10 @@ def without_entry(text: str, host: Host, name: str, path: Path) -> str:
     before = parsed(text, host.format, path)
     if name not in servers(before, host, path):
         return text
-    mark, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
     if host.format is Format.TOML:
-        after = tables.take_table(body, ".".join(host.keys), name)
-    else:
-        after = jsonc.take(body, (*host.keys, name))
+        return _toml(path, lambda: toml_edit.take(text, (*host.keys, name)))
+    mark, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
+    after = jsonc.take(body, (*host.keys, name))
     return _proven(mark + after, _set(before, host, name, None, path), host, path)
 
 
@@ -291,6 +287,13 @@ def newest_backup(path: Path) -> Path | None:
     return found[-1] if found else None
 
 
+def _toml(path: Path, edited: Callable[[], str]) -> str:
+    try:
+        return edited()
+    except toml_edit.NotEditableError as error:
+        raise ConfigError("not understood", path=path) from error
+
+
 def _parsed_toml(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
@@ -319,9 +322,6 @@ def _proven(after: str, wanted: Mapping[str, Any], host: Host, path: Path) -> st
     Raises:
         ConfigError: it does not (the file is laid out in a way that is not understood).
     """
-    found = parsed(after, host.format, path)
-    if not servers(found, host, path):  # an emptied table of TOML is gone altogether
-        found = _set(found, host, "", None, path)
-    if found != wanted:
+    if parsed(after, host.format, path) != wanted:
         raise ConfigError("not understood", path=path)
     return after

@@ -12,7 +12,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.connecting.hosts import BY_NAME, HOSTS, Command
-from humanmcp.connecting.snippets import shell_command, toml_table, yaml_entry
+from humanmcp.connecting.snippets import shell_command, snippet, yaml_entry
 from humanmcp.locales import LANGUAGES
 from tests.desk.desking import Desking
 
@@ -25,7 +25,7 @@ ENTRY = {"command": "/x/humanmcp", "args": ["serve", "--title", 'the "one"'], "w
 
 def test_values_are_written_as_toml_and_as_yaml() -> None:
     """A JSON value reads the same in both."""
-    assert tomllib.loads(toml_table("a", "b", ENTRY)) == {"a": {"b": ENTRY}}
+    assert tomllib.loads(snippet(BY_NAME["codex"], "b", ENTRY)) == {"mcp_servers": {"b": ENTRY}}
     assert '    args: ["serve", "--title", "the \\"one\\""]\n' in yaml_entry("a", "b", ENTRY)
 
 

@@ -7,7 +7,7 @@ import os
 import stat
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
@@ -349,14 +349,46 @@ def test_a_file_that_cannot_be_written_stays_whole(
     ]
 
 
-def test_a_table_written_in_another_way_is_left_alone(
-    run: Callable[..., Ran], tmp_path: Path
+# The entry in seven layouts that TOML has for it; … is its command.
+LAYOUTS: Final = {
+    "spaces in the header": "[ mcp_servers . humanmcp ]\n…\n",
+    "a quoted parent": '["mcp_servers".humanmcp]\n…\n',
+    "a name in single quotes": "[mcp_servers.'humanmcp']\n…\n",
+    "braces in the table of all": "[mcp_servers]\nhumanmcp = { … }\n",
+    "braces alone": "mcp_servers = { humanmcp = { … } }\n",
+    "dotted keys": "mcp_servers.humanmcp.…\n",
+    "dotted keys in the table of all": "[mcp_servers]\nhumanmcp.…\n",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_r10_an_entry_is_written_and_removed_in_any_layout(
+    run: Callable[..., Ran], tmp_path: Path, layout: str
 ) -> None:
-    """TOML can say the same in ways that cannot be edited by lines: then nothing is."""
-    text = 'mcp_servers = { humanmcp = { command = "uvx", args = ["humanmcp"] } }\n'
+    """R10: six of these seven were refused, two as "not TOML"."""
+    text = LAYOUTS[layout].replace("…", 'command = "humanmcp"') + "# about the theme\n[tui]\n"
     path = write(tmp_path / ".codex" / "config.toml", text)
+    assert run("codex", "--write").status == 0
+    after = path.read_text("utf-8")
+    assert run("codex").err.count("exactly like this") == 1
+    assert "# about the theme\n[tui]" in after
+    for backup in path.parent.glob("*.bak"):  # from which the entry would come back as it was
+        backup.unlink()
+    assert run("codex", "--remove").status == 0
+    assert "humanmcp" not in path.read_text("utf-8")
+    assert "# about the theme\n[tui]" in path.read_text("utf-8")
+
+
+def test_r10_a_layout_that_cannot_be_changed_is_said_to_be_that(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R10: a valid file is never called "not TOML"; it stays as it was."""
+    text = 'mcp_servers = { humanmcp = { command = "humanmcp" } }\n'
+    path = write(tmp_path / ".codex" / "config.toml", text)
+    monkeypatch.setattr("tomlkit.parse", lambda _text: {})
     ran = run("codex", "--write")
     assert ran.status == 1
+    assert "laid out in a way" in ran.err
     assert path.read_text("utf-8") == text
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common import toml_edit
 from humanmcp.common.book_file import parse_book
 from humanmcp.common.regular_file import read_regular, replace_regular
 from humanmcp.locales import say
@@ -34,6 +35,8 @@ _KEYS: Final = {
     Form.RESULT: "result",
     Form.ERROR: "error",
 }
+_ALWAYS: Final = frozenset({"method", *_KEYS.values()})
+"""What a rule says even if it is empty."""
 
 
 class RuleError(StopError):
@@ -70,7 +73,7 @@ def sentence(rule: NewRule, language: str) -> str:
 
 
 def add(book: Path, rule: NewRule) -> None:
-    """Add a rule at the end of a book; make the book where there is none.
+    """Add a rule after those of a book; make the book where there is none.
 
     What stands there stays as it is, its line ends too, and so do the file's owner and mode.
 
@@ -79,14 +82,16 @@ def add(book: Path, rule: NewRule) -> None:
         RuleError: the book cannot be read or written, or the rule says nothing.
     """
     try:
-        before = read_regular(book).decode("utf-8-sig")
+        before = read_regular(book).decode("utf-8")
     except FileNotFoundError:
         before = ""
     except (OSError, UnicodeDecodeError) as error:
         raise RuleError("unreadable", file=book, why=error) from error
-    kept = before.rstrip()
-    added = f"\n\n{to_toml(rule)}" if kept else to_toml(rule)
-    text = kept + (added.replace("\n", "\r\n") if "\r\n" in before else added)
+    parse_book(before, book)
+    try:
+        text = toml_edit.add(before, "rules", _element(rule))
+    except toml_edit.NotEditableError as error:
+        raise RuleError("not understood", file=book) from error
     parse_book(text, book)
     try:
         replace_regular(book, text.encode("utf-8"))
@@ -100,11 +105,11 @@ def to_toml(rule: NewRule) -> str:
     Raises:
         RuleError: its answer is no JSON object, or has a null in it.
     """
-    lines = ["[[rules]]", f"method = {_toml(rule.method)}"]
-    if rule.tool:
-        lines.append(f"tool = {_toml(rule.tool)}")
-    if rule.where:
-        lines.append(f"where = {_toml(dict(rule.where))}")
+    return toml_edit.element_text("rules", _element(rule))
+
+
+def _element(rule: NewRule) -> dict[str, Any]:
+    """Return what the book holds of a rule."""
     answer: object = rule.text
     if rule.form in (Form.RESULT, Form.ERROR):
         reading = read(rule.text)
@@ -114,34 +119,30 @@ def to_toml(rule: NewRule) -> str:
         answer = reading.value
         if not isinstance(answer, dict):
             raise RuleError("no object", got=quoted(answer))
-    lines.append(f"{_KEYS[rule.form]} = {_toml(answer)}")
-    if rule.after:
-        lines.append(f"after = {rule.after:g}")
-    if rule.times:
-        lines.append(f"times = {rule.times}")
-    return "\n".join(lines) + "\n"
+    held = {
+        "method": rule.method,
+        "tool": rule.tool,
+        "where": dict(rule.where),
+        _KEYS[rule.form]: answer,
+        "after": rule.after,
+        "times": rule.times,
+    }
+    return {key: _held(value) for key, value in held.items() if value or key in _ALWAYS}
 
 
-def _toml(value: object) -> str:
-    """Write a JSON value as TOML. JSON's strings are TOML's; null has no counterpart there."""
+def _held(value: object) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a JSON value as TOML can hold it: no null, and no half of a surrogate pair."""
     match value:
         case None:
             raise RuleError("null")
         case dict():
-            inside = ", ".join(f"{_string(key)} = {_toml(part)}" for key, part in value.items())
-            return f"{{ {inside} }}" if inside else "{}"
+            return {_held(key): _held(part) for key, part in value.items()}
         case list():
-            return f"[{', '.join(_toml(part) for part in value)}]"
+            return [_held(part) for part in value]
         case str():
-            return _string(value)
+            return value.encode("utf-8", "replace").decode("utf-8")
         case _:
-            return json.dumps(value)
-
-
-def _string(text: str) -> str:
-    # TOML wants DEL escaped, JSON does not; a lone surrogate is allowed in neither.
-    quoted = json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return quoted.encode("utf-8", "replace").decode("utf-8")
+            return value
 
 
 def _literal(value: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +14,6 @@ from humanmcp.inbox.contract import Draft, Item, Key, Reply
 from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.conversation.transcript import Frame, Way
 from humanmcp.protocol.diagnostics.verdict import Form
-from humanmcp.protocol.policy.book_format import parse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -226,13 +224,39 @@ def test_a_rule_survives_the_book(rule: rules.NewRule, tmp_path: Path) -> None:
     book.write_text('\ufeff# mine\n[server]\nname = "weather"\n', encoding="utf-8")
     rules.add(book, rule)
     written = book.read_text(encoding="utf-8")
-    assert "# mine" in written
-    (read,) = parse(tomllib.loads(written)).rules
+    assert written.startswith("\ufeff# mine\n")  # the mark of some editors stays, too
+    (read,) = read_book(book).rules
     assert (read.method, read.tool, read.form) == (rule.method, rule.tool, rule.form)
     assert dict(read.where) == dict(rule.where)
     assert (read.after, read.times) == (rule.after, rule.times or None)
     if rule.form in (Form.TEXT, Form.TOOL_ERROR):
         assert read.text == rule.text
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_r10_a_rule_goes_into_a_list_of_rules(rule: rules.NewRule, tmp_path: Path) -> None:
+    """R10: `rules = […]` was refused as "not TOML"."""
+    book = tmp_path / "book.toml"
+    before = 'rules = [\n  { text = "a" }, # mine\n]\n# the server\n[server]\nname = "weather"\n'
+    book.write_text(before, encoding="utf-8")
+    rules.add(book, rule)
+    written = book.read_text(encoding="utf-8")
+    assert [one.method for one in read_book(book).rules] == ["", rule.method]
+    assert written.startswith('rules = [\n  { text = "a" }, # mine\n')
+    assert written.endswith(']\n# the server\n[server]\nname = "weather"\n')
+
+
+def test_r10_a_book_that_cannot_be_added_to_is_said_to_be_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R10: it stays as it was."""
+    book = tmp_path / "book.toml"
+    book.write_text("rules = []\n", encoding="utf-8")
+    monkeypatch.setattr("tomlkit.parse", lambda _text: {})
+    with pytest.raises(rules.RuleError) as caught:
+        rules.add(book, RULES[0])
+    assert "laid out in a way" in caught.value.sentence("en")
+    assert book.read_text(encoding="utf-8") == "rules = []\n"
 
 
 def test_a_book_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:

@@ -1,0 +1,232 @@
+"""Edit a person's TOML: set one table, take it out, or add an element; all else stays as it was.
+
+The text is taken apart at its headers, and only the sections that a change belongs to are edited,
+each by itself, with `tomlkit`. In a whole text it loses the comments above a header together with
+the table before, and moves tables that an array of tables separates. Each outcome is read with
+`tomllib` and compared with what was wanted: otherwise nothing is changed. Knows no file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.common.toml_sections import Section, taken_apart, without
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from humanmcp.common.toml_sections import Keys
+
+_BOM: Final = "\ufeff"
+_MISSING: Final = object()
+
+
+class NotEditableError(Exception):
+    """The text is laid out in a way in which this cannot be changed without touching more."""
+
+
+def put(text: str, keys: Sequence[str], entry: Mapping[str, Any]) -> str:
+    """Return the text in which the table under these keys is exactly this entry.
+
+    Members that are already right keep their place, their layout and their comments. A new table
+    goes to the end of the text where that is possible.
+
+    Raises:
+        NotEditableError: it cannot be done.
+        tomllib.TOMLDecodeError: the text is not TOML.
+    """
+    *parents, name = keys
+
+    def steps(root: dict[str, Any]) -> list[_Step]:
+        there: Any = root
+        for key in parents:
+            there = there.get(key, {})
+        return list(_differences(there.get(name, _MISSING), tuple(keys), entry))
+
+    return _edited(text, steps, table_text(keys, entry))
+
+
+def take(text: str, keys: Sequence[str]) -> str:
+    """Return the text without the value under these keys, which must be there.
+
+    Raises:
+        NotEditableError: it cannot be done.
+        tomllib.TOMLDecodeError: the text is not TOML.
+    """
+    step = _Step(_Act.TAKE, tuple(keys))
+    return _edited(text, lambda _root: [step], "", keys[:-1])
+
+
+def add(text: str, key: str, element: Mapping[str, Any]) -> str:
+    """Return the text with one more table in the array under this key of the top level.
+
+    Raises:
+        NotEditableError: it cannot be done.
+        tomllib.TOMLDecodeError: the text is not TOML.
+    """
+    step = _Step(_Act.ADD, (key,), element)
+    return _edited(text, lambda _root: [step], element_text(key, element))
+
+
+def table_text(keys: Sequence[str], entry: Mapping[str, Any]) -> str:
+    """Write a table under its header; what is nested in it stands in braces."""
+    import tomlkit  # noqa: PLC0415 - 35 ms that only an edit has to pay
+
+    document = tomlkit.document()
+    table: Any = document
+    for depth, key in enumerate(keys, 1):
+        inner = tomlkit.table(is_super_table=depth < len(keys))
+        table.append(key, inner)
+        table = inner
+    for key, value in entry.items():
+        table.append(key, _inline(value))
+    return document.as_string()
+
+
+def element_text(key: str, element: Mapping[str, Any]) -> str:
+    """Write an element of an array of tables; what is nested in it stands in braces."""
+    header, _, rest = table_text([key], element).partition("\n")
+    return f"[{header}]\n{rest}"
+
+
+def _inline(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a value as `tomlkit` has it when it stands on one line, in braces or brackets."""
+    import tomlkit  # noqa: PLC0415 - as above
+
+    around = tomlkit.inline_table()
+    around["value"] = value
+    return around["value"]
+
+
+class _Act(Enum):
+    SET = auto()
+    TAKE = auto()
+    ADD = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One change of what a text says."""
+
+    act: _Act
+    keys: Keys
+    value: Any = None
+
+    def apply(self, root: Any, keys: Sequence[str], made: Callable[[Any], Any]) -> None:  # noqa: ANN401 - dict or document
+        """Change what stands under these keys; `made` makes the value that it holds."""
+        *parents, name = keys
+        for key in parents:
+            root = root[key] if key in root else root.setdefault(key, {})
+        match self.act:
+            case _Act.TAKE:
+                del root[name]
+            case _Act.ADD:
+                root.setdefault(name, []).append(made(self.value))
+            case _Act.SET:
+                root[name] = made(self.value)
+
+
+def _differences(there: Any, keys: Keys, wanted: Any) -> Iterator[_Step]:  # noqa: ANN401 - any value of TOML
+    """List what has to be done for a table to hold a value; what is right is not touched."""
+    if not isinstance(there, dict) or not isinstance(wanted, dict):
+        if not _same(there, wanted):
+            yield _Step(_Act.SET, keys, wanted)
+        return
+    for key, value in wanted.items():
+        yield from _differences(there.get(key, _MISSING), (*keys, key), value)
+    for key in there:
+        if key not in wanted:
+            yield _Step(_Act.TAKE, (*keys, key))
+
+
+def _edited(
+    text: str,
+    steps_from: Callable[[dict[str, Any]], list[_Step]],
+    block: str,
+    emptied: Sequence[str] = (),
+) -> str:
+    """Return the text with a change: by the block at its end, or else step by step within.
+
+    `emptied` are keys under which nothing may be left; then they may be gone themselves.
+    """
+    bare = text.removeprefix(_BOM)
+    mark = text[: len(text) - len(bare)]
+    line_end = "\r\n" if bare.count("\r\n") == bare.count("\n") > 0 else "\n"
+    bare = bare.replace("\r\n", "\n") if line_end == "\r\n" else bare
+    wanted = tomllib.loads(bare)
+    try:
+        steps = steps_from(wanted)
+        for step in steps:
+            step.apply(wanted, step.keys, deepcopy)
+    except (AttributeError, LookupError, TypeError) as error:  # something else than a table
+        raise NotEditableError from error
+    ways: list[Callable[[], str]] = [lambda: _appended(bare, block), lambda: _changed(bare, steps)]
+    for edited in ways:
+        # On some valid texts tomlkit fails, with errors of any kind, or writes something else.
+        with suppress(Exception):
+            after = edited()
+            if _same(_pruned(tomllib.loads(after), emptied), _pruned(wanted, emptied)):
+                return mark + after.replace("\n", line_end)
+    raise NotEditableError
+
+
+def _appended(text: str, block: str) -> str:
+    if not text.strip():
+        return text + block
+    return text + "\n" * (1 if text.endswith("\n") else 2) + block
+
+
+def _changed(text: str, steps: Iterable[_Step]) -> str:
+    """Return the text after some steps, each done in the section that it belongs to."""
+    sections, end = taken_apart(text)
+    for step in steps:
+        end = _done(step, sections, end)
+    return "".join(each.lead + each.header + each.body for each in sections) + end
+
+
+def _done(step: _Step, sections: list[Section], end: str) -> str:
+    """Do a step, and return what stands at the end of the text then."""
+    if step.act is not _Act.ADD:
+        end = without(step.keys, sections, end)
+    place = next(
+        (each for each in sections if each.rest(step.keys) and each.holds(step.keys)), None
+    )
+    if place is None and step.act is not _Act.TAKE:
+        place = next((each for each in sections if each.holds(step.keys[:-1])), None)
+        if place is None:
+            raise NotEditableError
+    if place is not None:
+        _edit(place, step)
+    return end
+
+
+def _edit(section: Section, step: _Step) -> None:
+    """Do a step in the section that it belongs to."""
+    import tomlkit  # noqa: PLC0415 - as above
+
+    document = tomlkit.parse(section.body)
+    step.apply(document, section.rest(step.keys) or (), _inline)
+    section.body = document.as_string()
+
+
+def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 - any value of TOML
+    """Return True if two values are the same to a reader: `true` is not 1, and nan is nan."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and repr(one) == repr(other)
+
+
+def _pruned(root: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """Return a decoded text without the tables under these keys that are empty."""
+    if not keys or keys[0] not in root:
+        return root
+    inner = _pruned(root[keys[0]], keys[1:])
+    rest = {key: value for key, value in root.items() if key != keys[0]}
+    return {**rest, keys[0]: inner} if inner else rest
