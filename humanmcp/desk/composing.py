@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.inbox.contract import Inbox, SessionFacts
+    from humanmcp.protocol.conversation.exchange import Known
     from humanmcp.protocol.diagnostics.model import Problem
     from humanmcp.protocol.validation.faults import Fault
 
@@ -101,7 +102,7 @@ def verdict(inbox: Inbox, item: Item, text: str, form: Form) -> Verdict:
     return check.check(exchange_of(item), text, form, inbox.known(item.key.session))
 
 
-def document(item: Item, draft: Draft) -> str:
+def document(item: Item, draft: Draft, known: Known) -> str:
     """Return the whole message that a draft stands for: what the JSON view shows.
 
     A text that is no JSON stays what it is, inside its envelope: it is theirs to mend.
@@ -114,15 +115,15 @@ def document(item: Item, draft: Draft) -> str:
         case Form.ERROR:
             return pretty(_envelope(item.id, "error", draft.text))
         case Form.TEXT | Form.TOOL_ERROR:
-            return pretty(_envelope(item.id, "result", _tool_result(item, draft)))
+            return pretty(_envelope(item.id, "result", _tool_result(item, draft, known)))
 
 
 def _envelope(token: str, member: str, text: str) -> str:
     return f'{{"jsonrpc":"2.0","id":{token},"{member}":{text or "{}"}}}'
 
 
-def _tool_result(item: Item, draft: Draft) -> str:
-    result = tool_text(item.revision, draft.text, is_error=draft.form is Form.TOOL_ERROR)
+def _tool_result(item: Item, draft: Draft, known: Known) -> str:
+    result = tool_text(item.revision, draft.text, known, is_error=draft.form is Form.TOOL_ERROR)
     return json.dumps(result, ensure_ascii=False)
 
 
@@ -164,9 +165,10 @@ def breakable(item: Item, facts: SessionFacts) -> tuple[Fault, ...]:
     return faults.faults(exchange_of(item))
 
 
-def broken(item: Item, draft: Draft, fault: Fault) -> str:
+def broken(inbox: Inbox, item: Item, draft: Draft, fault: Fault) -> str:
     """Return the whole message that a draft stands for, with a fault in it."""
-    return faults.broken(exchange_of(item), document(item, draft), fault)
+    whole = document(item, draft, inbox.known(item.key.session))
+    return faults.broken(exchange_of(item), whole, fault)
 
 
 def send(

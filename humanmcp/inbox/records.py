@@ -183,6 +183,7 @@ def known_record(known: Known) -> Record:
         "tools": known.tools,
         "initialized": known.initialized,
         "prepared": known.prepared,
+        "server": known.server,
     }
 
 
@@ -196,6 +197,7 @@ def read_known(record: Record) -> Known:
         tools=_part(record, "tools"),
         initialized=_flag(record, "initialized"),
         prepared=_part(record, "prepared") or {},
+        server=_part(record, "server") or {},
     )
 
 

@@ -13,7 +13,15 @@ from humanmcp.inbox.contract import Answer
 from humanmcp.protocol.conversation.events import Late, Parked, Refused, Sent
 from humanmcp.protocol.conversation.pending import REMEMBERED
 from humanmcp.protocol.policy import known_clients
-from humanmcp.protocol.policy.answer_book import Decision, Opening, changed_lists, decide, prepared
+from humanmcp.protocol.policy.answer_book import (
+    Book,
+    Decision,
+    Opening,
+    changed_lists,
+    decide,
+    prepared,
+    server_info,
+)
 from humanmcp.protocol.policy.timeouts import outlasted, patience
 from humanmcp.protocol.validation.crash_guard import failure
 from humanmcp.stub.journal import BY_US
@@ -70,9 +78,12 @@ class Answers:
         self._prepare()
 
     def _prepare(self) -> None:
-        """Let drafts start from what the book has."""
-        known = self._session.known
-        self._session.known = known._replace(prepared=prepared(self._shelf.book))
+        """Let drafts start from what the book has, and answers name the server that it names."""
+        known, book = self._session.known, self._shelf.book
+        named = (book.name, book.title) != (Book().name, Book().title)
+        self._session.known = known._replace(
+            prepared=prepared(book), server=server_info(book) if named else {}
+        )
 
     def forget(self, number: int) -> None:
         """Wait no longer for an exchange: nobody wants an answer any more."""

@@ -167,7 +167,7 @@ def _attached(arguments: argparse.Namespace, case: Case) -> Text:
         raise AttachmentError("only text")
     given = _words(arguments, case)
     text = None if given is None else given.text
-    result = result_with(case.exchange.revision, text, arguments.image, arguments.file)
+    result = result_with(case.exchange, case.known, text, arguments.image, arguments.file)
     return Text(json.dumps(result, ensure_ascii=False), Form.RESULT)
 
 
@@ -228,7 +228,7 @@ def _broken(case: Case, given: Text, name: str) -> Text:
     known = {one.value: one for one in faults.faults(exchange)}
     if name not in known:
         raise FaultError("no fault", name=name, choices=", ".join(known))
-    verdict = check.check(exchange, given.text, given.form)
+    verdict = check.check(exchange, given.text, given.form, case.known)
     whole = pretty(verdict.line or verdict.forced or "")
     return Text(faults.broken(exchange, whole, known[name]), Form.MESSAGE)
 

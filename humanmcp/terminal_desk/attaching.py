@@ -15,6 +15,8 @@ from humanmcp.terminal_desk.files import STDIN, read_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from humanmcp.protocol.conversation.exchange import Exchange, Known
+
 LARGEST: Final = 20 * 1024 * 1024
 """Bytes of all that is attached to one answer: as base64 it still fits into a line of 64 MiB."""
 _BINARY: Final = "application/octet-stream"
@@ -27,7 +29,11 @@ class AttachmentError(StopError):
 
 
 def result_with(
-    revision: str, text: str | None, images: Sequence[str], files: Sequence[str]
+    exchange: Exchange,
+    known: Known,
+    text: str | None,
+    images: Sequence[str],
+    files: Sequence[str],
 ) -> dict[str, Any]:
     """Make the result of a tool call: the text first, then the pictures, then the files.
 
@@ -44,7 +50,7 @@ def result_with(
             if left < 0:
                 raise AttachmentError("large", name=name, most=LARGEST // 1024 // 1024)
             content.append(make(name, raw))
-    return {**tool_text(revision, ""), "content": content}
+    return {**tool_text(exchange.revision, "", known), "content": content}
 
 
 def _image(name: str, raw: bytes) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def write_item(desk: Desk, item: Item, language: str) -> dict[str, Any]:
             "by": draft.by,
             "at": draft.at,
         },
-        "document": composing.document(item, draft),
+        "document": composing.document(item, draft, desk.inbox.known(item.key.session)),
         "problems": [describe(one, language) for one in item.problems],
         "remarks": [describe(one, language) for one in remarks_on(desk.inbox, item)],
         "on_its_way": item.reply is not None and item.state is State.PENDING,

@@ -108,8 +108,9 @@ class BreakBody:
 @router.post("/exchanges/{session}/{number}/break")
 def break_it(request: Request, session: str, number: int, body: BreakBody) -> dict[str, Any]:
     """Break an answer on purpose. Nothing is kept and nothing is sent."""
-    item = desk_of(request).inbox.item(Key(session, number))
-    return {"document": composing.broken(item, Draft(body.text, body.form), body.fault)}
+    inbox = desk_of(request).inbox
+    item = inbox.item(Key(session, number))
+    return {"document": composing.broken(inbox, item, Draft(body.text, body.form), body.fault)}
 
 
 @router.post("/exchanges/{session}/{number}/draft")

@@ -130,7 +130,7 @@ def _break(request: Request, key: Key, before: Draft, name: str) -> Response:
     if name not in {one.value for one in faults_of(desk, item)}:
         raise UnknownItemError(name)
     fault = Fault(name)
-    _save(desk, key, composing.broken(item, before, fault), Form.MESSAGE, touched=True)
+    _save(desk, key, composing.broken(desk.inbox, item, before, fault), Form.MESSAGE, touched=True)
     return show_inbox(request, key, chosen=True, broken=Broken(fault, before.text, before.form))
 
 

@@ -200,10 +200,11 @@ def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -
     """Gather what the composer's script starts from."""
     name = row_words.params_of(item.line).get("name")
     tool = name if isinstance(name, str) else ""
-    document = composing.document(item, draft)
+    known = desk.inbox.known(item.key.session)
+    document = composing.document(item, draft, known)
     starts = starts_of(composing.exchange_of(item))
     begun = chosen(starts, document)
-    form = begun.form if begun else form_of(item, desk.inbox.known(item.key.session), tool)
+    form = begun.form if begun else form_of(item, known, tool)
     fitting = desk.shelf.fitting(item.method, tool)[:9]
     asked = row_words.inquiry_of(item)
     return {

@@ -315,7 +315,7 @@ def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
     return {
         "protocolVersion": asked if asked in served else latest,
         "capabilities": book.offered(),
-        "serverInfo": _server_info(book),
+        "serverInfo": server_info(book),
         **({"instructions": book.instructions} if book.instructions else {}),
     }
 
@@ -371,11 +371,12 @@ def _modern(revision: str, book: Book) -> Mapping[str, Any]:
         "ttlMs": 0,
         "cacheScope": "private",
         # MCP: "Servers SHOULD include" this in the `_meta` of every result.
-        "_meta": {spec_versions.META_SERVER: _server_info(book)},
+        "_meta": {spec_versions.META_SERVER: server_info(book)},
     }
 
 
-def _server_info(book: Book) -> Mapping[str, Any]:
+def server_info(book: Book) -> Mapping[str, Any]:
+    """Return who the book says that we are."""
     title = {"title": book.title} if book.title else {}
     return {"name": book.name, **title, "version": book.version}
 

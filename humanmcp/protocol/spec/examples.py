@@ -343,6 +343,23 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         "empty": {"skills": []},
     },
     "skills/get": {"typical": {"skill": _SKILL}},
+    "resources/directory/read": {
+        "typical": {
+            "resources": [
+                {
+                    "uri": "skill://ask-a-human/SKILL.md",
+                    "name": "SKILL.md",
+                    "mimeType": "text/markdown",
+                },
+                {
+                    "uri": "skill://ask-a-human/examples",
+                    "name": "examples",
+                    "mimeType": "inode/directory",
+                },
+            ]
+        },
+        "empty": {"resources": []},
+    },
     "roots/list": {
         "typical": {"roots": [{"uri": "file:///home/me/project", "name": "project"}]},
         "empty": {"roots": []},
@@ -536,6 +553,11 @@ def results(method: str, revision: str) -> dict[str, JsonObject]:
         for variant, asking in _ASKING.items():
             found[variant] = {"resultType": "input_required", **asking, "_meta": dict(NAMED)}
     return found
+
+
+def named(server: Mapping[str, Json]) -> JsonObject:
+    """Return the `_meta` of a result of 2026-07-28: who we are, if the answer book says it."""
+    return {versions.META_SERVER: dict(server)} if server else dict(NAMED)
 
 
 def _task(whole: JsonObject, revision: str) -> JsonObject:

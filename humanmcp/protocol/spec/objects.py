@@ -684,6 +684,13 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "TaskAcknowledged": result(),
     # -- skills: an extension of 2026-07-28 --------------------------------------------------------
     "ListSkillsResult": paged(skills=must(Many("Skill"), example=[])),
+    "ReadDirectoryParams": params(uri=must(URI, example="skill://summarise"), cursor=may(TEXT)),
+    "ReadDirectoryResult": result(
+        resources=must(Many("Resource"), example=[]),
+        nextCursor=may(TEXT),
+        ttlMs=may(FROM_ZERO, since=R2026_07),
+        cacheScope=may(OneOf(("private", "public")), since=R2026_07),
+    ),
     "GetSkillParams": params(uri=must(URI, example="skill://summarise/SKILL.md")),
     "GetSkillResult": cached(skill=must("Skill")),
     "Skill": shape(
@@ -778,6 +785,7 @@ RESULTS: Final[Mapping[str, str]] = {
     "tasks/update": "TaskAcknowledged",
     "skills/list": "ListSkillsResult",
     "skills/get": "GetSkillResult",
+    "resources/directory/read": "ReadDirectoryResult",
     "roots/list": "ListRootsResult",
     "sampling/createMessage": "CreateMessageResult",
     "elicitation/create": "ElicitResult",
@@ -810,6 +818,7 @@ PARAMS: Final[Mapping[str, Kind]] = {
     "tasks/update": "TaskUpdateParams",
     "skills/list": "PageParams",
     "skills/get": "GetSkillParams",
+    "resources/directory/read": "ReadDirectoryParams",
     "roots/list": "EmptyParams",
     "sampling/createMessage": "CreateMessageParams",
     "elicitation/create": ByMember("mode", {"form": "FormParams", "url": "UrlParams"}, "form"),

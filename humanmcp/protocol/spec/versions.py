@@ -103,6 +103,7 @@ REQUESTS: Final[Mapping[str, tuple[Way, tuple[str, ...]]]] = {
     "tasks/update": (Way.TO_SERVER, MODERN),
     "skills/list": (Way.TO_SERVER, MODERN),
     "skills/get": (Way.TO_SERVER, MODERN),
+    "resources/directory/read": (Way.TO_SERVER, MODERN),
     "roots/list": (Way.TO_CLIENT, _LEGACY),
     "sampling/createMessage": (Way.TO_CLIENT, _LEGACY),
     "elicitation/create": (Way.TO_CLIENT, (R2025_06, R2025_11)),
@@ -201,6 +202,7 @@ _PAGES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
         (R2026_07, "/extensions/tasks/overview"),
     ),
     "skills/": ((R2024_11, "/seps/2640-skills-extension"),),
+    "resources/directory/": ((R2024_11, "/seps/2640-skills-extension"),),
 }
 """The page of the specification on each group of methods, since which revision.
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Problem
-    from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 __all__ = [
     "TOO_LATE",
@@ -91,7 +91,7 @@ def check(
         return _check_plain(exchange, text, form, known)
     reading = read(text)
     if not reading.readable:
-        return _verdict_on_no_json(exchange, reading, form)
+        return _verdict_on_no_json(exchange, reading, form, known)
     if form is Form.MESSAGE:
         form = _meant(reading.value)
     judged = Form.RESULT if _is_bare_result(exchange, reading.value, form) else form
@@ -108,7 +108,8 @@ def check(
             more = [each._replace(fix=None) for each in more]
         if judged is not form and not isinstance(reading.value, list):
             words = reading.value if isinstance(reading.value, str) else reading.json.strip()
-            more = [_wrapped(exchange, text, form, each, words) for each in more]
+            result = tool_text(exchange.revision, words, known)
+            more = [_wrapped(exchange, text, form, each, result) for each in more]
         problems = grouped(in_order((*problems, *more)))
     line = _line(exchange, reading, form)
     blocked = any(each.blocks for each in problems)
@@ -241,21 +242,22 @@ def _forced(exchange: Exchange, reading: Reading, form: Form) -> str | None:
     return _line(exchange, reading, form)
 
 
-def _verdict_on_no_json(exchange: Exchange, reading: Reading, form: Form) -> Verdict:
+def _verdict_on_no_json(exchange: Exchange, reading: Reading, form: Form, known: Known) -> Verdict:
     forced = _forced(exchange, reading, form)
     kind = None if form is Form.MESSAGE else _kind(None, form)
-    words = reading.text.strip()
+    result = tool_text(exchange.revision, reading.text.strip(), known)
     problems = tuple(
-        _wrapped(exchange, reading.text, form, each, words) for each in reading.problems
+        _wrapped(exchange, reading.text, form, each, result) for each in reading.problems
     )
     return Verdict(reading.text, None, forced, problems, kind)
 
 
-def _wrapped(exchange: Exchange, text: str, form: Form, found: Problem, words: str) -> Problem:
-    """Offer to make an answer of plain words or a plain number, where they can be one."""
+def _wrapped(
+    exchange: Exchange, text: str, form: Form, found: Problem, result: JsonObject
+) -> Problem:
+    """Offer the result of plain words or a plain number, where they can be an answer."""
     if found.code not in PLAIN or exchange.method != "tools/call" or form is Form.ERROR:
         return found
-    result = tool_text(exchange.revision, words)
     new = message(exchange, "result", result) if form is Form.MESSAGE else json_text(result)
     return found._replace(fix=Fix((Edit(0, len(text), new),), "wrap"))
 
@@ -266,7 +268,7 @@ def _wrapped(exchange: Exchange, text: str, form: Form, found: Problem, words: s
 def _check_plain(exchange: Exchange, text: str, form: Form, known: Known) -> Verdict:
     """Judge plain text: it becomes what a tool says, or what a model says."""
     is_error = form is Form.TOOL_ERROR
-    result = plain_result(exchange, text, is_error=is_error)
+    result = plain_result(exchange, text, known, is_error=is_error)
     written = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
     line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{written}}}'
     problems = _plain_problems(exchange, text, result, known)

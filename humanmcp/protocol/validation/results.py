@@ -23,7 +23,7 @@ from humanmcp.protocol.diagnostics.raw import (
 from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.similar import alike
 from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.examples import NAMED
+from humanmcp.protocol.spec.examples import named
 from humanmcp.protocol.spec.objects import CONTENT, RESULTS, RESULTS_2026
 from humanmcp.protocol.spec.types import Many
 from humanmcp.protocol.validation.rules.lifecycle import lint
@@ -42,7 +42,7 @@ def judge_result(
     exchange: Exchange, value: Json, known: Known, path: Path = ("result",)
 ) -> list[Found]:
     """Return what is wrong with the result of an exchange."""
-    misplaced = _misplaced(exchange, value, path)
+    misplaced = _misplaced(exchange, value, known, path)
     if misplaced is not None:
         return [misplaced]
     found = lint(exchange, value, known, path)
@@ -88,10 +88,10 @@ def _in_revision(exchange: Exchange) -> bool:
 # -- something else stands where the result belongs ---------------------------------------------
 
 
-def _misplaced(exchange: Exchange, value: Json, path: Path) -> Found | None:
+def _misplaced(exchange: Exchange, value: Json, known: Known, path: Path) -> Found | None:
     """Recognise what was put in the place of a result: one problem instead of a dozen."""
     if not isinstance(value, dict):
-        return _no_object(exchange, value, path)
+        return _no_object(exchange, value, known, path)
     if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
         inner = unwrap(path, ("result",)) if "result" in value else None
         return Found("M34", path, (), inner)
@@ -102,11 +102,11 @@ def _misplaced(exchange: Exchange, value: Json, path: Path) -> Found | None:
     if is_error and kind not in ("", "TaskPayload"):
         return Found("M35", path)
     if kind == "CallToolResult" and "content" not in value and set(value) <= {"text", "type"}:
-        return _bare_text(exchange, value, path)
+        return _bare_text(exchange, value, known, path)
     return None
 
 
-def _no_object(exchange: Exchange, value: Json, path: Path) -> Found:
+def _no_object(exchange: Exchange, value: Json, known: Known, path: Path) -> Found:
     detail = (("got", json_type(value)),)
     mend: Mend | None = None
     kind = RESULTS.get(exchange.method, "")
@@ -114,9 +114,9 @@ def _no_object(exchange: Exchange, value: Json, path: Path) -> Found:
         mend = replace_with(path, {})
     elif kind == "CallToolResult" and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
-        mend = replace_with(path, tool_text(exchange.revision, text), "wrap")
+        mend = replace_with(path, tool_text(exchange.revision, text, known), "wrap")
     elif kind == "CreateMessageResult" and isinstance(value, str):
-        mend = replace_with(path, plain_result(exchange, value), "wrap")
+        mend = replace_with(path, plain_result(exchange, value, known), "wrap")
     elif isinstance(value, list) and kind in _LISTED:
         before, after = _LISTED[kind], "}"
         if exchange.revision in versions.MODERN:
@@ -137,20 +137,22 @@ _LISTED: Final = {
 }
 
 
-def _bare_text(exchange: Exchange, value: JsonObject, path: Path) -> Found | None:
+def _bare_text(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> Found | None:
     text = value.get("text")
     if not isinstance(text, str):
         return None
-    return Found("M64", path, (), replace_with(path, tool_text(exchange.revision, text), "wrap"))
+    return Found(
+        "M64", path, (), replace_with(path, tool_text(exchange.revision, text, known), "wrap")
+    )
 
 
-def tool_text(revision: str, text: str, *, is_error: bool = False) -> JsonObject:
+def tool_text(revision: str, text: str, known: Known, *, is_error: bool = False) -> JsonObject:
     """Make the result of a tool call of plain text."""
     result: JsonObject = {"content": [{"type": "text", "text": text}]}
     if is_error:
         result["isError"] = True
     if revision in versions.MODERN:
-        result = {"resultType": "complete", **result, "_meta": dict(NAMED)}
+        result = {"resultType": "complete", **result, "_meta": named(known.server)}
     return result
 
 
@@ -161,10 +163,12 @@ PLAIN_TEXT: Final = frozenset({"tools/call", "sampling/createMessage"})
 """The requests that plain text can answer: as what a tool says, and as what a model says."""
 
 
-def plain_result(exchange: Exchange, text: str, *, is_error: bool = False) -> JsonObject:
+def plain_result(
+    exchange: Exchange, text: str, known: Known, *, is_error: bool = False
+) -> JsonObject:
     """Make the result that plain text stands for."""
     if exchange.method != "sampling/createMessage":
-        return tool_text(exchange.revision, text, is_error=is_error)
+        return tool_text(exchange.revision, text, known, is_error=is_error)
     content = {"type": "text", "text": text}
     return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "endTurn"}
 

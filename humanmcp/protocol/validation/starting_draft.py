@@ -53,6 +53,8 @@ def _start(exchange: Exchange, known: Known, language: str) -> str:
     if lacking is not None:
         return message(exchange, "error", examples.lacking(lacking))
     first = {**next(iter(found.values())), **known.prepared.get(exchange.method, {})}
+    if versions.META_SERVER in first.get("_meta", {}):
+        first["_meta"] = {**first["_meta"], **examples.named(known.server)}
     if exchange.method == "tools/list" and known.tools:
         first = {**first, "tools": list(known.tools.values())}
     return message(exchange, "result", first)

@@ -34,6 +34,7 @@ TO_SERVER = {
     "tasks/update": "----x",
     "skills/list": "----x",
     "skills/get": "----x",
+    "resources/directory/read": "----x",
     "roots/list": "-----",
 }
 TO_CLIENT = {

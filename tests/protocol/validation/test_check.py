@@ -134,6 +134,20 @@ def test_k14_plain_text_says_complete_and_who_answers_in_2026() -> None:
     )
 
 
+def test_k14_plain_text_and_drafts_name_the_server_that_the_book_names() -> None:
+    """K14: the fixed name went out, whatever the book said."""
+    known = Known(server={"name": "weather", "version": "2"})
+    named = {"io.modelcontextprotocol/serverInfo": {"name": "weather", "version": "2"}}
+    exchange = asked(CALL, {"name": "a", "_meta": stating({})}, revision=R2026)
+    line = check(exchange, "sunny", Form.TEXT, known).line
+    assert line is not None
+    assert json.loads(line)["result"]["_meta"] == named
+    assert json.loads(draft_check.start(exchange, known))["result"]["_meta"] == named
+    fix = check(exchange, "just sunny", Form.RESULT, known).problems[0].fix
+    assert fix is not None
+    assert json.loads(fix.edits[0].new)["_meta"] == named
+
+
 def test_plain_text_answers_tool_calls_only() -> None:
     """Every other method has a result of its own shape."""
     verdict = check(asked("tools/list"), "sunny", Form.TEXT)

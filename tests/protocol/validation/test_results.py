@@ -803,6 +803,21 @@ def test_k14_skills_are_answered_by_a_skill_and_not_by_an_error() -> None:
     assert codes(found) == ["M09", "M21"]
 
 
+def test_k14_the_folder_of_a_skill_can_be_listed() -> None:
+    """K14: `resources/directory/read` of SEP-2640; its result may be kept, and need not say so."""
+    method, params = "resources/directory/read", {"uri": "skill://a", "_meta": stating({})}
+    exchange = asked(method, params, revision=R2026)
+    assert remarks(exchange.request, R2026) == ()
+    draft = start(exchange)
+    assert json.loads(draft)["result"]["resources"]
+    assert codes(check(exchange, draft).problems) == []
+    wrong = {"resources": [{"uri": "skill://a/b"}], "resultType": "complete", "nextCursor": 5}
+    assert codes(check(exchange, json.dumps(wrong), Form.RESULT).problems) == ["M09", "M15"]
+    nameless = asked(method, {"_meta": stating({})}, revision=R2026)
+    assert [one.code for one in remarks(nameless.request, R2026)] == ["M09"]
+    assert versions.page(method, R2026).endswith("/seps/2640-skills-extension")
+
+
 def test_k14_every_draft_of_2026_says_which_server_it_is_of() -> None:
     """K14: "Servers SHOULD include" serverInfo in every result's `_meta`."""
     for method in versions.REQUESTS:
