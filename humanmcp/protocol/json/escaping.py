@@ -24,6 +24,8 @@ _LINE_BREAKS: Final = r"[\n\t]"
 
 def visible(text: str) -> str:
     """Return `text` with every character that could act on a screen shown as ⟦U+202E⟧."""
+    if text.isascii() and text.isprintable():
+        return text
     return re.sub(_INVISIBLE, _code_point, text)
 
 

@@ -244,6 +244,7 @@ def _elements(text: str) -> list[str]:
 
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
+_NO_SPACE: Final = str.maketrans("", "", " \t\r\n")
 _DECODER: Final = json.JSONDecoder()
 _ONE_STRING: Final = re.compile(_STRING, re.DOTALL)
 _SCALAR: Final = re.compile(r"[^\s,\]}]+")
@@ -282,14 +283,25 @@ def compact(text: str) -> str:
     `1.0`, big integers, key order and escapes stay as typed, which re-serialising would not do.
     Valid JSON has no raw line break inside a string, so the answer always is exactly one line.
     """
-    return "".join(_STRING_OR_MARKS.findall(text))
+    parts = text.split('"')
+    if not _all_quotes_pair(text, parts):
+        return "".join(_STRING_OR_MARKS.findall(text))
+    parts[::2] = '"'.join(parts[::2]).translate(_NO_SPACE).split('"')
+    return '"'.join(parts)
+
+
+def _all_quotes_pair(text: str, parts: list[str]) -> bool:
+    """Return True if every second part of a text that was split at its quotes is a string."""
+    return len(parts) % 2 == 1 and '\\"' not in text
 
 
 def deeper_than(text: str, limit: int) -> bool:
     """Say whether brackets nest deeper than `limit`, without parsing (parsers may overflow)."""
     if text.count("[") + text.count("{") <= limit:
         return False
-    brackets = whole = _NO_BRACKET.sub("", text)
+    parts = text.split('"')
+    outside = "".join(parts[::2]) if _all_quotes_pair(text, parts) else text
+    brackets = whole = _NO_BRACKET.sub("", outside)
     for _level in range(limit):
         if not brackets:
             return False

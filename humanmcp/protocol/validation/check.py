@@ -172,13 +172,13 @@ def _findings(exchange: Exchange, reading: Reading, form: Form, known: Known) ->
         mend = Mend(Does.REPLACE, _ROOTS[form], inner, label="unquote")
         return [Found("J44", _ROOTS[form], (), mend)]
     if form is Form.RESULT:
-        return judge_result(exchange, value, known) + unwritten(value, ("result",))
+        return judge_result(exchange, value, known) + unwritten(value, ("result",), reading.json)
     if form is Form.ERROR:
         if isinstance(value, dict) and "error" in value and "code" not in value:
             return [Found("R25", ("error",), (), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.revision, ("error",))
         found = found or lint_error(exchange, value, known)
-        return one_each([*found, *unwritten(value, ("error",))])
+        return one_each([*found, *unwritten(value, ("error",), reading.json)])
     typed = ""
     if isinstance(value, dict) and isinstance(value.get("id"), float):
         typed = member(reading.json, "id") or ""
@@ -187,7 +187,7 @@ def _findings(exchange: Exchange, reading: Reading, form: Form, known: Known) ->
         found += judge_result(exchange, value["result"], known)
     elif isinstance(value, dict) and not found:
         found = lint_error(exchange, value["error"], known)
-    return one_each([*found, *unwritten(value, ())])
+    return one_each([*found, *unwritten(value, (), reading.json)])
 
 
 def _kind(value: Json, form: Form) -> Kind | None:

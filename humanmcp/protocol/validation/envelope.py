@@ -119,8 +119,6 @@ def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[Found]
             Found("R02", (), (("id", wanted),), Mend(Does.INSERT, ("id",), wanted, label="insert"))
         ]
     got = value["id"]
-    mend = Mend(Does.REPLACE, ("id",), wanted, label="replace")
-    detail = (("typed", shown(typed or quoted(got))), ("id", shown(wanted)))
     code = "R03"
     if isinstance(got, bool) or not isinstance(got, (str, int, float)):
         code = "R16"
@@ -130,6 +128,8 @@ def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[Found]
         code = "R04"
     elif isinstance(got, float):
         code = "R16"
+    mend = Mend(Does.REPLACE, ("id",), wanted, label="replace")
+    detail = (("typed", shown(typed or quoted(got))), ("id", shown(wanted)))
     return [Found(code, ("id",), detail, mend)]
 
 

@@ -71,7 +71,8 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
     if isinstance(value, dict) and "method" not in value:
         found = _no_method(value, revision, unreadable=unreadable, invalid=invalid)
     else:
-        found = _judge(value, revision, known, initialized=initialized) + unwritten(value, ())
+        found = _judge(value, revision, known, initialized=initialized)
+        found += unwritten(value, (), reading.json)
         if progress is not None and isinstance(value, dict) and value["method"] == PROGRESS:
             found += progress.judge(value.get("params"))
     method = value.get("method") if isinstance(value, dict) else ""

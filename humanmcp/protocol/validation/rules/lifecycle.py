@@ -7,6 +7,7 @@ questions in `elicitation.py`.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.fix_safety import PLACEHOLDER
@@ -218,8 +219,18 @@ def _get_prompt(exchange: Exchange, value: JsonObject, _known: Known, path: Path
 # -- texts nobody has written yet ---------------------------------------------------------------
 
 
-def unwritten(value: Json, path: Path) -> list[Found]:
-    """Find what a fix or an example of ours put in the place of a person's words."""
+def unwritten(value: Json, path: Path, text: str) -> list[Found]:
+    """Find what a fix or an example of ours put in the place of a person's words.
+
+    `text` is the JSON that holds the value: it is searched first, since nearly no answer has any.
+    """
+    return _unwritten(value, path) if any(each in text for each in _SPELLINGS) else []
+
+
+_SPELLINGS: Final = (f'"{PLACEHOLDER}"', json.dumps(PLACEHOLDER).strip('"'))
+
+
+def _unwritten(value: Json, path: Path) -> list[Found]:
     if value == PLACEHOLDER:
         return [Found("M61", path, (("text", PLACEHOLDER),))]
     steps: Iterable[tuple[str | int, Json]] = ()
@@ -227,7 +238,7 @@ def unwritten(value: Json, path: Path) -> list[Found]:
         steps = value.items()
     elif isinstance(value, list):
         steps = enumerate(value)
-    return [found for step, inner in steps for found in unwritten(inner, (*path, step))]
+    return [found for step, inner in steps for found in _unwritten(inner, (*path, step))]
 
 
 def _placeholders(value: Json, path: Path) -> list[Found]:
