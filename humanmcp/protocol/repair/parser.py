@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Final
 
 from humanmcp.protocol.diagnostics.model import Applicability, Edit, least
@@ -38,7 +39,7 @@ def examine(text: str) -> Examination:
         patient.document()
     except HopelessError:
         return Examination(patient.wounds(), (), whole=False)
-    edits = sorted(patient.edits, key=lambda edit: (edit.start, edit.end))
+    edits = sorted(patient.edits, key=itemgetter(0, 1))
     return Examination(_graded(patient.wounds()), tuple(edits), whole=True)
 
 
@@ -156,6 +157,8 @@ class _Patient(ScalarReader):
 
     def value(self) -> None:
         """Read one value."""
+        if self.right_value():
+            return
         char = self.mark()
         if not char:
             self.wound(
@@ -230,8 +233,7 @@ class _Patient(ScalarReader):
     def _separator(self) -> int:
         """Read what follows a value in a container; return where its comma is, or -1."""
         last = self.at
-        self.space()
-        char = self.mark()
+        char = self.space()
         if char in (",", ";"):
             at = self.at
             if char == ";":
@@ -325,8 +327,7 @@ class _Patient(ScalarReader):
     def _colon(self) -> bool:
         """Read the colon after a name; say whether a value follows that is still to be read."""
         last = self.at
-        self.space()
-        char = self.mark()
+        char = self.space()
         if char == ":":
             self.take_mark()
         elif char == "=":
@@ -340,8 +341,7 @@ class _Patient(ScalarReader):
         else:
             self.wound("J13", last, self.at, edits=(Edit(last, last, ":"),), label="insert")
         last = self.at
-        self.space()
-        if self.mark() not in (",", "}", "]", ""):
+        if self.space() not in (",", "}", "]", ""):
             return True
         self.wound("J34", last, last, edits=(Edit(last, last, " null"),), label="null")
         self.at = last

@@ -190,7 +190,7 @@ def _read_doubtful(text: str, size: int) -> Reading:
     problems = [*repaired, *(_of_wound(wound, lines, first) for wound in wounds.found)]
     edits = [
         *([Edit(0, first, "")] if first else []),
-        *(Edit(e.start + first, e.end + first, e.new) for e in wounds.edits),
+        *_moved(wounds.edits, first),
         *([Edit(last, len(text), "")] if last < len(text) else []),
     ]
     mended = applied(text, edits)
@@ -326,9 +326,14 @@ def problem(code: str, text: str, start: int, end: int, *detail: tuple[str, str]
     return Problem(code, LEVELS[code], detail, "", start, end, line, column)
 
 
+def _moved(edits: tuple[Edit, ...], by: int) -> tuple[Edit, ...]:
+    """Return edits of a part of a text as edits of the whole."""
+    return tuple(Edit(e.start + by, e.end + by, e.new) for e in edits) if by else edits
+
+
 def _of_wound(wound: Wound, lines: Lines, first: int) -> Problem:
     line, column = lines.place(wound.start + first)
-    edits = tuple(Edit(e.start + first, e.end + first, e.new) for e in wound.edits)
+    edits = _moved(wound.edits, first)
     return Problem(
         wound.code,
         LEVELS[wound.code],

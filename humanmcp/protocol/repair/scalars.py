@@ -30,11 +30,21 @@ WORD: Final = re.compile(r"[^\W\d][\w$\-]*|\$[\w$\-]*")
 NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 NUMBERLIKE: Final = re.compile(rf"[+\-.\w＋．０-９{MINUS}]+")
 _SUSPECT: Final = re.compile(r'[\\"\x00-\x1f\ud800-\udfff]')
+_PLAIN_TEXT: Final = r'"[^"\\\x00-\x1f\ud800-\udfff”＂]*+"'
+"""A text with nothing in it that could be a mistake."""
+_RIGHT_VALUE: Final = re.compile(
+    rf"(?:{_PLAIN_TEXT}|-?(?:0|[1-9]\d{{0,14}})(?:\.\d{{1,15}})?|true|false|null)"
+    r"(?=[ \t\r\n]*+[,\]}])",
+    re.ASCII,
+)
+_RIGHT_NAME: Final = re.compile(rf"{_PLAIN_TEXT}(?= ?:)")
 _HEXES: Final = re.compile(r"[0-9a-fA-F]{4}")
 _VALUE_ENDED: Final = re.compile(r"(?:-?\d[\d.eE+-]*|true|false|null)\s*(?=[,}\]])")
 _BARE_TEXT: Final = re.compile(r"[^,\]}\n\r，］｝\"]+")
 _LOST_QUOTE: Final = re.compile(r"""(\w[\w$/\-]*)\s*[:：](?=\s*["'{\[\-\dtfnTFN“｛［])""")
 _JOINT: Final = re.compile(r"[ \t\r\n\u3000]*(?:\+[ \t\r\n]*)?")
+_BLANKS: Final = re.compile(rf"[{SPACES}{WIDE_SPACE}{UNSEEN}]*+")
+_COLON: Final = re.compile(r"[ \t\r\n]{0,19}+[:：]")
 _PLUS: Final = re.compile(r"""\+[ \t\r\n]*["'`]""")
 _LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
 _MOST_TRIES: Final = 5000
@@ -71,6 +81,14 @@ class ScalarReader(Reader):
     line_seen: tuple[int, int] = (0, -1)
     """Where a line that was looked at begins and ends."""
     tries: int = _MOST_TRIES
+
+    def right_value(self) -> bool:
+        """Pass over a value that has no mistake, and that its container goes on after."""
+        found = _RIGHT_VALUE.match(self.text, self.at)
+        if found is None:
+            return False
+        self.at = found.end()
+        return True
 
     def word(self) -> None:
         """Read `true`, `false`, `null`, what other languages call them, or text unquoted."""
@@ -151,6 +169,10 @@ class ScalarReader(Reader):
 
     def name(self) -> str:
         """Read the name of a member in quotes; return its text, roughly, for comparing names."""
+        right = _RIGHT_NAME.match(self.text, self.at)
+        if right is not None:
+            self.at = right.end()
+            return right[0][1:-1]
         piece = self.piece(self.at)
         if not self.is_name(piece.end) or '"' in self.text[piece.inner : piece.last]:
             lost = _LOST_QUOTE.match(self.text, piece.inner)
@@ -169,7 +191,7 @@ class ScalarReader(Reader):
     def piece(self, start: int) -> Piece:
         """Find out where the text in quotes that starts here ends, and mend nothing yet."""
         text = self.text
-        for quotes in ('"""', "'''"):
+        for quotes in ('"""', "'''") if text[start : start + 1] == text[start + 1 : start + 2] else ():
             end = text.find(quotes, start + 3) if text.startswith(quotes, start) else -1
             if end >= 0:
                 return Piece(start, start + 3, end, end + 3)
@@ -262,8 +284,8 @@ class ScalarReader(Reader):
     def _closes(self, after: int, *, on_line: bool) -> bool:
         """Say whether a quote before `after` ends its string, by what follows it."""
         text = self.text
-        while after < len(text) and text[after] in SPACES + WIDE_SPACE + UNSEEN:
-            after += 1
+        blanks = _BLANKS.match(text, after)
+        after = blanks.end() if blanks else after
         follows = text[after : after + 1]
         if (
             not follows
@@ -271,7 +293,7 @@ class ScalarReader(Reader):
             or text.startswith(("//", "/*"), after)
         ):
             return True
-        if _PLUS.match(text, after):
+        if follows == "+" and _PLUS.match(text, after):
             return True
         if not on_line:
             return False
@@ -280,7 +302,7 @@ class ScalarReader(Reader):
 
     def is_name(self, after: int) -> bool:
         """Say whether a string that ends before `after` is a name: a colon follows."""
-        return self.text[after : after + 20].lstrip(SPACES)[:1] in (":", "：")
+        return _COLON.match(self.text, after) is not None
 
     def _starts_value(self, at: int, char: str) -> bool:
         """Say whether a value plausibly starts here, rather than a text going on."""
@@ -301,8 +323,10 @@ class ScalarReader(Reader):
     def _inside(self, start: int, end: int, opener: str) -> None:
         """Mend what a JSON string must not hold as it is."""
         text = self.text
-        whole_path = _PATH.search(text, start, end) is not None
         found = _SUSPECT.search(text, start, end)
+        if found is None:
+            return
+        whole_path = _PATH.search(text, start, end) is not None
         while found:
             at, char = found.start(), found[0]
             length = 1

@@ -16,6 +16,8 @@ from humanmcp.protocol.diagnostics.model import Applicability, Edit, least
 
 SPACES: Final = " \t\r\n"
 _PLAIN_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_INK: Final = frozenset(chr(code) for code in range(0x21, 0x7F)) - {"#", "/"} | {""}
+"""What ends white space without a second look; a comment may begin with the two others."""
 WIDE_SPACE: Final = "\u3000"
 UNSEEN: Final = "\xa0\u200b\u200c\u200d\u2060\ufeff\u2002\u2003\u2009\u202f\u2028\u2029\x85\x0b\x0c"
 WIDE: Final = {
@@ -134,16 +136,19 @@ class Reader:
     ) -> None:
         """Take note of a mistake; one of a kind that stands all over a text is one wound."""
         self.edits += edits
-        self.counts[code] += 1
-        key = code if code in _ALL_IN_ONE else f"{code} {min(self.counts[code], _ENOUGH)}"
+        key = code
+        if code not in _ALL_IN_ONE:
+            self.counts[code] += 1
+            key = f"{code} {min(self.counts[code], _ENOUGH)}"
         note = self.found.get(key)
         if note is None:
             label = f"{label}_all" if key in _ALL_IN_ONE and label == "replace" else label
             note = self.found[key] = _Note(code, start, end, detail, label)
         note.edits += edits
         note.count += 1
-        grade = grade or _GRADES.get(code, Applicability.SAFE)
-        note.applicability = least(note.applicability, grade)
+        grade = grade or _GRADES.get(code)
+        if grade is not None:
+            note.applicability = least(note.applicability, grade)
 
     def swap(self, code: str, start: int, end: int, new: str, *detail: tuple[str, str]) -> None:
         """Take note of a mistake that other characters in its place mend."""
@@ -162,16 +167,14 @@ class Reader:
 
     # -- white space ----------------------------------------------------------------------------
 
-    def space(self) -> None:
-        """Pass over white space, and over what is meant as such."""
+    def space(self) -> str:
+        """Pass over white space, and over what is meant as such; return the mark after it."""
         text = self.text
-        while True:
-            found = _PLAIN_SPACE.match(text, self.at)
-            self.at = found.end() if found else self.at
-            char = text[self.at : self.at + 1]
-            if not char:
-                return
-            if char == WIDE_SPACE:
+        while (char := text[self.at : self.at + 1]) not in _INK:
+            if char in SPACES:
+                found = _PLAIN_SPACE.match(text, self.at)
+                self.at = found.end() if found else self.at
+            elif char == WIDE_SPACE:
                 self.swap("J11", self.at, self.at + 1, " ")
                 self.at += 1
             elif char in UNSEEN:
@@ -179,7 +182,8 @@ class Reader:
                 self.swap("J18", self.at, self.at + 1, " ", detail)
                 self.at += 1
             elif not self._comment(char):
-                return
+                return self.mark()
+        return char
 
     def _comment(self, char: str) -> bool:
         text, start = self.text, self.at
@@ -197,15 +201,17 @@ class Reader:
 
     def mark(self) -> str:
         """Return the next character as the ASCII one that is meant."""
-        char = self.peek()
+        char = self.text[self.at : self.at + 1]
+        if char.isascii():
+            return char
         opens = _CORNER_OPENS.get(char)
         if char in CORNERS and (opens is None or opens.match(self.text, self.at + 1)):
             return CORNERS[char]
-        return WIDE.get(char, char) if char else ""
+        return WIDE.get(char, char)
 
     def take_mark(self) -> None:
         """Pass over one punctuation mark, mending a full-width one."""
-        char, half = self.peek(), self.mark()
-        if char != half:
+        char = self.text[self.at]
+        if not char.isascii() and (half := self.mark()) != char:
             self.swap("J03", self.at, self.at + 1, half, ("char", char), ("half", half))
         self.at += 1
