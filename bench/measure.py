@@ -129,13 +129,38 @@ def check(_folder: Path, rounds: int) -> Iterator[Figure]:
     took = [_seconds_of_check(exchange, large) for _round in range(3)]
     second = statistics.median(took)
     yield Figure("check of a 10 MB result", f"{second:.2f} s", second, 1, "s")
+    slowest, kind = max(
+        (min(_seconds_of_check(exchange, text, right=False) for _round in range(3)), kind)
+        for kind, text in _mistaken(40_000)
+    )
+    shown = f"{slowest:.2f} s ({kind})"
+    yield Figure("check of 40,000 mistakes of one kind, the slowest kind", shown, slowest, 0.3, "s")
 
 
-def _seconds_of_check(exchange: Exchange, text: str) -> float:
+def _mistaken(count: int) -> Iterator[tuple[str, str]]:
+    """Yield texts with so many mistakes of one kind, and the name of the kind."""
+    kinds = {
+        "missing colons": (",", '{"a" 1}'),
+        "missing commas": (" ", "1"),
+        "trailing commas": (",", "[1,]"),
+        "single quotes": (",", "'a'"),
+        "curly quotes": (",", "“a”"),
+        "names without quotes": (",", "{a:1}"),
+        "line breaks": (",", '"a\nb"'),
+        "unknown members": (",", '{"type":"text","text":"a","b":1}'),
+        "wrong types": (",", '{"type":"text","text":1}'),
+    }
+    for kind, (between, part) in kinds.items():
+        listed = between.join([part] * count)
+        before = '"content":' if "type" in part else '"content":[],"structuredContent":'
+        yield kind, f"{{{before}[{listed}]}}"
+
+
+def _seconds_of_check(exchange: Exchange, text: str, *, right: bool = True) -> float:
     began = time.perf_counter()
     verdict = draft_check.check(exchange, text, Form.MESSAGE, Known())
     took = time.perf_counter() - began
-    assert verdict.sendable
+    assert verdict.sendable or not right
     return took
 
 

@@ -6,6 +6,7 @@ Walks only the part of the text that leads to a finding, so that a valid text ne
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.codes import LEVELS
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from humanmcp.protocol.diagnostics.raw import Found, Mend, Path, Step
+
+
+_MOST: Final = 1000
+"""Findings of one code whose places are looked for: a text may have a million of them."""
 
 
 class Spot(NamedTuple):
@@ -55,8 +60,21 @@ class Placer:
         start = skip_space(source.json, 0)
         self._whole = Spot(start, start, start, max(start, len(source.json.rstrip())))
 
-    def problem(self, found: Found) -> Problem:
-        """Make the problem of a finding."""
+    def problems(self, found: Iterable[Found]) -> list[Problem]:
+        """Make the problems of findings; of those of one code beyond `_MOST` only the number."""
+        made: list[Problem] = []
+        counts: Counter[str] = Counter()
+        last: dict[str, int] = {}
+        for each in found:
+            counts[each.code] += 1
+            if counts[each.code] <= _MOST:
+                last[each.code] = len(made)
+                made.append(self._problem(each))
+        for code, at in last.items():
+            made[at] = made[at]._replace(times=max(1, counts[code] - _MOST + 1))
+        return made
+
+    def _problem(self, found: Found) -> Problem:
         start, end = self._extent(found)
         source = self.source
         line, column = self._lines.place(start) if source.text else (0, 0)

@@ -73,7 +73,7 @@ def plain(word: str) -> str:
 
 def slips(one: str, other: str, limit: int) -> int:
     """Count letters left out, added, changed or swapped; anything above `limit` is limit + 1."""
-    if abs(len(one) - len(other)) > limit:
+    if abs(len(one) - len(other)) > limit or len(set(one).difference(other)) > limit:
         return limit + 1
     before: list[int] = []
     row = list(range(len(other) + 1))

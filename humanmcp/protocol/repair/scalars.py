@@ -191,8 +191,9 @@ class ScalarReader(Reader):
     def piece(self, start: int) -> Piece:
         """Find out where the text in quotes that starts here ends, and mend nothing yet."""
         text = self.text
-        for quotes in ('"""', "'''") if text[start : start + 1] == text[start + 1 : start + 2] else ():
-            end = text.find(quotes, start + 3) if text.startswith(quotes, start) else -1
+        quotes = text[start] * 3
+        if quotes in ('"""', "'''") and text.startswith(quotes, start):
+            end = text.find(quotes, start + 3)
             if end >= 0:
                 return Piece(start, start + 3, end, end + 3)
         last, closed = self._string_end(start, text[start])
@@ -324,9 +325,7 @@ class ScalarReader(Reader):
         """Mend what a JSON string must not hold as it is."""
         text = self.text
         found = _SUSPECT.search(text, start, end)
-        if found is None:
-            return
-        whole_path = _PATH.search(text, start, end) is not None
+        whole_path = found is not None and _PATH.search(text, start, end) is not None
         while found:
             at, char = found.start(), found[0]
             length = 1

@@ -103,7 +103,7 @@ def check(
         placer = Placer(Source(reading.json, text, _ROOTS[judged], _typed(reading), page))
         if late:
             found = [Found(late, ()), *found]
-        more = [placer.problem(each) for each in found]
+        more = placer.problems(found)
         if any(each.code in REWRITTEN for each in problems):
             more = [each._replace(fix=None) for each in more]
         if judged is not form and not isinstance(reading.value, list):
@@ -295,4 +295,4 @@ def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -
     else:
         found += judge_result(exchange, result, known)
     placer = Placer(Source("", text, (), None, page))
-    return [placer.problem(each) for each in found]
+    return placer.problems(found)

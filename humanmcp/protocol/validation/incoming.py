@@ -109,10 +109,9 @@ def _placed(
     if not found:
         return ()
     placer = Placer(Source(message.raw, message.raw, (), None, page))
-    problems = [
-        placer.problem(each._replace(mend=None, level=_level(each, strict=strict)))
-        for each in one_each(found)
-    ]
+    problems = placer.problems(
+        each._replace(mend=None, level=_level(each, strict=strict)) for each in one_each(found)
+    )
     return tuple(sorted(problems, key=lambda each: each.start))
 
 

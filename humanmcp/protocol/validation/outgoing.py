@@ -79,7 +79,7 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
     page = versions.page(method if isinstance(method, str) else "", revision)
     typed = as_typed(reading.edits) if reading.edits else None
     placer = Placer(Source(reading.json, text, (), typed, page))
-    problems = (*reading.problems, *(placer.problem(each) for each in one_each(found)))
+    problems = (*reading.problems, *placer.problems(one_each(found)))
     problems = grouped(sorted(problems, key=lambda each: each.start))
     line = compact(reading.json)
     blocked = any(each.blocks for each in problems)

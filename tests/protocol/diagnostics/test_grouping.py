@@ -6,7 +6,9 @@ import json
 
 from humanmcp import locales
 from humanmcp.protocol.diagnostics.grouping import MOST, grouped
+from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Applicability, Edit, Fix, Level, Problem
+from humanmcp.protocol.diagnostics.raw import Found
 from humanmcp.protocol.json.jsonrpc import Malformed, read
 from tests.asking import R2024, asked, check, codes
 
@@ -42,6 +44,16 @@ def test_k10_thousands_of_unknown_members_are_ten_problems() -> None:
     assert sum(each.times for each in found) == 4000
     assert found[-1].fix is not None
     assert len(found[-1].fix.edits) == 1
+
+
+def test_k10_of_many_findings_a_thousand_are_placed_and_all_are_counted() -> None:
+    """K10: each place is looked for in the text, and 40,000 places are read by nobody."""
+    text = json.dumps({f"x{at}": at for at in range(40_000)})
+    found = [Found("R17", (f"x{at}",)) for at in range(40_000)]
+    placed = Placer(Source(text, text)).problems(found)
+    assert len(placed) == 1000
+    assert sum(each.times for each in placed) == 40_000
+    assert [text[each.start : each.end] for each in placed[:3]] == ["0", "1", "2"]
 
 
 def test_few_problems_stay_as_they_are() -> None:

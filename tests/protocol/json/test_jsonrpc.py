@@ -234,6 +234,20 @@ def test_depth_counts_brackets_outside_strings_only() -> None:
     assert not deeper_than("[] " * 200, 3)
 
 
+@given(json_values, st.integers(min_value=0, max_value=5))
+def test_depth_is_that_of_the_value_whatever_its_texts_hold(value: object, limit: int) -> None:
+    """Quotes, backslashes and brackets inside strings count for nothing."""
+
+    def depth(part: object) -> int:
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        return isinstance(part, dict | list) + max(map(depth, inner), default=0)
+
+    assert deeper_than(json.dumps(value), limit) == (depth(value) > limit)
+    for part in ('"\\"[[[["', '"a" "[[[["', '"[[[[\\\\"'):
+        assert not deeper_than(f"[{part}]", 3)
+    assert deeper_than('["a\\" [[[[", [[[[]]]]]', 3)
+
+
 def test_each_json_type_has_one_name() -> None:
     """The names that sentences use."""
     values: list[object] = [None, True, "x", 1, 1.5, [], {}]

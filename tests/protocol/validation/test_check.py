@@ -267,6 +267,14 @@ def test_a_tool_call_is_never_sent_untouched_in_any_form() -> None:
         assert codes(check(asked(CALL), words, Form.TEXT).problems) == ["M61"]
 
 
+@pytest.mark.parametrize("spelt", ["…", "\\u2026"])
+def test_an_ellipsis_of_ours_is_found_however_it_is_spelt(spelt: str) -> None:
+    """M61: what an example put there, in the text or as its escape."""
+    text = f'{{"content":[{{"type":"text","text":"{spelt}"}}]}}'
+    assert codes(check(asked(CALL), text).problems) == ["M61"]
+    assert codes(check(asked(CALL), text.replace(spelt, f"so {spelt}")).problems) == []
+
+
 @pytest.mark.parametrize(
     ("wanted", "answered"),
     [(R2024, R2024), ("2025-03-26", "2025-03-26"), (R2026, R2025), ("3", R2025), (None, R2025)],
