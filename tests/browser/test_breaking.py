@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from humanmcp.locales import sentences
 from humanmcp.protocol.validation.faults import HUGE
 from tests.browser.seats import Window, begin, call, open_menu
 from tests.browser.test_answering import read_json
@@ -69,6 +70,41 @@ def test_an_answer_is_broken_and_sent_by_keyboard_alone(
     expect(page.locator(".sent")).to_be_visible()
     name = until(host.find_session, "a session").name
     assert desk.get(f"/api/exchanges/{name}/2")["answer"]["deliberate"] is True
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ja-JP"])
+def test_l9_break_it_is_reached_through_the_menu_by_keyboard(
+    desk: Desking, host: Serving, window: Windows, locale: str
+) -> None:
+    """L9, issue 8 item 7: Tab to More, Enter, Tab to Break it…, Enter; single keys may be off."""
+    begin(host, desk)
+    host.say(call("7", city="Tokyo"))
+    page = window(locale=locale).page
+    expect(page.locator("#sentence")).to_be_focused()
+    page.keyboard.type("sunny")
+    tab_to(page, "#more summary")
+    page.keyboard.press("Enter")
+    tab_to(page, "#break")
+    page.keyboard.press("Enter")
+    expect(page.locator("#break-dialog button").first).to_be_focused()
+    page.keyboard.press("Enter")
+    words = sentences(locale[:2])["fault"]
+    expect(page.locator("#broken")).to_contain_text(words["wrong-id"])
+    expect(page.locator("#broken")).to_contain_text(words["wrong-id host"])
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#anyway-dialog")).to_be_visible()
+    tab_to(page, "#anyway-dialog button[value=yes]")
+    page.keyboard.press("Enter")
+    assert json.loads(host.hear())["id"] == 1000007
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until this has the focus; 30 steps at most."""
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+    raise AssertionError(f"Tab does not reach {selector}")
 
 
 def test_one_click_puts_back_what_was_there(desk: Desking, host: Serving, window: Windows) -> None:

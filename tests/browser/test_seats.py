@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from humanmcp.locales import sentences
 from tests.browser.seats import close
 from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
@@ -23,17 +24,19 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
+LOCALES = {"en": "en-US", "ja": "ja-JP"}
+
 
 class Table:
     """A running play: the links that it printed, and a browser for each of them."""
 
-    def __init__(self, browser: Browser, folder: Path, people: str) -> None:
+    def __init__(self, browser: Browser, folder: Path, people: str, language: str = "en") -> None:
         """Lay it, and open the page of each seat in a browser of its own."""
         self.home = folder / "home"
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "humanmcp", "play", "--people", people),
-                *("--home", str(self.home), "--lang", "en"),
+                *("--home", str(self.home), "--lang", language),
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -50,7 +53,7 @@ class Table:
         self.contexts = []
         self.pages: dict[str, Page] = {}
         for seat in people.split(","):
-            context = browser.new_context(locale="en-US")
+            context = browser.new_context(locale=LOCALES[language])
             context.set_default_timeout(PATIENCE * 1000)
             self.contexts.append(context)
             page = self.pages[seat] = context.new_page()
@@ -76,12 +79,12 @@ class Table:
 
 
 @pytest.fixture
-def lay(browser: Browser, tmp_path: Path) -> Iterator[Callable[[str], Table]]:
+def lay(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Table]]:
     """Lay a table with people in these seats."""
     tables: list[Table] = []
 
-    def laid(people: str) -> Table:
-        tables.append(Table(browser, tmp_path, people))
+    def laid(people: str, language: str = "en") -> Table:
+        tables.append(Table(browser, tmp_path, people, language))
         return tables[-1]
 
     yield laid
@@ -98,7 +101,7 @@ def shows(page: Page, method: str) -> None:
     )
 
 
-def test_two_pages_finish_the_weather_conversation(lay: Callable[[str], Table]) -> None:
+def test_two_pages_finish_the_weather_conversation(lay: Callable[..., Table]) -> None:
     """Issue 5: the model picks a tool and fills its form; the server answers; the model tells."""
     table = lay("model,server")
     server, model = table.pages["server"], table.pages["model"]
@@ -148,7 +151,44 @@ def test_two_pages_finish_the_weather_conversation(lay: Callable[[str], Table]) 
     assert " model | 東京は晴れです。" in out
 
 
-def test_the_host_s_person_is_asked_in_forms(lay: Callable[[str], Table]) -> None:
+@pytest.mark.parametrize("language", LOCALES)
+def test_l9_two_people_play_to_the_end_without_a_word_of_json(
+    lay: Callable[..., Table], language: str
+) -> None:
+    """L9, the last exercise of the lesson: two browsers, both languages, keys where they help."""
+    words = sentences(language)["desk"]
+    table = lay("model,server", language)
+    server, model = table.pages["server"], table.pages["model"]
+    expect(model.locator(".empty .motto")).to_have_text(words["motto.model"])
+    for method in ("initialize", "tools/list"):
+        shows(server, f'"{method}"')
+        server.locator("#send").click()
+
+    shows(model, '"sampling/createMessage"')
+    chosen = model.locator("#list .sessions [aria-current]")
+    expect(chosen).to_contain_text("model")
+    model.get_by_role("button", name=f"{words['start.call']} weather__").click()
+    model.locator("#form-fields input").press_sequentially("Tokyo")
+    model.keyboard.press("Control+Enter")
+    expect(model.locator(".sent")).to_contain_text("Tokyo")
+    expect(model.locator("article.message")).to_have_count(0)
+
+    shows(server, '"tools/call"')
+    expect(server.locator("#sentence")).to_be_focused()
+    server.keyboard.type("sunny")
+    server.keyboard.press("Control+Enter")
+
+    expect(model.locator("article.message .turn")).to_have_count(3)
+    expect(chosen).to_contain_text("model")
+    model.get_by_role("button", name=words["start.say"]).click()
+    model.locator("#form-fields textarea").fill("It is sunny in Tokyo.")
+    model.keyboard.press("Control+Enter")
+    assert " model | It is sunny in Tokyo." in table.end()
+    for page in (server, model):
+        expect(page.locator(".empty")).to_contain_text(words["empty.ended"])
+
+
+def test_the_host_s_person_is_asked_in_forms(lay: Callable[..., Table]) -> None:
     """M12, issue 5: an elicitation is a form in the page; the person decides about each call."""
     table = lay("host")
     page = table.pages["host"]
@@ -171,7 +211,7 @@ def test_the_host_s_person_is_asked_in_forms(lay: Callable[[str], Table]) -> Non
     assert "  host | The user refused this tool call." in out
 
 
-def test_the_client_s_person_asks_the_server_themselves(lay: Callable[[str], Table]) -> None:
+def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table]) -> None:
     """Issue 5: the client's seat has a voice of its own in the page: lists, calls, and mistakes."""
     table = lay("host,client")
     client = table.pages["client"]

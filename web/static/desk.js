@@ -68,6 +68,7 @@ async function openFirst() {
   opening = false;
   const main = page?.getElementById("main");
   if (!main?.querySelector("article")) {
+    tellAnew(main?.querySelector(".empty"));
     if (openAgain) openFirst();
     return;
   }
@@ -76,6 +77,15 @@ async function openFirst() {
   document.getElementById("main").replaceWith(document.importNode(main, true));
   await refreshList(); // so that its row is there to be focused
   started({ focus });
+}
+
+// Still nothing to open, but who is connected may have changed, or all of it has ended.
+function tellAnew(young) {
+  const old = document.querySelector(".empty");
+  const said = (section) => Array.from(section.querySelectorAll("p"), (one) => one.textContent).join();
+  if (!young || !old || old.contains(document.activeElement) || said(old) === said(young)) return;
+  old.replaceWith(document.importNode(young, true));
+  listenToCopies();
 }
 
 // -- this page --------------------------------------------------------------------------------

@@ -81,7 +81,11 @@ def status(request: Request, name: str, number: int) -> HTMLResponse:
 
 
 def _list(desk: Desk, session: str) -> dict[str, Any]:
-    return {"rows": desk.board.waiting(session), "recent": history.recent(desk.board, RECENT)}
+    return {
+        "session": session,
+        "rows": desk.board.waiting(session),
+        "recent": history.recent(desk.board, RECENT),
+    }
 
 
 def _badge(desk: Desk, key: Key) -> row_words.Badge:
@@ -113,7 +117,6 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     desk = desk_of(request)
     values: dict[str, Any] = {
         **_list(desk, session),
-        "session": session,
         "chosen": chosen,
         "opened": "" if key is None else f"{key.session}/{key.number}",
         "item": None,
