@@ -97,15 +97,15 @@ def patience(
     if own_limit <= 0 and is_call and 0 < learned < (limit or math.inf):
         limit, source = learned, "learned"
     says = PROGRESS in means
-    has_token = exchange.progress_token is not None and says
-    if has_token and known is not None and known.progress_helps:
+    has_token = exchange.progress_token is not None
+    if has_token and says and known is not None and known.progress_helps:
         # Each notification re-arms the limit, so there is none while they are sent.
         return Patience(None, source, "progress", "")
     if hold_at is not None:
         return Patience(limit, source, "hold", "", hold_at=hold_at, progress=says)
-    if has_token and known is None:
+    if has_token and says and known is None:
         return Patience(limit, source, "progress-maybe", "")
-    why_not = _why_not(exchange, has_token=has_token) if says else "silenced"
+    why_not = "silenced" if has_token and not says else _why_not(exchange, has_token=has_token)
     return Patience(limit, source, "", why_not, progress=says)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PLACEHOLDERS: Final = {
     "en": "Type the answer here.",
-    "ja": "ここに答えを書いてください。",
+    "ja": "ここに回答を書いてください。",
 }
 """What a draft says where a person's own words belong. It cannot be sent untouched."""
 

@@ -54,7 +54,7 @@ _FAR: Final = 1_000_000
 
 _WORDS: Final = {
     "en": "Broken on purpose, to see what you make of it.",
-    "ja": "どう扱われるかを見るため、わざと壊した答えです。",
+    "ja": "どう扱われるかを見るため、わざと壊した回答です。",
 }
 """What stands where the person has written nothing yet: the fault shall be the only one."""
 

@@ -86,6 +86,12 @@ def test_what_is_no_token_is_no_means(token: object) -> None:
     assert patience(call(progressToken=token), "codex-mcp-client").means == ""
 
 
+def test_l9_only_who_could_hear_progress_is_told_that_it_is_switched_off() -> None:
+    """L9: `show` in the first demo spoke of progress, which its host had never asked for."""
+    assert patience(call(progressToken=0), "x", means=frozenset()).why_not == "silenced"
+    assert patience(call(), "x", means=frozenset()).why_not == "no-token"
+
+
 def test_without_a_token_the_reason_is_named() -> None:
     """ux.md 4.6: the person sees why nothing can be done."""
     assert patience(call(), "mcporter") == Patience(60, "measured", "", "no-token")
