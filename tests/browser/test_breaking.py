@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from humanmcp.locales import sentences
+from humanmcp.locales import sentences_of
 from humanmcp.protocol.validation.faults import HUGE
 from tests.browser.seats import Window, begin, call, open_menu
 from tests.browser.test_answering import read_json
@@ -88,7 +88,7 @@ def test_l9_break_it_is_reached_through_the_menu_by_keyboard(
     page.keyboard.press("Enter")
     expect(page.locator("#break-dialog button").first).to_be_focused()
     page.keyboard.press("Enter")
-    words = sentences(locale[:2])["fault"]
+    words = sentences_of("fault", locale[:2])
     expect(page.locator("#broken")).to_contain_text(words["wrong-id"])
     expect(page.locator("#broken")).to_contain_text(words["wrong-id host"])
     page.keyboard.press("Control+Enter")

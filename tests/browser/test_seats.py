@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from humanmcp.locales import sentences
+from humanmcp.locales import sentences_of
 from tests.browser.seats import close
 from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
@@ -156,7 +156,7 @@ def test_l9_two_people_play_to_the_end_without_a_word_of_json(
     lay: Callable[..., Table], language: str
 ) -> None:
     """L9, the last exercise of the lesson: two browsers, both languages, keys where they help."""
-    words = sentences(language)["desk"]
+    words = sentences_of("desk", language)
     table = lay("model,server", language)
     server, model = table.pages["server"], table.pages["model"]
     expect(model.locator(".empty .motto")).to_have_text(words["motto.model"])
