@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp import cli
 from humanmcp.cli import COMMANDS
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.locales import say, sentences_of
@@ -55,9 +55,7 @@ def _page(lines: Iterator[str]) -> str:
 
 def parser_of(command: str) -> argparse.ArgumentParser:
     """Make the parser of one command, with every argument it has."""
-    parser = argparse.ArgumentParser(prog=f"humanmcp {command}", add_help=False)
-    importlib.import_module(COMMANDS[command]).add_arguments(parser)
-    return parser
+    return cli.parser_of(command, importlib.import_module(COMMANDS[command]), "en")
 
 
 def _commands() -> Iterator[str]:
@@ -69,7 +67,7 @@ def _commands() -> Iterator[str]:
         yield ""
         yield f"## `humanmcp {command}`"
         yield ""
-        yield _sentence(say("command", command))
+        yield _sentence(say("command", command, "en"))
         parser = parser_of(command)
         arguments = [action for action in parser._actions if _is_shown(action)]  # noqa: SLF001 - argparse lists them nowhere else
         if arguments:
@@ -83,7 +81,7 @@ def _commands() -> Iterator[str]:
 
 
 def _is_shown(action: argparse.Action) -> bool:
-    return action.help is not argparse.SUPPRESS
+    return action.help is not argparse.SUPPRESS and action.dest != "help"
 
 
 def _spelled(action: argparse.Action) -> str:
@@ -121,7 +119,7 @@ def _settings() -> Iterator[str]:
         in_file = "no: it says where the file is" if name == "home" else "yes"
         yield (
             f"| `{name}` | {in_file} | `{flag}` | `{PREFIX}{name.upper()}`"
-            f" | {_default(default)} | {_cell(say('setting', name))} |"
+            f" | {_default(default)} | {_cell(say('setting', name, 'en'))} |"
         )
 
 
@@ -527,7 +525,6 @@ def _cell(text: str) -> str:
 
 def main() -> None:
     """Write every page that is not up to date."""
-    os.environ["LC_ALL"] = "en"  # argument texts follow the environment's language
     for path, text in pages().items():
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:

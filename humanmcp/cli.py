@@ -11,18 +11,17 @@ import importlib
 import os
 import stat
 import sys
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__
 from humanmcp.common.parsing import Parser
 from humanmcp.common.settings import SettingError, load
-from humanmcp.locales import language_of, say, speaking, unspoken
+from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping, Sequence
+    from types import ModuleType
 
 COMMANDS: Final[Mapping[str, str]] = {
     "serve": "humanmcp.stub.serve",
@@ -49,8 +48,6 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 """Every command and the module that is it. Their one-line help: `locales/`, room `command`."""
 
-_HELP: Final = frozenset({"-h", "--help"})
-
 INTERRUPTED: Final = 130
 """What shells say of a program that Ctrl-C ended: 128 and the number of SIGINT."""
 
@@ -64,8 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     language = _language(words)
     try:
         if words[0] not in COMMANDS:
-            with speaking(language):
-                _overview().parse_args(words)  # leaves: it knows no command of its own
+            _overview(language).parse_args(words)  # leaves: it knows no command of its own
             return USAGE_ERROR
         return _run(words[0], words[1:], language)
     except StopError as error:
@@ -80,11 +76,7 @@ def _run(name: str, words: Sequence[str], language: str) -> int:
     # and once more when the collector is back: `freeze` tells it not to look there.
     gc.disable()
     module = importlib.import_module(COMMANDS[name])
-    with speaking(language):
-        with nullcontext() if _HELP.intersection(words) else unspoken():
-            parser = parser_of(name)
-            module.add_arguments(parser)
-        arguments = parser.parse_args(words)
+    arguments = parser_of(name, module, language).parse_args(words)
     gc.freeze()
     gc.enable()
     return int(module.run(arguments, load(vars(arguments))))
@@ -117,9 +109,13 @@ def _flag(words: Sequence[str], name: str) -> str:
     return ""
 
 
-def parser_of(name: str) -> argparse.ArgumentParser:
-    """Make the parser of one command, still without the command's own arguments."""
-    return Parser(prog=f"humanmcp {name}", description=say("command", name))
+def parser_of(name: str, module: ModuleType, language: str) -> Parser:
+    """Make the parser of one command, for a reader of this language."""
+    parser = Parser(
+        prog=f"humanmcp {name}", description=say("command", name, language), language=language
+    )
+    module.add_arguments(parser)
+    return parser
 
 
 def _stdin_is_a_pipe() -> bool:
@@ -131,19 +127,19 @@ def _stdin_is_a_pipe() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _overview() -> argparse.ArgumentParser:
+def _overview(language: str) -> Parser:
     """Make the parser that explains itself: what there is, and where to start."""
-    parser = Parser(
-        prog="humanmcp", description=say("cli", "description"), epilog=say("cli", "epilog")
-    )
+    parser = Parser(prog="humanmcp", language=language)
+    words, summary = parser.words("cli"), parser.words("command")
+    parser.description, parser.epilog = words("description"), words("epilog")
     parser.add_argument(
         "--version",
         action="version",
         version=f"humanmcp {__version__}",
-        help=say("cli", "help version"),
+        help=words("help version"),
     )
-    parser.add_argument("--lang", metavar="LANG", help=say("setting", "lang"))
-    commands = parser.add_subparsers(title=say("cli", "commands"), metavar="COMMAND", required=True)
+    parser.add_argument("--lang", metavar="LANG", help=say("setting", "lang", language))
+    commands = parser.add_subparsers(title=words("commands"), metavar="COMMAND", required=True)
     for name in COMMANDS:
-        commands.add_parser(name, help=say("command", name))
+        commands.add_parser(name, help=summary(name), language=language)
     return parser

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
 ROOM: Final = "play"
@@ -37,19 +38,17 @@ class PlayError(StopError):
     room = ROOM
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    language = language_of()
+    words = parser.words(ROOM, "help ")
     parser.add_argument(
         "--people",
         metavar="SEATS",
         default=DEFAULT,
-        help=say(ROOM, "help people", language, default=DEFAULT),
+        help=words("people", default=DEFAULT),
     )
-    parser.add_argument(
-        "--model", metavar="MODEL", default="", help=say(ROOM, "help model", language)
-    )
-    parser.add_argument("--no-desk", action="store_true", help=say(ROOM, "help no-desk", language))
+    parser.add_argument("--model", metavar="MODEL", default="", help=words("model"))
+    parser.add_argument("--no-desk", action="store_true", help=words("no-desk"))
     add_flags(parser, "home", "lang")
 
 

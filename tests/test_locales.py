@@ -9,7 +9,7 @@ from humanmcp.locales import UnknownSentenceError, language_of, say
 
 def test_a_sentence_is_filled_in_the_wanted_language() -> None:
     """An unknown language gets English."""
-    assert say("waiting", "measured") == "measured"
+    assert say("waiting", "measured", "en") == "measured"
     assert say("waiting", "measured", "ja") == "実測値"
     assert say("waiting", "measured", "fr") == "measured"
     assert "3" in say("demo", "understood-tools", "ja", count=3, names="a")
@@ -18,7 +18,7 @@ def test_a_sentence_is_filled_in_the_wanted_language() -> None:
 def test_a_code_without_a_sentence_says_what_to_do() -> None:
     """It is a mistake of ours, and names the place."""
     with pytest.raises(UnknownSentenceError, match=r"no sentence for demo\.nonsense"):
-        say("demo", "nonsense")
+        say("demo", "nonsense", "ja")
 
 
 def test_the_language_is_the_wanted_one_then_the_environments_then_english(

@@ -11,13 +11,14 @@ import argparse
 import os
 import re
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from humanmcp.locales import UnknownSentenceError, say
 from humanmcp.locales.stop import USAGE_ERROR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 ROOM: Final = "parsing"
 
@@ -40,6 +41,8 @@ _TROUBLES: Final = (
     ("choice", r"invalid choice: (?P<value>.+) \(choose from (?P<words>.+)\)"),
     ("whole number", r"invalid int value: (?P<value>.+)"),
     ("number", r"invalid float value: (?P<value>.+)"),
+    ("seconds", r"invalid seconds value: (?P<value>.+)"),
+    ("from one", r"invalid from_one value: (?P<value>.+)"),
     ("together", r"not allowed with argument (?P<words>.+)"),
     ("no value", r"ignored explicit argument (?P<value>.+)"),
 )
@@ -47,21 +50,26 @@ _TROUBLES: Final = (
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help and complaints are sentences of `locales/`."""
+    """A parser whose help and complaints are sentences of `locales/`, in its reader's language."""
 
-    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - what argparse takes
+    def __init__(self, *, language: str, **settings: Any) -> None:  # noqa: ANN401 - what argparse takes
         """Make a parser; the settings are those of argparse."""
-        settings.setdefault("formatter_class", Formatter)
+        self.language = language
+        settings.setdefault("formatter_class", partial(Formatter, language=language))
         super().__init__(**settings, add_help=False)
-        self.add_argument("-h", "--help", action="help", help=say(ROOM, "help"))
+        self.add_argument("-h", "--help", action="help", help=say(ROOM, "help", language))
+
+    def words(self, room: str, before: str = "") -> Callable[..., str]:
+        """Return what says the sentences of a room in the reader's language, by code."""
+        return lambda code, **fillings: say(room, before + code, self.language, **fillings)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line, and end."""
         self.print_usage(sys.stderr)
-        self.exit(USAGE_ERROR, f"{self.prog}: {sentence(message, self.prog)}\n")
+        self.exit(USAGE_ERROR, f"{self.prog}: {sentence(message, self.prog, self.language)}\n")
 
 
-def sentence(message: str, prog: str) -> str:
+def sentence(message: str, prog: str, language: str) -> str:
     """Say anew what argparse complains of."""
     found = re.fullmatch(_PLACE, message)
     place, rest = (found["place"], found["rest"]) if found else ("", message)
@@ -69,7 +77,7 @@ def sentence(message: str, prog: str) -> str:
         trouble = re.fullmatch(pattern, rest, re.DOTALL)
         if trouble is not None:
             fillings = {name: _bare(text) for name, text in trouble.groupdict().items()}
-            return say(ROOM, code, place=place, prog=prog, **fillings)
+            return say(ROOM, code, language, place=place, prog=prog, **fillings)
     return f"{place}: {rest}" if place else rest
 
 
@@ -81,9 +89,10 @@ def _bare(text: str) -> str:
 class Formatter(argparse.RawDescriptionHelpFormatter):
     """Writes the help of a command, with our words for its parts."""
 
-    def __init__(self, prog: str) -> None:
+    def __init__(self, prog: str, *, language: str) -> None:
         """Write as wide as the terminal is. argparse makes one of us for every flag it learns."""
         super().__init__(prog, width=_columns() - 2)
+        self._language = language
 
     def add_usage(
         self,
@@ -98,7 +107,8 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         flag by flag; which of them exclude each other is said when two are given.
         """
         short = [group for group in groups if self._fits(group)]
-        super().add_usage(usage, actions, short, say(ROOM, "usage") if prefix is None else prefix)
+        ours = say(ROOM, "usage", self._language) if prefix is None else prefix
+        super().add_usage(usage, actions, short, ours)
 
     def _fits(self, group: Any) -> bool:  # noqa: ANN401 - as above
         flags = [one for one in group._group_actions if one.option_strings]  # noqa: SLF001 - no other way
@@ -107,7 +117,13 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 
     def start_section(self, heading: str | None) -> None:
         """Begin a list of arguments under its heading."""
-        super().start_section(_heading(heading) if heading else heading)
+        super().start_section(self._heading(heading) if heading else heading)
+
+    def _heading(self, heading: str) -> str:
+        try:
+            return say(ROOM, heading, self._language)
+        except UnknownSentenceError:
+            return heading
 
 
 def _columns() -> int:
@@ -119,10 +135,3 @@ def _columns() -> int:
         return os.get_terminal_size().columns or _COLUMNS
     except OSError:
         return _COLUMNS
-
-
-def _heading(heading: str) -> str:
-    try:
-        return say(ROOM, heading)
-    except UnknownSentenceError:
-        return heading

@@ -13,13 +13,13 @@ import os
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common.paths import home_folder
-from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
     from pathlib import Path
+
+    from humanmcp.common.parsing import Parser
 
 PREFIX: Final = "HUMANMCP_"
 FILE_NAME: Final = "settings.toml"
@@ -48,15 +48,16 @@ class SettingError(StopError):
 _DEFAULTS: Final[Mapping[str, Any]] = Settings()._asdict()
 
 
-def add_flags(parser: argparse.ArgumentParser, *names: str) -> None:
+def add_flags(parser: Parser, *names: str) -> None:
     """Give a command the flags of these settings."""
+    words = parser.words("setting")
     for name in names:
         parser.add_argument(
             "--" + name.replace("_", "-"),
             dest=name,
             default=None,
             metavar=name.upper(),
-            help=say("setting", name),
+            help=words(name),
         )
 
 

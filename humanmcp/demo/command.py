@@ -14,11 +14,12 @@ from humanmcp.demo.good_host import GoodHost, Mood
 from humanmcp.demo.runner import Runner
 from humanmcp.demo.screen import Screen
 from humanmcp.demo.server import Child
-from humanmcp.locales import language_of, say
+from humanmcp.locales import language_of
 
 if TYPE_CHECKING:
     import argparse
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
 WEATHER_BOOK: Final = "weather.toml"
@@ -27,12 +28,13 @@ BETWEEN_STEPS: Final = 2.5
 """Seconds to read a step by, where people watch the demo play by itself."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the flags of `demo`."""
+    words = parser.words("demo", "help ")
     add_flags(parser, "home", "files", "book", "lang")
-    parser.add_argument("--by-hand", action="store_true", help=say("demo", "help by-hand"))
+    parser.add_argument("--by-hand", action="store_true", help=words("by-hand"))
     moods = [mood.value for mood in Mood]
-    parser.add_argument("--mood", choices=moods, default=moods[0], help=say("demo", "help mood"))
+    parser.add_argument("--mood", choices=moods, default=moods[0], help=words("mood"))
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

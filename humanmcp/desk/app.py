@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from humanmcp import __version__
@@ -101,8 +102,9 @@ def make_app(desk: Desk) -> ASGIApp:
     app.add_api_route("/favicon.ico", files.favicon, methods=["GET"])
 
     def language(scope: Scope) -> str:
+        asked = QueryParams(scope.get("query_string", b"")).get("lang", "")
         accepted = header(scope["headers"], "accept-language") or ""
-        return language_of("", cookie_of(scope, "lang"), accepted, desk.language)
+        return language_of(asked, cookie_of(scope, "lang"), accepted, desk.language)
 
     def login_page(scope: Scope) -> bytes:
         return linked(render("stranger.html", language(scope)), scope).encode()

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
 NEXT_PORTS: Final = 16
@@ -70,10 +71,12 @@ class NotLoopbackError(Exception):
     """The desk was told to listen where others could reach it."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the flags of `desk`."""
     add_flags(parser, "home", "host", "port", "book", "lang")
-    parser.add_argument("--open", action="store_true", help=say("desk", "help.open"))
+    parser.add_argument(
+        "--open", action="store_true", help=say("desk", "help.open", parser.language)
+    )
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

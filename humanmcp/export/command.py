@@ -22,6 +22,7 @@ from humanmcp.protocol.json.escaping import visible, visible_json
 if TYPE_CHECKING:
     import argparse
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
 FORMATS: Final = (
@@ -49,28 +50,31 @@ LOSSLESS: Final = "jsonl"
 FAILED: Final = 1
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the flags of `export`."""
+    words = parser.words("export")
     add_flags(parser, "home", "lang")
     parser.add_argument(
-        "session", nargs="?", default=LAST, metavar="SESSION", help=say("export", "session")
+        "session", nargs="?", default=LAST, metavar="SESSION", help=words("session")
     )
     parser.add_argument(
         "--format",
         choices=FORMATS,
         default="log",
-        help=say("export", "format", formats=", ".join(FORMATS)),
+        help=words("format", formats=", ".join(FORMATS)),
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help=say("export", "output"))
-    parser.add_argument("--utc", action="store_true", help=say("export", "utc"))
-    parser.add_argument("--server", metavar="COMMAND", default="", help=say("export", "server"))
+    parser.add_argument("-o", "--output", metavar="FILE", help=words("output"))
+    parser.add_argument("--utc", action="store_true", help=words("utc"))
+    parser.add_argument("--server", metavar="COMMAND", default="", help=words("server"))
     redact = parser.add_mutually_exclusive_group()
     redact.add_argument(
-        "--redact", dest="redact", action="store_true", default=None, help=say("export", "redact")
+        "--redact",
+        dest="redact",
+        action="store_true",
+        default=None,
+        help=words("redact"),
     )
-    redact.add_argument(
-        "--no-redact", dest="redact", action="store_false", help=say("export", "no-redact")
-    )
+    redact.add_argument("--no-redact", dest="redact", action="store_false", help=words("no-redact"))
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

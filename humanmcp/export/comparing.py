@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.export.conversation import Story
 
@@ -33,13 +34,17 @@ _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _SIGNS: Final = {Change.ONLY_BEFORE: "-", Change.ONLY_NOW: "+"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the flags of `diff`."""
+    words = parser.words("diff")
     add_flags(parser, "home", "lang")
-    parser.add_argument("before", metavar="BEFORE", help=say("diff", "before"))
-    parser.add_argument("now", nargs="?", default=LAST, metavar="NOW", help=say("diff", "now"))
+    parser.add_argument("before", metavar="BEFORE", help=words("before"))
+    parser.add_argument("now", nargs="?", default=LAST, metavar="NOW", help=words("now"))
     parser.add_argument(
-        "--no-redact", dest="redact", action="store_false", help=say("export", "no-redact")
+        "--no-redact",
+        dest="redact",
+        action="store_false",
+        help=say("export", "no-redact", parser.language),
     )
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from humanmcp.protocol.diagnostics.model import Problem
 
@@ -63,41 +62,13 @@ def _is_fresh(source: str, stamp: list[int]) -> bool:
     return [facts.st_mtime_ns, facts.st_size] == stamp
 
 
-_spoken = True
-_preferred = ""
-
-
-@contextmanager
-def speaking(language: str) -> Iterator[None]:
-    """Speak this language inside, where no other is asked for: for a command line's own words."""
-    global _preferred  # noqa: PLW0603 - one process says things to one person
-    before, _preferred = _preferred, language
-    try:
-        yield
-    finally:
-        _preferred = before
-
-
-@contextmanager
-def unspoken() -> Iterator[None]:
-    """Say nothing inside: for the help of flags that nobody asked to read."""
-    global _spoken  # noqa: PLW0603 - one process says things to one person
-    _spoken = False
-    try:
-        yield
-    finally:
-        _spoken = True
-
-
-def say(room: str, code: str, language: str = "", /, **fillings: object) -> str:
-    """Return one sentence, filled. Without a language it is that of `speaking`, else English.
+def say(room: str, code: str, language: str, /, **fillings: object) -> str:
+    """Return one sentence, filled, in the language of its reader, or in English.
 
     Raises:
         UnknownSentenceError: neither the language nor English has it.
     """
-    if not _spoken:
-        return ""
-    for candidate in (language or _preferred, "en"):
+    for candidate in (language, "en"):
         if candidate in LANGUAGES:
             sentence = sentences_of(room, candidate).get(code)
             if sentence is not None:
@@ -130,11 +101,7 @@ def language_of(wanted: str = "") -> str:
 
     Hosts often start servers without `LANG`: the settings file and `--lang` are the way there.
     """
-    for candidate in (
-        wanted,
-        _preferred,
-        *(os.environ.get(name, "") for name in ("LC_ALL", "LANG")),
-    ):
+    for candidate in (wanted, os.environ.get("LC_ALL", ""), os.environ.get("LANG", "")):
         short = candidate[:2].lower()
         if short in LANGUAGES:
             return short

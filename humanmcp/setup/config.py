@@ -45,6 +45,8 @@ from humanmcp.setup.config_file import ConfigError
 if TYPE_CHECKING:
     import argparse
 
+    from humanmcp.common.parsing import Parser
+
 ROOM: Final = "config"
 
 
@@ -84,13 +86,9 @@ class Wanted:
         return say(ROOM, code, self.language, **fillings)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    language = language_of()
-
-    def words(code: str, **fillings: object) -> str:
-        return say(ROOM, f"help {code}", language, **fillings)
-
+    words = parser.words(ROOM, "help ")
     parser.add_argument(
         "host", metavar="HOST", choices=BY_NAME, help=words("host", hosts=", ".join(BY_NAME))
     )

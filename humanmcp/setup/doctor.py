@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
 ROOM: Final = "doctor"
@@ -32,9 +33,9 @@ _MARK: Final = {Level.OK: "✓", Level.WARNING: "!", Level.PROBLEM: "✗"}
 _COLOUR: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "red"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the flags of this command."""
-    parser.add_argument("--json", action="store_true", help=say(ROOM, "help json", language_of()))
+    parser.add_argument("--json", action="store_true", help=say(ROOM, "help json", parser.language))
     add_flags(parser, "home", "files", "book", "lang")
 
 

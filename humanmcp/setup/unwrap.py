@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, complain
 from humanmcp.connecting.hosts import BY_NAME, Host
-from humanmcp.locales import language_of, say
+from humanmcp.locales import language_of
 from humanmcp.locales.stop import REFUSED
 from humanmcp.setup import config_file
 from humanmcp.setup.config_file import ConfigError
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.setup.config_file import Keys
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the flags of `unwrap`."""
-    add_place(parser, say("wrap", "unwrap all", language_of()))
+    add_place(parser, parser.words("wrap")("unwrap all"))
     add_flags(parser, "lang")
 
 

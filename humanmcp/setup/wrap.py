@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.setup.config_file import Keys
 
@@ -39,26 +40,32 @@ class WrapError(ConfigError):
     room = ROOM
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the flags of `wrap`."""
-    add_place(parser, say(ROOM, "wrap all", language_of()))
+    words = parser.words("tap")
+    add_place(parser, say(ROOM, "wrap all", parser.language))
     parser.add_argument(
-        "--hold", action="append", default=[], metavar="PATTERN", help=say("tap", "hold")
+        "--hold", action="append", default=[], metavar="PATTERN", help=words("hold")
     )
-    parser.add_argument("--log-dir", metavar="DIR", help=say("tap", "log-dir"))
+    parser.add_argument("--log-dir", metavar="DIR", help=words("log-dir"))
     add_flags(parser, "home", "book", "lang")
 
 
-def add_place(parser: argparse.ArgumentParser, all_help: str) -> None:
+def add_place(parser: Parser, all_help: str) -> None:
     """Declare what names an entry in a host's configuration, or all of them."""
+    words = parser.words(ROOM)
     hosts = ", ".join(BY_NAME)
     parser.add_argument(
-        "host", metavar="HOST", nargs="?", choices=BY_NAME, help=say(ROOM, "host", hosts=hosts)
+        "host",
+        metavar="HOST",
+        nargs="?",
+        choices=BY_NAME,
+        help=words("host", hosts=hosts),
     )
-    parser.add_argument("server", metavar="SERVER", nargs="?", help=say(ROOM, "server"))
-    parser.add_argument("--path", metavar="FILE", help=say(ROOM, "path"))
+    parser.add_argument("server", metavar="SERVER", nargs="?", help=words("server"))
+    parser.add_argument("--path", metavar="FILE", help=words("path"))
     parser.add_argument("--all", action="store_true", help=all_help)
-    parser.add_argument("--yes", action="store_true", help=say(ROOM, "yes"))
+    parser.add_argument("--yes", action="store_true", help=words("yes"))
 
 
 def check_named(arguments: argparse.Namespace) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.policy.replay import Replay
     from humanmcp.stub.options import Forward
@@ -60,21 +61,25 @@ MISSED: Final = 3
 """The exit status of a replay that was asked for what was not recorded."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the flags of `serve`."""
+    words = parser.words("serve")
     add_flags(parser, "home", "files", "book", "title", "client_limit", "notify", "lang")
     manner = parser.add_mutually_exclusive_group()
-    manner.add_argument("--by-hand", action="store_true", help=say("serve", "by-hand"))
-    manner.add_argument("--auto", action="store_true", help=say("serve", "auto"))
-    manner.add_argument("--opening", choices=OPENINGS, metavar="WHO", help=say("serve", "opening"))
-    parser.add_argument("--no-progress", action="store_true", help=say("serve", "no progress"))
-    parser.add_argument("--open", action="store_true", help=say("serve", "open"))
-    parser.add_argument("--replay", metavar="TRANSCRIPT", help=say("serve", "replay"))
-    parser.add_argument("--match", choices=MATCHES, default=MATCHES[0], help=say("serve", "match"))
+    manner.add_argument("--by-hand", action="store_true", help=words("by-hand"))
+    manner.add_argument("--auto", action="store_true", help=words("auto"))
+    manner.add_argument("--opening", choices=OPENINGS, metavar="WHO", help=words("opening"))
+    parser.add_argument("--no-progress", action="store_true", help=words("no progress"))
+    parser.add_argument("--open", action="store_true", help=words("open"))
+    parser.add_argument("--replay", metavar="TRANSCRIPT", help=words("replay"))
+    parser.add_argument("--match", choices=MATCHES, default=MATCHES[0], help=words("match"))
     parser.add_argument(
-        "--otherwise", choices=OTHERWISE, default=OTHERWISE[0], help=say("serve", "otherwise")
+        "--otherwise",
+        choices=OTHERWISE,
+        default=OTHERWISE[0],
+        help=words("otherwise"),
     )
-    parser.add_argument("server", nargs="...", metavar="COMMAND", help=say("serve", "server"))
+    parser.add_argument("server", nargs="...", metavar="COMMAND", help=words("server"))
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -44,6 +44,7 @@ from humanmcp.tap.textlog import TextLog
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.conversation.observer import Correlation
     from humanmcp.protocol.policy.hold_patterns import Pattern
@@ -59,20 +60,23 @@ SWITCH_EVERY: Final = 0.0001
 """Seconds after which a thread that forwards gets its turn from any other."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the flags of `tap`."""
+    words = parser.words("tap")
     add_flags(parser, "home", "title", "book", "lang")
-    parser.add_argument("--log-dir", metavar="DIR", help=say("tap", "log-dir"))
-    parser.add_argument("--quiet", action="store_true", help=say("tap", "quiet"))
+    parser.add_argument("--log-dir", metavar="DIR", help=words("log-dir"))
+    parser.add_argument("--quiet", action="store_true", help=words("quiet"))
     parser.add_argument(
-        "--hold", action="append", default=[], metavar="PATTERN", help=say("tap", "hold")
+        "--hold", action="append", default=[], metavar="PATTERN", help=words("hold")
     )
     parser.add_argument(
-        "--release-after", type=float, default=0.0, metavar="SECONDS", help=say("tap", "release")
+        "--release-after",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help=words("release"),
     )
-    parser.add_argument(
-        "server", nargs=argparse.REMAINDER, metavar="COMMAND", help=say("tap", "server")
-    )
+    parser.add_argument("server", nargs=argparse.REMAINDER, metavar="COMMAND", help=words("server"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,17 +17,19 @@ from humanmcp.tap.selection import held, one_tap
 if TYPE_CHECKING:
     import argparse
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
 FAILED: Final = 1
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the flags of `hold`."""
+    words = parser.words("hold")
     add_flags(parser, "home", "lang")
-    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help=say("hold", "patterns"))
-    parser.add_argument("--session", default="", metavar="NAME", help=say("hold", "session"))
-    parser.add_argument("--nothing", action="store_true", help=say("hold", "nothing"))
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help=words("patterns"))
+    parser.add_argument("--session", default="", metavar="NAME", help=words("session"))
+    parser.add_argument("--nothing", action="store_true", help=words("nothing"))
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox, Item
 
@@ -27,14 +28,13 @@ BY: Final = "terminal"
 NOTHING: Final = 1
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Declare the flags of `release`."""
+    words = parser.words("release")
     add_flags(parser, "home", "lang")
-    parser.add_argument(
-        "numbers", nargs="*", type=int, metavar="NUMBER", help=say("release", "numbers")
-    )
-    parser.add_argument("--session", default="", metavar="NAME", help=say("release", "session"))
-    parser.add_argument("--drop", action="store_true", help=say("release", "drop"))
+    parser.add_argument("numbers", nargs="*", type=int, metavar="NUMBER", help=words("numbers"))
+    parser.add_argument("--session", default="", metavar="NAME", help=words("session"))
+    parser.add_argument("--drop", action="store_true", help=words("drop"))
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:

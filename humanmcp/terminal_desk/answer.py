@@ -14,7 +14,7 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import complain
 from humanmcp.common.terminal import say as show
 from humanmcp.inbox.contract import InboxError, Life
-from humanmcp.locales import language_of, say
+from humanmcp.locales import language_of
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import Exchange, State
 from humanmcp.protocol.diagnostics.verdict import Form
@@ -34,6 +34,7 @@ from humanmcp.terminal_desk.sending import Text, keep
 if TYPE_CHECKING:
     import argparse
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox
 
@@ -58,16 +59,11 @@ class OptionError(StopError):
     room = ROOM
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    language = language_of()
-
-    def words(code: str) -> str:
-        return say(ROOM, f"help {code}", language)
-
-    parser.add_argument(
-        "number", nargs="?", default="", metavar="N", help=say("choose", "help number", language)
-    )
+    words = parser.words(ROOM, "help ")
+    number = parser.words("choose")("help number")
+    parser.add_argument("number", nargs="?", default="", metavar="N", help=number)
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--text", metavar="TEXT", help=words("text"))
     ways.add_argument("--choose", metavar="NUMBER", help=words("choose"))

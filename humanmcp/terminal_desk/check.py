@@ -34,18 +34,15 @@ from humanmcp.terminal_desk.lines import judge_lines
 if TYPE_CHECKING:
     import argparse
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
 ROOM: Final = "check"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    language = language_of()
-
-    def words(code: str) -> str:
-        return say(ROOM, f"help {code}", language)
-
+    words = parser.words(ROOM, "help ")
     parser.add_argument("file", nargs="?", metavar="FILE|-", help=words("file"))
     parser.add_argument("--method", metavar="METHOD", help=words("method"))
     parser.add_argument(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox, Item
 
@@ -51,13 +52,9 @@ class Target:
     """Its client waits for an answer: it stays."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    language = language_of()
-
-    def words(code: str) -> str:
-        return say(ROOM, f"help {code}", language)
-
+    words = parser.words(ROOM, "help ")
     parser.add_argument("what", nargs="?", default="", metavar="WHAT", help=words("what"))
     parser.add_argument("--older-than", type=float, metavar="DAYS", help=words("older than"))
     parser.add_argument("--yes", action="store_true", help=words("yes"))

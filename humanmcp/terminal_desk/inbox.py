@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox, Item, Key, SessionFacts
 
@@ -47,12 +48,12 @@ class Row:
     item: Item
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the flags of this command."""
-    language = language_of()
-    parser.add_argument("--all", action="store_true", help=say(ROOM, "help all", language))
-    parser.add_argument("--watch", action="store_true", help=say(ROOM, "help watch", language))
-    parser.add_argument("--json", action="store_true", help=say(ROOM, "help json", language))
+    words = parser.words(ROOM, "help ")
+    parser.add_argument("--all", action="store_true", help=words("all"))
+    parser.add_argument("--watch", action="store_true", help=words("watch"))
+    parser.add_argument("--json", action="store_true", help=words("json"))
     add_flags(parser, "home", "lang")
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox
     from humanmcp.protocol.diagnostics.model import Problem
@@ -44,12 +45,9 @@ class SayError(StopError):
     room = ROOM
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-
-    def words(code: str) -> str:
-        return sentence(ROOM, f"help {code}")
-
+    words = parser.words(ROOM, "help ")
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("message", nargs="?", metavar="MESSAGE", help=words("message"))
     ways.add_argument("--file", metavar="FILE", help=words("file"))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox, Item
     from humanmcp.protocol.diagnostics.model import Problem
@@ -58,15 +59,14 @@ class Sheet:
     """The question that it puts to the person, with the options there are."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    language = language_of()
-    parser.add_argument(
-        "number", nargs="?", default="", metavar="N", help=say("choose", "help number", language)
-    )
-    parser.add_argument("--unreadable", action="store_true", help=say(ROOM, "help bad", language))
-    parser.add_argument("--raw", action="store_true", help=say(ROOM, "help raw", language))
-    parser.add_argument("--json", action="store_true", help=say(ROOM, "help json", language))
+    words = parser.words(ROOM, "help ")
+    number = parser.words("choose")("help number")
+    parser.add_argument("number", nargs="?", default="", metavar="N", help=number)
+    parser.add_argument("--unreadable", action="store_true", help=words("bad"))
+    parser.add_argument("--raw", action="store_true", help=words("raw"))
+    parser.add_argument("--json", action="store_true", help=words("json"))
     add_flags(parser, "home", "lang")
 
 

@@ -93,10 +93,17 @@ def test_every_refusal_of_the_guard_has_its_sentence() -> None:
 
 def test_a_refusal_speaks_the_language_of_the_browser(desk: Desking) -> None:
     """Nobody is known yet: the browser's own wish counts."""
-    for accepted, said in (("en", "This desk has another name"), ("ja,en", "このデスクの名前")):
+    for accepted, path, said in (
+        ("en", "/", "This desk has another name"),
+        ("ja,en", "/", "このデスクの名前"),
+        ("en", "/?lang=ja", "このデスクの名前"),
+        ("ja", "/?lang=en", "This desk has another name"),
+    ):
         headers = {"Host": "elsewhere", "Accept-Language": accepted}
-        answer = desk.ask("GET", "/", headers=headers)
+        answer = desk.ask("GET", path, headers=headers)
         assert (answer.status, said in answer.text) == (421, True)
+    page = desk.ask("GET", "/?lang=ja", headers={"Accept-Language": "en"})
+    assert (page.status, '<html lang="ja"' in page.text) == (401, True)
 
 
 def test_a_desk_that_does_not_start_is_said_in_both_languages(

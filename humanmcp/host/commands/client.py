@@ -22,7 +22,7 @@ from humanmcp.host.client.requests import MistypedError
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.commands import once
 from humanmcp.host.commands.ending import in_order, undisturbed
-from humanmcp.host.commands.numbers import seconds, whole_number
+from humanmcp.host.commands.numbers import from_one, seconds
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
 from humanmcp.host.recorded import Recorded
 from humanmcp.host.terminal.answering import AtTerminal
@@ -31,7 +31,7 @@ from humanmcp.host.terminal.typing import Typist
 from humanmcp.host.terminal.wire_log import WireLog
 from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.locales import language_of, say, speaking
+from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.spec import versions
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.host.client.callbacks import Onlooker, Respondent
     from humanmcp.host.client.client import Wait
@@ -57,16 +58,14 @@ class ClientError(StopError):
     room = ROOM
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    language = language_of()
+    words = parser.words(ROOM, "help ")
 
     def flag(name: str, **more: Any) -> None:  # noqa: ANN401 - argparse's own keywords
-        parser.add_argument(f"--{name}", help=say(ROOM, f"help {name}", language), **more)
+        parser.add_argument(f"--{name}", help=words(name), **more)
 
-    parser.add_argument(
-        "words", nargs="*", metavar="COMMAND", help=say(ROOM, "help command", language)
-    )
+    parser.add_argument("words", nargs="*", metavar="COMMAND", help=words("command"))
     flag("server", metavar="NAME", default="")
     flag("config", metavar="FILE", default="")
     parser.add_argument(
@@ -75,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help=say(ROOM, "help env", language),
+        help=words("env"),
     )
     flag("cwd", metavar="FOLDER", default="")
     flag("opening", choices=[one.value for one in Opening], default=Opening.HANDSHAKE.value)
@@ -88,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     once.add_arguments(parser)
     flag("script", metavar="FILE", default="")
     flag("example", action="store_true")
-    flag("first-id", metavar="N", type=whole_number, default=FIRST_ID)
+    flag("first-id", metavar="N", type=from_one, default=FIRST_ID)
     flag("no-progress", action="store_true")
     flag("lenient", action="store_true")
     flag("strict", action="store_true")
@@ -102,8 +101,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Take the seat until the end of input, or for one request. Returns the exit status."""
     language = language_of(settings.lang)
     try:
-        with speaking(language):
-            script = _script(arguments)
+        script = _script(arguments)
         wanted = once.wanted(arguments)
         command = command_of(arguments)
         with in_order():
@@ -157,7 +155,7 @@ def _script(arguments: argparse.Namespace) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise ClientError("unreadable script", path=arguments.script, why=error) from error
     if lines and lines[0].startswith(_FLAGS_OF_A_SCRIPT):
-        parser: argparse.ArgumentParser = arguments.parser
+        parser: Parser = arguments.parser
         try:
             words = shlex.split(lines[0].removeprefix(_FLAGS_OF_A_SCRIPT))
         except ValueError as error:

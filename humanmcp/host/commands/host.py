@@ -17,7 +17,7 @@ from humanmcp.host.client.client import LONGEST, PATIENCE
 from humanmcp.host.client.handshake import Identity, Opening
 from humanmcp.host.client.respondents import WhenAsked
 from humanmcp.host.commands.ending import in_order, undisturbed
-from humanmcp.host.commands.numbers import seconds, whole_number
+from humanmcp.host.commands.numbers import from_one, seconds
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.models.choose import AUTO, IMAGES, Choice, key_kept_back, seat_model
 from humanmcp.host.offering import ToolFilter
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.host.client.callbacks import Respondent
     from humanmcp.host.conversation import Turn
@@ -49,12 +50,12 @@ SAMPLING: Final = ("human", "model", "no")
 NAME: Final = Identity("humanmcp-host", "1.0.0")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
-    language = language_of()
+    words = parser.words(ROOM, "help ")
 
     def flag(name: str, **more: Any) -> None:  # noqa: ANN401 - argparse's own keywords
-        parser.add_argument(f"--{name}", help=say(ROOM, f"help {name}", language), **more)
+        parser.add_argument(f"--{name}", help=words(name), **more)
 
     flag("config", metavar="FILE", default="")
     flag("opening", choices=[one.value for one in Opening], default=Opening.PROBE.value)
@@ -62,19 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag("base-url", metavar="URL", default="")
     flag("key-file", metavar="FILE", default="")
     flag("key-variable", metavar="NAME", default="")
-    flag("max-tokens", metavar="N", type=whole_number, default=0)
+    flag("max-tokens", metavar="N", type=from_one, default=0)
     flag("images", choices=IMAGES, default=AUTO)
     flag("sampling", choices=SAMPLING, default=SAMPLING[0])
     flag("system", metavar="TEXT", default="")
-    parser.add_argument(
-        "-p", "--prompt", metavar="TEXT", default="", help=say(ROOM, "help prompt", language)
-    )
+    parser.add_argument("-p", "--prompt", metavar="TEXT", default="", help=words("prompt"))
     flag("json", action="store_true")
     flag("tools", metavar="PATTERN", action="append", default=[])
     flag("no-tools", metavar="PATTERN", action="append", default=[])
     flag("record", metavar="FILE", default="")
-    flag("turns", metavar="N", type=whole_number, default=Limits().turns)
-    flag("calls", metavar="N", type=whole_number, default=Limits().calls)
+    flag("turns", metavar="N", type=from_one, default=Limits().turns)
+    flag("calls", metavar="N", type=from_one, default=Limits().calls)
     flag("patience", metavar="SECONDS", type=seconds, default=PATIENCE)
     flag("longest", metavar="SECONDS", type=seconds, default=LONGEST)
     flag("yes", action="store_true")

@@ -14,13 +14,14 @@ from humanmcp.host.client.handshake import NoAnswerError, OpeningError, entries_
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests, typed_of
 from humanmcp.host.terminal.problem_lines import told_to_asker
 from humanmcp.host.terminal.results import as_json, gist, line_of
-from humanmcp.locales import language_of, say
+from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import Level
 from humanmcp.protocol.json import jsonrpc
 
 if TYPE_CHECKING:
     import argparse
 
+    from humanmcp.common.parsing import Parser
     from humanmcp.host.client.client import Client
     from humanmcp.host.client.handshake import Response
     from humanmcp.host.client.requests import Asking
@@ -63,13 +64,9 @@ _METAVARS: Final = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     """Add the flags of one request."""
-    language = language_of()
-
-    def text(name: str) -> str:
-        return say(ROOM, f"help {name}", language)
-
+    text = parser.words(ROOM, "help ")
     one_of = parser.add_mutually_exclusive_group()
     for kind, metavars in _METAVARS.items():
         one_of.add_argument(f"--{kind.value}", nargs="+", metavar=metavars, help=text(kind.value))
@@ -77,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--arguments", metavar="JSON", default="", help=text("arguments"))
     for name in ("json", "anyway", "wire"):
         parser.add_argument(f"--{name}", action="store_true", help=text(name))
-    parser.epilog = say(ROOM, "statuses", language)
+    parser.epilog = say(ROOM, "statuses", parser.language)
 
 
 def is_wanted(arguments: argparse.Namespace) -> bool:

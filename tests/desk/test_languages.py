@@ -1,0 +1,50 @@
+"""Each answer of the desk is in its reader's language, also while somebody reads another."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from tests.desk.desking import Desking
+
+READERS: Final = {
+    "en": ("Settings", "Nothing found", "There is no such message or page"),
+    "ja": ("設定", "見つかりません", "このメッセージやページ"),
+}
+"""What each of two readers finds on the list, in the history and where nothing is."""
+
+PATHS: Final = ("/", "/history?q=sideways", "/nowhere")
+TIMES: Final = 15
+
+
+def test_two_browsers_at_once_are_each_answered_in_their_own_language(desking: Desking) -> None:
+    """One process, two readers, the same pages at the same moment: nothing is mixed."""
+    start = threading.Barrier(2 * len(PATHS))
+
+    def read(language: str, path: str) -> list[str]:
+        start.wait(PATIENCE)
+        headers = {**desking.bearer, "Accept-Language": language}
+        return [desking.ask("GET", path, headers=headers).text for _ in range(TIMES)]
+
+    with ThreadPoolExecutor(2 * len(PATHS)) as browsers:
+        reading = {
+            (language, at): browsers.submit(read, language, path)
+            for language in READERS
+            for at, path in enumerate(PATHS)
+        }
+    for (language, at), found in reading.items():
+        (other,) = (one for one in READERS if one != language)
+        for text in found.result():
+            assert READERS[language][at] in text
+            assert READERS[other][at] not in text
+
+
+def test_what_one_browser_chooses_is_not_chosen_for_another(desking: Desking) -> None:
+    """The choice is kept in the browser's cookie, not in the desk."""
+    chosen = {**desking.bearer, "Accept-Language": "en", "Cookie": "lang=ja"}
+    for headers, lang in ((chosen, "ja"), ({**desking.bearer, "Accept-Language": "en"}, "en")):
+        assert f'<html lang="{lang}"' in desking.ask("GET", "/", headers=headers).text
