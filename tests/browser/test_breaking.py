@@ -90,7 +90,7 @@ def test_l9_break_it_is_reached_through_the_menu_by_keyboard(
     page.keyboard.press("Enter")
     words = sentences_of("fault", locale[:2])
     expect(page.locator("#broken")).to_contain_text(words["wrong-id"])
-    expect(page.locator("#broken")).to_contain_text(words["wrong-id host"])
+    expect(page.locator("#broken")).to_contain_text(words["wrong-id.host"])
     page.keyboard.press("Control+Enter")
     expect(page.locator("#anyway-dialog")).to_be_visible()
     tab_to(page, "#anyway-dialog button[value=yes]")
