@@ -17,7 +17,7 @@ from bench.figures import Figure
 from humanmcp.desk.http import launch
 from humanmcp.inbox.contract import Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.transcript import Frame, Way, to_json
+from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,7 +178,9 @@ def history(folder: Path, rounds: int) -> Iterator[Figure]:
     call = '{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"forecast"}}}}'
     with (inbox.folder(name) / "transcript.jsonl").open("w", encoding="utf-8") as stream:
         for seq in range(1, HISTORY + 1):
-            stream.write(to_json(Frame(seq, AT, Way.IN, call.format(seq).encode(), seq)) + "\n")
+            stream.write(
+                to_json(Frame(seq, AT, Direction.IN, call.format(seq).encode(), seq)) + "\n"
+            )
     with Desk(inbox.home) as desk:
         desk.get("/connect")  # the first page of all pays for reading the templates
         began = time.perf_counter()
@@ -211,7 +213,7 @@ def shutdown(folder: Path, _rounds: int) -> Iterator[Figure]:
 
 def _deliver(inbox: FolderInbox, name: str, number: int) -> None:
     line = f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{{"name":"forecast"}}}}'
-    inbox.record(name, Frame(number, AT, Way.IN, line.encode(), number))
+    inbox.record(name, Frame(number, AT, Direction.IN, line.encode(), number))
     key = Key(name, number)
     inbox.deliver(Item(key, line, "tools/call", str(number), "2025-11-25", AT, draft=Draft("{}")))
 

@@ -15,7 +15,7 @@ from bench.figures import Figure, percentile
 from bench.peer import TOO_LONG, Peer, call, exists, humanmcp, watch
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +126,7 @@ def _rounds(
         seat.waiting.append(seat.waiting[-1] + 1)
         key = Key(seat.session, seat.waiting.pop(0))
         watch(exists(str(inbox.home / "sessions" / key.session / "pending" / f"{key.number:04d}")))
-        inbox.send(key, Reply("sunny", Form.TEXT, by="bench"))
+        inbox.send(key, Reply("sunny", TextForm.TEXT, by="bench"))
         assert seat.peer.process.stdout is not None
         sent[seat.peer.process.stdout.fileno()] = time.perf_counter()
         last = turn == rounds - 1

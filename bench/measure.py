@@ -14,7 +14,7 @@ from bench.peer import SDK_SERVER, TS_PACKAGES, TS_SERVER, Peer, call, exists, h
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Exchange, Known
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check as draft_check
 
@@ -97,7 +97,7 @@ def through_the_folder(folder: Path, rounds: int) -> Iterator[Figure]:
             stub.write(call(number))
             arriving.append(watch(exists(pending)) - began)
             if number % 2:
-                inbox.send(Key(name, number), Reply("sunny", Form.TEXT, by="bench"))
+                inbox.send(Key(name, number), Reply("sunny", TextForm.TEXT, by="bench"))
                 into = sending
             else:
                 answer = (
@@ -158,7 +158,7 @@ def _mistaken(count: int) -> Iterator[tuple[str, str]]:
 
 def _seconds_of_check(exchange: Exchange, text: str, *, right: bool = True) -> float:
     began = time.perf_counter()
-    verdict = draft_check.check(exchange, text, Form.MESSAGE, Known())
+    verdict = draft_check.check(exchange, text, TextForm.MESSAGE, Known())
     took = time.perf_counter() - began
     assert verdict.sendable or not right
     return took

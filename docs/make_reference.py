@@ -19,7 +19,7 @@ from humanmcp.cli import COMMANDS
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.locales import say, sentences_of
 from humanmcp.protocol.diagnostics import codes
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.validation.faults import Fault
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Words:
     intro: tuple[str, ...]
     columns: str
     groups: Mapping[str, str]
-    levels: Mapping[Level, str]
+    levels: Mapping[Severity, str]
 
 
 PROBLEMS: Final = {
@@ -163,10 +163,10 @@ PROBLEMS: Final = {
             "X": "The check itself",
         },
         {
-            Level.ERROR: "the client would fail or never see it: it is not sent unless you insist",
-            Level.WARNING: "some clients would fail or lose a part",
-            Level.HINT: "allowed; there is something to learn",
-            Level.REPAIRED: "has one meaning only, and is repaired in what is sent",
+            Severity.ERROR: "the client would fail or never see it: not sent unless you insist",
+            Severity.WARNING: "some clients would fail or lose a part",
+            Severity.HINT: "allowed; there is something to learn",
+            Severity.REPAIRED: "has one meaning only, and is repaired in what is sent",
         },
     ),
     "problems.ja.md": Words(
@@ -188,10 +188,10 @@ PROBLEMS: Final = {
             "X": "チェックそのもの",
         },
         {
-            Level.ERROR: "クライアントが失敗するか、回答が届かない。強いて送らない限り、送られない",
-            Level.WARNING: "失敗するクライアントや、一部を失うクライアントがある",
-            Level.HINT: "送れる。知っておくとよいことがある",
-            Level.REPAIRED: "意味が 1 つしかないので、直して送る",
+            Severity.ERROR: "クライアントが失敗するか、回答が届かない。強いて送るまで送られない",
+            Severity.WARNING: "失敗するクライアントや、一部を失うクライアントがある",
+            Severity.HINT: "送れる。知っておくとよいことがある",
+            Severity.REPAIRED: "意味が 1 つしかないので、直して送る",
         },
     ),
 }
@@ -216,11 +216,11 @@ def _problems(words: Words) -> Iterator[str]:
                 yield from _problem(code, level, words)
 
 
-def _level(level: Level, words: Words) -> str:
+def _level(level: Severity, words: Words) -> str:
     return say("check", level.value, words.language)
 
 
-def _problem(code: str, level: Level, words: Words) -> Iterator[str]:
+def _problem(code: str, level: Severity, words: Words) -> Iterator[str]:
     """Show a problem as a person reads it, with the reason after it."""
     table = sentences_of("problem", words.language)
     yield ""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from humanmcp import locales
 from humanmcp.protocol.conversation.exchange import Exchange, Known
-from humanmcp.protocol.diagnostics.model import Level
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.validation import check as draft_check
@@ -16,7 +16,7 @@ from humanmcp.protocol.validation import check as draft_check
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.diagnostics.verdict import Verdict
 
 R2024, R2025_03, R2025_06, R2025, R2026 = (
@@ -54,18 +54,18 @@ def stating(capabilities: Mapping[str, Any] | None = None) -> dict[str, Any]:
     }
 
 
-def codes(problems: Iterable[Problem]) -> list[str]:
+def codes(problems: Iterable[Diagnostic]) -> list[str]:
     """List the codes of problems that are more than a note on what was done."""
-    return [each.code for each in problems if each.level is not Level.REPAIRED]
+    return [each.code for each in problems if each.level is not Severity.REPAIRED]
 
 
-def serious(problems: Iterable[Problem]) -> list[str]:
+def serious(problems: Iterable[Diagnostic]) -> list[str]:
     """List the codes of errors and warnings."""
-    return [each.code for each in problems if each.level in (Level.ERROR, Level.WARNING)]
+    return [each.code for each in problems if each.level in (Severity.ERROR, Severity.WARNING)]
 
 
 def check(
-    exchange: Exchange, text: str, form: Form = Form.MESSAGE, known: Known | None = None
+    exchange: Exchange, text: str, form: TextForm = TextForm.MESSAGE, known: Known | None = None
 ) -> Verdict:
     """Check a text, and hold the verdict to what every verdict must keep."""
     verdict = draft_check.check(exchange, text, form, known or Known())
@@ -90,7 +90,7 @@ def hold(verdict: Verdict) -> None:
         hold_problem(problem, verdict.text)
 
 
-def hold_problem(problem: Problem, text: str) -> None:
+def hold_problem(problem: Diagnostic, text: str) -> None:
     """Assert what is true of every problem: a place in the text, and sentences that are filled."""
     assert 0 <= problem.start <= problem.end <= len(text)
     assert not text or (problem.line >= 1 and problem.column >= 1)

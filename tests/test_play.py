@@ -16,8 +16,8 @@ from humanmcp.host.table import Chair
 from humanmcp.inbox.contract import Item, Life, Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.play import PlayError, people_of
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.desk.desking import Desking
 from tests.serving import bare_environment
 from tests.waiting import until
@@ -83,7 +83,11 @@ class Playing:
         return until(find, f"{method} in the {chair.value}'s seat")
 
     def answer(
-        self, chair: Chair, method: str, result: dict[str, Any] | str, form: Form = Form.RESULT
+        self,
+        chair: Chair,
+        method: str,
+        result: dict[str, Any] | str,
+        form: TextForm = TextForm.RESULT,
     ) -> Item:
         """Answer it, and wait until the answer was taken."""
         item = self.waiting(chair, method)
@@ -159,14 +163,14 @@ def test_one_person_holds_all_four_seats(tmp_path: Path) -> None:
         allow = {"action": "accept", "content": {"choice": "call"}}
         decided = table.answer(Chair.HOST, "elicitation/create", allow)
         assert "get-japan-forecast of weather" in json.loads(decided.line)["params"]["message"]
-        called = table.answer(Chair.SERVER, "tools/call", "sunny", Form.TEXT)
+        called = table.answer(Chair.SERVER, "tools/call", "sunny", TextForm.TEXT)
         assert json.loads(called.line)["params"]["name"] == "get-japan-forecast"
-        table.answer(Chair.MODEL, "sampling/createMessage", "It is sunny.", Form.TEXT)
+        table.answer(Chair.MODEL, "sampling/createMessage", "It is sunny.", TextForm.TEXT)
         last = table.answer(Chair.HOST, "elicitation/create", {"action": "decline"})
         assert json.loads(last.line)["params"]["message"] == "It is sunny."
         shown_lines = table.end()
         client = next(one for one in table.inbox.sessions() if one.title == "client")
-        wire = (Way.IN, Way.OUT)
+        wire = (Direction.IN, Direction.OUT)
         recorded = [one for one in table.inbox.frames(client.name) if one.way in wire]
         frames = [json.loads(frame.raw) for frame in recorded]
     assert "  host | What is the weather?" in shown_lines
@@ -205,7 +209,7 @@ def test_the_host_may_answer_in_the_tool_s_place_or_refuse(tmp_path: Path) -> No
         again = table.answer(Chair.MODEL, "sampling/createMessage", asks("大阪"))
         assert "foggy" in again.line
         table.answer(Chair.HOST, "elicitation/create", {"action": "decline"})
-        told = table.answer(Chair.MODEL, "sampling/createMessage", "Well.", Form.TEXT)
+        told = table.answer(Chair.MODEL, "sampling/createMessage", "Well.", TextForm.TEXT)
         assert "The user refused this tool call." in told.line
         table.answer(Chair.HOST, "elicitation/create", {"action": "decline"})
         assert "client | tools/call" not in table.end()

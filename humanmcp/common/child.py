@@ -53,7 +53,7 @@ _LAST_WORDS: Final = 0.5  # seconds from its last line to its exit status, and t
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ChildCommand:
     """How to start a server. `env` is added to the few variables that are passed on."""
 
     words: tuple[str, ...]
@@ -65,7 +65,7 @@ class Command:
         return shlex.join(self.words)
 
 
-class Listener(Protocol):
+class OutputListener(Protocol):
     """Who is told what a transport brings. Called from the transport's own thread."""
 
     def line_arrived(self, line: bytes) -> None:
@@ -114,7 +114,7 @@ class ChildTransport:
     """A server that we started, and its three pipes."""
 
     def __init__(
-        self, command: Command, patience: float = PATIENCE, *, own_group: bool = True
+        self, command: ChildCommand, patience: float = PATIENCE, *, own_group: bool = True
     ) -> None:
         """Start it.
 
@@ -144,7 +144,7 @@ class ChildTransport:
 
     # -- lines ---------------------------------------------------------------------------------
 
-    def start(self, listener: Listener) -> None:
+    def start(self, listener: OutputListener) -> None:
         """Begin to bring the child's lines to the listener."""
         stdin, stdout, stderr = self.process.stdin, self.process.stdout, self.process.stderr
         assert stdin is not None  # noqa: S101 - Popen made a pipe for each of the three
@@ -182,7 +182,7 @@ class ChildTransport:
         with contextlib.suppress(OSError):
             stdin.close()
 
-    def _read(self, stdout: IO[bytes], listener: Listener) -> None:
+    def _read(self, stdout: IO[bytes], listener: OutputListener) -> None:
         try:
             with stdout:
                 for line in lines(stdout):
@@ -193,7 +193,7 @@ class ChildTransport:
             self._ended.set()
             listener.ended()
 
-    def _read_aside(self, stderr: IO[bytes], listener: Listener) -> None:
+    def _read_aside(self, stderr: IO[bytes], listener: OutputListener) -> None:
         with stderr:
             for line in lines(stderr):
                 listener.said_aside(line)

@@ -36,7 +36,7 @@ class Format(enum.Enum):
     YAML = "yaml"
 
 
-class Shape(enum.Enum):
+class EntryShape(enum.Enum):
     """How an entry looks."""
 
     PLAIN = "plain"
@@ -52,7 +52,7 @@ class Shape(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class HostCommand:
     """What a host is to start: an absolute command and its arguments."""
 
     command: str
@@ -77,7 +77,7 @@ class Host:
     keys: tuple[str, ...]
     places: Mapping[str, str]
     format: Format = Format.JSON
-    shape: Shape = Shape.PLAIN
+    shape: EntryShape = EntryShape.PLAIN
     wait_keys: Mapping[str, int] = field(default_factory=dict)
     client: str = ""
     members: Mapping[str, Any] = field(default_factory=dict)
@@ -106,7 +106,7 @@ HOSTS: Final = (
         "Claude Code",
         _MCP_SERVERS,
         {"": "./.mcp.json"},
-        shape=Shape.TYPED,
+        shape=EntryShape.TYPED,
         wait_keys={"timeout": 1000},
         client="claude-code",
         # Without it the model has to look for our tools before it sees them; and we are waited for.
@@ -121,7 +121,7 @@ HOSTS: Final = (
         ("servers",),
         {"": "./.vscode/mcp.json"},
         format=Format.JSONC,
-        shape=Shape.TYPED,
+        shape=EntryShape.TYPED,
         link="vscode",
         user_places={
             "darwin": "~/Library/Application Support/Code/User/mcp.json",
@@ -158,7 +158,7 @@ HOSTS: Final = (
         "Copilot CLI",
         _MCP_SERVERS,
         {"": "~/.copilot/mcp-config.json"},
-        shape=Shape.COPILOT,
+        shape=EntryShape.COPILOT,
         wait_keys={"timeout": 1000},
         client="copilot",
     ),
@@ -168,7 +168,7 @@ HOSTS: Final = (
         ("mcp",),
         {"": "~/.config/opencode/opencode.json"},
         format=Format.JSONC,
-        shape=Shape.OPENCODE,
+        shape=EntryShape.OPENCODE,
         wait_keys={"timeout": 1000},
         client="opencode",
     ),
@@ -199,7 +199,7 @@ HOSTS: Final = (
             "": "~/.config/goose/config.yaml",
         },
         format=Format.YAML,
-        shape=Shape.GOOSE,
+        shape=EntryShape.GOOSE,
         wait_keys={"timeout": 1},
         link="goose",
     ),
@@ -270,20 +270,20 @@ def wait_to_write(host: Host, asked: int | None) -> int:
     return 0 if is_long else DEFAULT_WAIT
 
 
-def entry(host: Host, command: Command, wait: int) -> dict[str, Any]:
+def entry(host: Host, command: HostCommand, wait: int) -> dict[str, Any]:
     """Return the entry for a command. `wait` are the seconds that a call may take, 0 for unset."""
     args = list(command.args)
     made: dict[str, Any]
     match host.shape:
-        case Shape.PLAIN:
+        case EntryShape.PLAIN:
             made = {"command": command.command, "args": args}
-        case Shape.TYPED:
+        case EntryShape.TYPED:
             made = {"type": "stdio", "command": command.command, "args": args}
-        case Shape.COPILOT:
+        case EntryShape.COPILOT:
             made = {"type": "local", "command": command.command, "args": args, "tools": ["*"]}
-        case Shape.OPENCODE:
+        case EntryShape.OPENCODE:
             made = {"type": "local", "command": [command.command, *args], "enabled": True}
-        case Shape.GOOSE:
+        case EntryShape.GOOSE:
             made = {"type": "stdio", "enabled": True, "cmd": command.command, "args": args}
     return {**made, **host.members} | {
         key: (min(wait, LONGEST_START) if key.startswith("startup") else wait) * second
@@ -315,7 +315,7 @@ def is_ours(one: object) -> bool:
     return name == "humanmcp" or "humanmcp" in args
 
 
-def install_link(host: Host, name: str, command: Command) -> str:
+def install_link(host: Host, name: str, command: HostCommand) -> str:
     """Return a link that installs the entry with one click; "" where a host has none."""
     plain: dict[str, Any] = {"command": command.command, "args": list(command.args)}
     packed = base64.b64encode(json.dumps(plain, separators=(",", ":")).encode()).decode()

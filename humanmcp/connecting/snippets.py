@@ -15,7 +15,7 @@ from humanmcp.connecting.hosts import Format
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.connecting.hosts import Command, Host
+    from humanmcp.connecting.hosts import Host, HostCommand
 
 
 def snippet(host: Host, name: str, entry: Mapping[str, Any]) -> str:
@@ -30,7 +30,7 @@ def snippet(host: Host, name: str, entry: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-def shell_command(host: Host, name: str, command: Command) -> str:
+def shell_command(host: Host, name: str, command: HostCommand) -> str:
     """Return the host's own command that adds the entry; "" when it has none."""
     words = [command.command, *command.args]
     match host.name:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.settings import PREFIX, Settings
-from humanmcp.connecting.hosts import Command
+from humanmcp.connecting.hosts import HostCommand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,14 +44,14 @@ def passed_on(
     return given
 
 
-def command_for(given: Mapping[str, Any], manner: Sequence[str] = ()) -> Command:
+def command_for(given: Mapping[str, Any], manner: Sequence[str] = ()) -> HostCommand:
     """Return the absolute command that starts `serve` with these settings as arguments."""
     words = ["serve"]
     for name, value in given.items():
         written = str(Path(value).expanduser().absolute()) if name in _PATHS else str(value)
         words += ["--" + name.replace("_", "-"), written]
     first, *rest = starter()
-    return Command(first, (*rest, *words, *manner))
+    return HostCommand(first, (*rest, *words, *manner))
 
 
 def manner_for(chosen: str | None, *, files: bool) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal
 from humanmcp.demo.good_host import GoodHost, Mood
-from humanmcp.demo.runner import Runner
+from humanmcp.demo.runner import DemoRunner
 from humanmcp.demo.screen import Screen
-from humanmcp.demo.server import Child
+from humanmcp.demo.server import DemoServer
 from humanmcp.locales import language_of
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     command += ["--book", str(Path(book).absolute()), "--auto"] if book else ["--by-hand"]
     pause = BETWEEN_STEPS if book and is_terminal() else 0
     screen = Screen(language, program(), by_hand=not book)
-    with Child(command) as child:
-        runner = Runner(child, GoodHost(Mood(arguments.mood)), screen, pause)
+    with DemoServer(command) as child:
+        runner = DemoRunner(child, GoodHost(Mood(arguments.mood)), screen, pause)
         try:
             return 0 if runner.play(home, folder, language) else 1
         except KeyboardInterrupt:

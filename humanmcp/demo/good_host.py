@@ -18,10 +18,10 @@ from humanmcp.protocol.conversation.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.diagnostics.model import Level, Problem, unreadable
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity, unreadable
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
-from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Ignored(NamedTuple):
 
     code: str
     fillings: Mapping[str, str] = {}
-    problem: Problem | None = None
+    problem: Diagnostic | None = None
 
 
 class Answered(NamedTuple):
@@ -66,7 +66,7 @@ class Failed(NamedTuple):
 
     asked: Message
     message: Message
-    problem: Problem | None
+    problem: Diagnostic | None
     code: str = "failed"
 
 
@@ -94,7 +94,7 @@ class GoodHost:
         self.mood = mood
         self.tools: tuple[JsonObject, ...] = ()
         """The tools of the last list that it understood."""
-        self._session = Session(Role.CLIENT)
+        self._session = Session(SessionRole.CLIENT)
         self._over: dict[tuple[str, str | int | float], str] = {}
 
     def ask(self, method: str, params: Mapping[str, Any]) -> Message:
@@ -178,7 +178,7 @@ class GoodHost:
         """Answer what any host can; refuse what this one did not declare."""
         results = {"ping": "{}", "roots/list": '{"roots":[]}'}
         text = results.get(exchange.method)
-        form = Form.RESULT if text is not None else Form.ERROR
+        form = TextForm.RESULT if text is not None else TextForm.ERROR
         refusal = '{"code":-32601,"message":"Method not found"}'
         outcome = self._session.reply(exchange.number, text or refusal, form, anyway=True)
         line = outcome.line if isinstance(outcome, Sent) else None
@@ -187,9 +187,9 @@ class GoodHost:
     # -- what an answer means -------------------------------------------------------------------
 
     def _answered(
-        self, asked: Message, message: Message, problems: tuple[Problem, ...]
+        self, asked: Message, message: Message, problems: tuple[Diagnostic, ...]
     ) -> Answered | Failed:
-        wrong = next((one for one in problems if one.level is Level.ERROR), None)
+        wrong = next((one for one in problems if one.level is Severity.ERROR), None)
         if "result" in message.body and "error" in message.body:
             return Failed(asked, message, wrong)
         if asked.method == "initialize" and self._speaks_not(message):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from humanmcp.demo.good_host import GoodHost, Reaction
     from humanmcp.demo.screen import Screen
-    from humanmcp.demo.server import Child
-    from humanmcp.demo.steps import Step
+    from humanmcp.demo.server import DemoServer
+    from humanmcp.demo.steps import DemoStep
     from humanmcp.protocol.json.jsonrpc import Message
 
 LOOK_EVERY: Final = 0.2
@@ -32,10 +32,10 @@ _HARMLESS: Final = frozenset({"ignored-again", "ignored-late"})
 _NOTES_WITHIN: Final = 1.0
 
 
-class Runner:
+class DemoRunner:
     """Plays the host's part of one session."""
 
-    def __init__(self, child: Child, host: GoodHost, screen: Screen, pause: float) -> None:
+    def __init__(self, child: DemoServer, host: GoodHost, screen: Screen, pause: float) -> None:
         """Put the parts together. `pause` is in seconds, between two steps."""
         self._child = child
         self._host = host
@@ -63,7 +63,7 @@ class Runner:
             return False
         return True
 
-    def _say(self, step: Step) -> tuple[str, Message | None]:
+    def _say(self, step: DemoStep) -> tuple[str, Message | None]:
         """Send a step's message. Returns its line, and the request to wait for if it is one."""
         params = steps.call_of(self._host.tools, step.place) if step.place else step.params
         if params is None:
@@ -77,7 +77,7 @@ class Runner:
         self._child.transport.send(asked.raw)
         return asked.raw, asked
 
-    def _settle(self, step: Step, asked: Message) -> bool:
+    def _settle(self, step: DemoStep, asked: Message) -> bool:
         """Wait for an answer and show what became of it. False when that ends the connection."""
         if step.example is not None:
             self._screen.invite(step, asked)

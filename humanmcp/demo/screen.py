@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.demo.good_host import Ignored
-    from humanmcp.demo.steps import Step
+    from humanmcp.demo.steps import DemoStep
     from humanmcp.protocol.json.jsonrpc import Message
 
 LONGEST_SHOWN: Final = 1_000
@@ -65,7 +65,7 @@ class Screen:
         )
         show(Painted(self._say("starts", command="humanmcp serve"), "dim"))
 
-    def step(self, number: str, step: Step, line: str) -> None:
+    def step(self, number: str, step: DemoStep, line: str) -> None:
         """Show a message of the host; without a line there was nothing to say."""
         show()
         what = step.code if line else "call-none"
@@ -77,7 +77,7 @@ class Screen:
             show(Painted("  >> ", "cyan"), line)
             self._arrow("to", step.method)
 
-    def invite(self, step: Step, asked: Message) -> None:
+    def invite(self, step: DemoStep, asked: Message) -> None:
         """Show an answer to copy, where a person answers."""
         if not self._by_hand or asked.id is None:
             return

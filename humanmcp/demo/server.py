@@ -7,21 +7,21 @@ import time
 from pathlib import Path
 from typing import Final, Self
 
-from humanmcp.common.child import ChildTransport, Command
+from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.inbox.folder import FolderInbox
 
 _LOOK_EVERY: Final = 0.05
 _VISIBLE_WITHIN: Final = 5.0
 
 
-class Child:
+class DemoServer:
     """The server, as a host has it: its lines wait here until somebody reads them."""
 
     def __init__(self, command: list[str]) -> None:
         """Start it. What it says on stderr is kept for the case that it dies."""
         self.lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.said: list[bytes] = []
-        self.transport = ChildTransport(Command(tuple(command)))
+        self.transport = ChildTransport(ChildCommand(tuple(command)))
         self.transport.start(self)
 
     def __enter__(self) -> Self:

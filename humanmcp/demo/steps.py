@@ -31,7 +31,7 @@ _SCHEMA: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DemoStep:
     """One message of the host. `code` names its sentences; `example` is an answer to copy.
 
     `params` is None for a tool call: which tool there is turns out on the way. A step without an
@@ -45,11 +45,11 @@ class Step:
     place: str = ""
 
 
-LIST_AGAIN: Final = Step("tools-again", "tools/list", {})
+LIST_AGAIN: Final = DemoStep("tools-again", "tools/list", {})
 """What the host asks when it was told that the tools have changed."""
 
 
-def script(language: str) -> tuple[Step, ...]:
+def script(language: str) -> tuple[DemoStep, ...]:
     """Return the weather session: the messages that a real host sent to the first such server."""
     codes = ("call-tokyo", "call-osaka", "call-hokkaido")
     places = _PLACES.get(language, _PLACES["en"])
@@ -58,10 +58,10 @@ def script(language: str) -> tuple[Step, ...]:
     answers += [{"error": {"code": -32602, "message": why}} for why in refusals]
     calls = zip(codes, answers, places, strict=True)
     return (
-        Step("initialize", "initialize", _INITIALIZE, {"result": _SERVER}),
-        Step("initialized", "notifications/initialized", {}),
-        Step("tools-list", "tools/list", {}, {"result": {"tools": [_FORECAST]}}),
-        *(Step(code, "tools/call", None, answer, place) for code, answer, place in calls),
+        DemoStep("initialize", "initialize", _INITIALIZE, {"result": _SERVER}),
+        DemoStep("initialized", "notifications/initialized", {}),
+        DemoStep("tools-list", "tools/list", {}, {"result": {"tools": [_FORECAST]}}),
+        *(DemoStep(code, "tools/call", None, answer, place) for code, answer, place in calls),
     )
 
 

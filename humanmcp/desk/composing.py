@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Action, Draft, Item, Key, Purpose, Reply, Seat, TakenError
 from humanmcp.inbox.decoded import read_line
-from humanmcp.protocol.conversation.exchange import Exchange, State
-from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.validation import check, faults
 from humanmcp.protocol.validation import held as held_check
-from humanmcp.protocol.validation.held import Passing
+from humanmcp.protocol.validation.held import HeldMessage
 from humanmcp.protocol.validation.results import tool_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import Inbox, SessionFacts
     from humanmcp.protocol.conversation.exchange import Known
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.faults import Fault
 
 BY: Final = "desk"
@@ -59,14 +59,14 @@ class Became(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SendOutcome:
     """What became of a reply, and what there is to say about it."""
 
     became: Became
     line: str = ""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     by: str = ""
-    state: State = State.PENDING
+    state: ExchangeState = ExchangeState.PENDING
 
 
 def exchange_of(item: Item) -> Exchange:
@@ -83,9 +83,9 @@ def exchange_of(item: Item) -> Exchange:
     return Exchange(item.key.number, found, item.revision, item.state)
 
 
-def held(item: Item) -> Passing:
+def held(item: Item) -> HeldMessage:
     """Make what the check wants of a message that a tap holds."""
-    return Passing(item.line, item.way, item.revision, item.asked)
+    return HeldMessage(item.line, item.way, item.revision, item.asked)
 
 
 def answerable(item: Item) -> bool:
@@ -95,7 +95,7 @@ def answerable(item: Item) -> bool:
     return held(item).question is not None or held(item).answered is not None
 
 
-def verdict(inbox: Inbox, item: Item, text: str, form: Form) -> Verdict:
+def verdict(inbox: Inbox, item: Item, text: str, form: TextForm) -> Verdict:
     """Say what is wrong with a text, as the stub will."""
     if item.purpose is Purpose.PASS:
         return held_check.judge(held(item), text, form, inbox.known(item.key.session))
@@ -108,13 +108,13 @@ def document(item: Item, draft: Draft, known: Known) -> str:
     A text that is no JSON stays what it is, inside its envelope: it is theirs to mend.
     """
     match draft.form:
-        case Form.MESSAGE:
+        case TextForm.MESSAGE:
             return draft.text
-        case Form.RESULT:
+        case TextForm.RESULT:
             return pretty(_envelope(item.id, "result", draft.text))
-        case Form.ERROR:
+        case TextForm.ERROR:
             return pretty(_envelope(item.id, "error", draft.text))
-        case Form.TEXT | Form.TOOL_ERROR:
+        case TextForm.TEXT | TextForm.TOOL_ERROR:
             return pretty(_envelope(item.id, "result", _tool_result(item, draft, known)))
 
 
@@ -123,7 +123,7 @@ def _envelope(token: str, member: str, text: str) -> str:
 
 
 def _tool_result(item: Item, draft: Draft, known: Known) -> str:
-    result = tool_text(item.revision, draft.text, known, is_error=draft.form is Form.TOOL_ERROR)
+    result = tool_text(item.revision, draft.text, known, is_error=draft.form is TextForm.TOOL_ERROR)
     return json.dumps(result, ensure_ascii=False)
 
 
@@ -142,7 +142,7 @@ def edited(item: Item) -> str:
     draft = item.draft
     if item.purpose is Purpose.ANSWER or draft is None or not draft.touched:
         return ""
-    if draft.form is not Form.MESSAGE or held_check.answers(held(item), draft.text, draft.form):
+    if draft.form is not TextForm.MESSAGE or held_check.answers(held(item), draft.text, draft.form):
         return ""
     return draft.text
 
@@ -150,7 +150,7 @@ def edited(item: Item) -> str:
 def plain(item: Item, start: Draft) -> Draft:
     """Return what an untouched box holds without a script: nothing yet, for a tool call."""
     empty = item.method == "tools/call" and not item.asked
-    return Draft("", Form.TEXT) if empty else start
+    return Draft("", TextForm.TEXT) if empty else start
 
 
 def examples(item: Item) -> dict[str, str]:
@@ -178,40 +178,40 @@ def send(
     *,
     within: float = SETTLES_WITHIN,
     sleep: Callable[[float], None] = time.sleep,
-) -> Outcome:
+) -> SendOutcome:
     """Send a reply and say what became of it."""
     item = inbox.item(key)
-    if item.state is State.PENDING and not reply.anyway and reply.action is not Action.DROP:
+    if item.state is ExchangeState.PENDING and not reply.anyway and reply.action is not Action.DROP:
         judged = verdict(inbox, item, reply.text, reply.form)
         if not judged.sendable:
             inbox.save(key, Draft(reply.text, reply.form, touched=True, by=BY, at=reply.at))
-            return Outcome(Became.BLOCKED, problems=judged.problems)
+            return SendOutcome(Became.BLOCKED, problems=judged.problems)
     try:
         inbox.send(key, reply)
     except TakenError as error:
-        return Outcome(Became.TAKEN, by=error.by, state=error.state)
+        return SendOutcome(Became.TAKEN, by=error.by, state=error.state)
     return _settle(inbox, key, reply, within, sleep)
 
 
 def _settle(
     inbox: Inbox, key: Key, reply: Reply, within: float, sleep: Callable[[float], None]
-) -> Outcome:
+) -> SendOutcome:
     end = time.monotonic() + within
     while time.monotonic() < end:
         item = inbox.item(key)
-        if item.answer is not None and item.state is State.ANSWERED:
+        if item.answer is not None and item.state is ExchangeState.ANSWERED:
             ours = item.answer.by == reply.by
-            return Outcome(
+            return SendOutcome(
                 Became.SENT if ours else Became.TAKEN,
                 item.answer.line,
                 (),
                 item.answer.by,
                 item.state,
             )
-        if item.state is not State.PENDING:
-            dropped = reply.action is Action.DROP and item.state is State.CANCELLED
-            return Outcome(Became.SENT if dropped else Became.TAKEN, state=item.state)
+        if item.state is not ExchangeState.PENDING:
+            dropped = reply.action is Action.DROP and item.state is ExchangeState.CANCELLED
+            return SendOutcome(Became.SENT if dropped else Became.TAKEN, state=item.state)
         if item.reply is None and item.problems:
-            return Outcome(Became.REFUSED, problems=item.problems)
+            return SendOutcome(Became.REFUSED, problems=item.problems)
         sleep(_LOOK_EVERY)
-    return Outcome(Became.ON_ITS_WAY)
+    return SendOutcome(Became.ON_ITS_WAY)

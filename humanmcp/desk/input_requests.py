@@ -14,14 +14,14 @@ from humanmcp.desk.presenters import rows
 from humanmcp.desk.presenters.serializers import ROOM
 from humanmcp.inbox.contract import Life, Purpose, Seat
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation import input_requests
-from humanmcp.protocol.validation.input_requests import Asked, Question
+from humanmcp.protocol.validation.input_requests import AskedBack, InputRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ _CHUNK: Final = 100
 class Offer:
     """One thing that could be asked. `why` says in words why it cannot, "" when it can."""
 
-    question: Question
+    question: InputRequest
     title: str
     why: str
 
@@ -48,11 +48,11 @@ def offers(inbox: Inbox, item: Item, session: SessionView, language: str) -> tup
     """List what could be asked while this exchange waits; none where a server cannot ask."""
     facts = session.facts
     ours = facts.seat is Seat.SERVER and item.purpose is Purpose.ANSWER
-    if not ours or item.state is not State.PENDING or facts.life is not Life.OPEN:
+    if not ours or item.state is not ExchangeState.PENDING or facts.life is not Life.OPEN:
         return ()
     exchange, known = composing.exchange_of(item), inbox.known(item.key.session)
     found = []
-    for question in Question:
+    for question in InputRequest:
         hindered = input_requests.obstacle(question, exchange, known)
         why = ""
         if hindered is not None:
@@ -69,7 +69,7 @@ class Told:
     It is accept, decline or cancel of a user, else `result` or `error`.
     """
 
-    question: Question
+    question: InputRequest
     token: str
     words: str
     outcome: str = ""
@@ -79,10 +79,10 @@ class Told:
 
 def told(inbox: Inbox, item: Item) -> tuple[Told, ...]:
     """List the questions that were asked while this exchange has been waiting, oldest first."""
-    if item.state is not State.PENDING or item.revision in versions.MODERN:
+    if item.state is not ExchangeState.PENDING or item.revision in versions.MODERN:
         return ()
     frames = reversed(list(_since(inbox, item.key)))
-    lines = [(one.way, one.raw) for one in frames if one.way in (Way.IN, Way.OUT)]
+    lines = [(one.way, one.raw) for one in frames if one.way in (Direction.IN, Direction.OUT)]
     return tuple(_told(one) for one in input_requests.asked_at(item.key.number, lines))
 
 
@@ -93,14 +93,14 @@ def _since(inbox: Inbox, key: Key) -> Iterator[Frame]:
         frames = inbox.before(key.session, before, _CHUNK)
         for frame in reversed(frames):
             yield frame
-            if frame.number == key.number and frame.way is Way.IN:
+            if frame.number == key.number and frame.way is Direction.IN:
                 return
         if not frames or frames[0].seq <= 1:
             return
         before = frames[0].seq
 
 
-def _told(asked: Asked) -> Told:
+def _told(asked: AskedBack) -> Told:
     words = one_line(_words(asked), 300)
     heard = asked.answer
     if heard is None:
@@ -114,11 +114,11 @@ def _told(asked: Asked) -> Told:
     return Told(asked.question, asked.token, words, outcome, fields, line)
 
 
-def _words(asked: Asked) -> str:
+def _words(asked: AskedBack) -> str:
     params = asked.request.params
-    if asked.question is Question.USER:
+    if asked.question is InputRequest.USER:
         return str(params.get("message", ""))
-    if asked.question is Question.MODEL:
+    if asked.question is InputRequest.MODEL:
         said = params.get("messages")
         return _said(said[-1]) if isinstance(said, list) and said else ""
     return ""
@@ -130,18 +130,20 @@ def _said(message: Any) -> str:  # noqa: ANN401 - any JSON value
     return text if isinstance(text, str) else rows.gist(content)
 
 
-def _heard(question: Question, result: dict[str, Any]) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _heard(
+    question: InputRequest, result: dict[str, Any]
+) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Say what became of a question, and what was told. It came over a wire: it may be anything."""
     match question:
-        case Question.USER:
+        case InputRequest.USER:
             action = result.get("action")
             content = result.get("content")
             filled = content.items() if isinstance(content, dict) else ()
             known = action if action in ("accept", "decline", "cancel") else "result"
             return str(known), tuple((one_line(name, 80), _short(value)) for name, value in filled)
-        case Question.MODEL:
+        case InputRequest.MODEL:
             return "result", ((one_line(str(result.get("model", "")), 80), _said(result)[:1000]),)
-        case Question.ROOTS:
+        case InputRequest.ROOTS:
             roots = result.get("roots")
             listed = (
                 [one for one in roots if isinstance(one, dict)] if isinstance(roots, list) else ()

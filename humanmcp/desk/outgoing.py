@@ -27,9 +27,9 @@ from humanmcp.desk.state.history import recent
 from humanmcp.inbox.contract import Inbox, Order, Reply, Seat
 from humanmcp.inbox.ordering import OrderError, hand_in
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.model import Problem
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import Diagnostic
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.server_initiated import openers, typed_bytes
 from humanmcp.protocol.validation.starting_draft import empty_arguments
@@ -70,7 +70,7 @@ class Said:
     """What was written, and what became of it so far."""
 
     text: str = ""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     sent: bool = False
     waits: bool = False
     why: str = ""
@@ -118,12 +118,14 @@ def _reply(act: str, text: str) -> Reply:
     if act == "raw":
         packed = base64.b64encode(typed_bytes(text.replace("\r\n", "\n"))).decode("ascii")
         return Reply(packed, by=BY, at=now(), order=Order.RAW)
-    return Reply(text, Form.MESSAGE, act == "anyway", BY, now())
+    return Reply(text, TextForm.MESSAGE, act == "anyway", BY, now())
 
 
 def _heard(inbox: Inbox, name: str) -> int:
     """Return the number of the last line that came from the server, as far as it was lately."""
-    return max((one.seq for one in inbox.before(name, 0, SHOWN) if one.way is Way.OUT), default=0)
+    return max(
+        (one.seq for one in inbox.before(name, 0, SHOWN) if one.way is Direction.OUT), default=0
+    )
 
 
 def soon(found: Callable[[], T | None], within: float) -> T | None:
@@ -139,7 +141,9 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
     session = desk.board.session(name)
     language = spoken(request)
     beginnings = _beginnings(desk, name)
-    frames = [one for one in desk.inbox.before(name, 0, SHOWN) if one.way in (Way.IN, Way.OUT)]
+    frames = [
+        one for one in desk.inbox.before(name, 0, SHOWN) if one.way in (Direction.IN, Direction.OUT)
+    ]
     return page(
         request,
         "say.html",
@@ -151,7 +155,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         waits=said.waits,
         why=said.why,
         seat=session.facts.seat.value,
-        lines=[(one.way is Way.IN, one.at, one.text) for one in reversed(frames)],
+        lines=[(one.way is Direction.IN, one.at, one.text) for one in reversed(frames)],
         rows=desk.board.waiting(name),
         recent=recent(desk.board, RECENT),
         session=name,

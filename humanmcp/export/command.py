@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import complain, is_terminal, say_raw
-from humanmcp.export.options import Manner
+from humanmcp.export.options import ExportOptions
 from humanmcp.export.reading import LAST, find
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import language_of, say
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Write one session. Returns the exit status."""
     zone = UTC if arguments.utc else None
     language = language_of(settings.lang)
-    manner = Manner(language, zone, tuple(shlex.split(arguments.server)))
+    manner = ExportOptions(language, zone, tuple(shlex.split(arguments.server)))
     try:
         recording = find(arguments.session, paths.home_folder(settings.home), zone)
     except StopError as error:

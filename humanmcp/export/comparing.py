@@ -10,12 +10,12 @@ from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, complain
 from humanmcp.common.terminal import say as show
 from humanmcp.export.conversation import tell
-from humanmcp.export.diff import Change, Difference, differences
+from humanmcp.export.diff import Difference, MessageChange, differences
 from humanmcp.export.reading import LAST, find
 from humanmcp.export.redact import redact_frames
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.export.conversation import Story
+    from humanmcp.export.conversation import Conversation
 
 SAME: Final = 0
 DIFFERENT: Final = 1
@@ -31,7 +31,7 @@ FAILED: Final = 2
 """The statuses of diff(1)."""
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
-_SIGNS: Final = {Change.ONLY_BEFORE: "-", Change.ONLY_NOW: "+"}
+_SIGNS: Final = {MessageChange.ONLY_BEFORE: "-", MessageChange.ONLY_NOW: "+"}
 
 
 def add_arguments(parser: Parser) -> None:
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return DIFFERENT if found else SAME
 
 
-def _story(wanted: str, home: Path, *, redact: bool) -> Story:
+def _story(wanted: str, home: Path, *, redact: bool) -> Conversation:
     recording = find(wanted, home)
     if redact:
         recording = replace(recording, frames=redact_frames(recording.frames))
@@ -74,7 +74,7 @@ def _story(wanted: str, home: Path, *, redact: bool) -> Story:
 
 
 def _show(difference: Difference, language: str) -> None:
-    who = say("story", "client" if difference.way is Way.IN else "server", language)
+    who = say("story", "client" if difference.way is Direction.IN else "server", language)
     sign = _SIGNS.get(difference.change, "!")
     what = say("diff", difference.change.value, language)
     show(Painted(f"{sign} {difference.what}", "bold"), f" ({who}): {what}")

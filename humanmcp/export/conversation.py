@@ -9,9 +9,14 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.observer import Asked, Correlation, Heard, name_of
-from humanmcp.protocol.conversation.perspective import View
-from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.conversation.observer import (
+    ConversationObserver,
+    ObservedMessage,
+    ObservedRequest,
+    name_of,
+)
+from humanmcp.protocol.conversation.perspective import Perspective
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
@@ -23,14 +28,14 @@ if TYPE_CHECKING:
 
     from humanmcp.export.reading import Recording
     from humanmcp.protocol.conversation.exchange import Known
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 GIST: Final = 80
 """Characters that say in a list what a message holds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Entry:
     """One recorded line. `message` is None for what was no message, or no line of the wire.
 
     `heard` is what it is about, where that is known. `kind` is request, notification, result,
@@ -41,8 +46,8 @@ class Turn:
     kind: str
     revision: str
     message: Message | None = None
-    heard: Heard | None = None
-    hints: tuple[Problem, ...] = ()
+    heard: ObservedMessage | None = None
+    hints: tuple[Diagnostic, ...] = ()
 
     @property
     def method(self) -> str:
@@ -73,12 +78,12 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class Call:
     """A request and its answer, as one side saw them; `answer` is None where there was none."""
 
-    asked: Asked
-    request: Turn
-    answer: Turn | None = None
+    asked: ObservedRequest
+    request: Entry
+    answer: Entry | None = None
 
     @property
     def result(self) -> Any:  # noqa: ANN401 - any JSON value
@@ -96,7 +101,7 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class Conversation:
     """A whole session. `talks` are in the order of the requests, both sides' together.
 
     `turns` are all lines as they stand in the record; `seen` only those that one side saw, in the
@@ -104,9 +109,9 @@ class Story:
     """
 
     name: str
-    turns: tuple[Turn, ...]
-    seen: tuple[Turn, ...]
-    talks: tuple[Talk, ...]
+    turns: tuple[Entry, ...]
+    seen: tuple[Entry, ...]
+    talks: tuple[Call, ...]
     known: Known
     revision: str
     server_info: Mapping[str, Any] = field(default_factory=dict)
@@ -127,35 +132,35 @@ class Story:
         """Name and version of the client, "" where it did not say."""
         return f"{self.known.client_name} {self.known.client_version}".strip()
 
-    def asked_by_client(self, method: str = "") -> tuple[Talk, ...]:
+    def asked_by_client(self, method: str = "") -> tuple[Call, ...]:
         """Return the client's requests that were answered, of one method or of all."""
         return tuple(
             talk
             for talk in self.talks
-            if talk.asked.way is Way.IN
+            if talk.asked.way is Direction.IN
             and talk.answer is not None
             and method in ("", talk.asked.method)
         )
 
 
-def tell(recording: Recording, side: Way = Way.IN) -> Story:
-    """Understand a recording, as the client saw it; `Way.OUT` is how the server saw it."""
+def tell(recording: Recording, side: Direction = Direction.IN) -> Conversation:
+    """Understand a recording, as the client saw it; `Direction.OUT` is how the server saw it."""
     return _Telling(recording, side).story()
 
 
 class _Telling:
     """Goes through the frames once."""
 
-    def __init__(self, recording: Recording, side: Way) -> None:
+    def __init__(self, recording: Recording, side: Direction) -> None:
         self._recording = recording
-        self._correlation = Correlation()
-        self._view = View(side)
-        self._turns: list[Turn] = []
-        self._seen: list[Turn] = []
-        self._talks: dict[int, Talk] = {}
+        self._correlation = ConversationObserver()
+        self._view = Perspective(side)
+        self._turns: list[Entry] = []
+        self._seen: list[Entry] = []
+        self._talks: dict[int, Call] = {}
         self._server: dict[str, Any] = {}
 
-    def story(self) -> Story:
+    def story(self) -> Conversation:
         for frame in self._recording.frames:
             turn = self._turn(frame)
             seen = tuple(self._view.feed(frame))
@@ -167,7 +172,7 @@ class _Telling:
                     self._seen.append(self._hear(self._turn(earlier)))
             self._turns.append(turn)
         facts = self._recording.facts
-        return Story(
+        return Conversation(
             name=self._recording.name,
             turns=tuple(self._turns),
             seen=tuple(self._seen),
@@ -177,25 +182,25 @@ class _Telling:
             server_info=self._server,
         )
 
-    def _turn(self, frame: Frame) -> Turn:
+    def _turn(self, frame: Frame) -> Entry:
         revision = self._correlation.revision or versions.LATEST_HANDSHAKE
-        if frame.way in (Way.NOTE, Way.ERR):
-            return Turn(frame, frame.way.value, revision)
+        if frame.way in (Direction.NOTE, Direction.ERR):
+            return Entry(frame, frame.way.value, revision)
         match jsonrpc.read(frame.raw):
             case Message() as message:
-                return Turn(frame, message.kind.value, revision, message)
+                return Entry(frame, message.kind.value, revision, message)
             case Batch():
-                return Turn(frame, "batch", revision)
+                return Entry(frame, "batch", revision)
             case Malformed() as malformed:
                 if not frame.raw.strip():
-                    return Turn(frame, "blank", revision)
-                return Turn(frame, "broken", revision, hints=hints(malformed, self._known, ""))
+                    return Entry(frame, "blank", revision)
+                return Entry(frame, "broken", revision, hints=hints(malformed, self._known, ""))
 
     @property
     def _known(self) -> Known:
         return self._correlation.known
 
-    def _hear(self, turn: Turn) -> Turn:
+    def _hear(self, turn: Entry) -> Entry:
         if turn.kind == "batch":
             found = jsonrpc.read(turn.frame.raw)
             for item in found.items if isinstance(found, Batch) else ():
@@ -204,23 +209,23 @@ class _Telling:
             return turn
         return self._hear_message(turn, turn.message) if turn.message else turn
 
-    def _hear_message(self, turn: Turn, message: Message) -> Turn:
+    def _hear_message(self, turn: Entry, message: Message) -> Entry:
         heard = self._correlation.hear(turn.frame.way, message)
         revision = heard.asked.revision if heard.asked else self._correlation.revision
         found = hints(heard, self._known, self._correlation.revision)
         turn = replace(turn, heard=heard, hints=found, revision=revision or turn.revision)
         asked = heard.asked
         if asked is not None and message.kind is Kind.REQUEST:
-            self._talks[asked.number] = Talk(asked, turn)
+            self._talks[asked.number] = Call(asked, turn)
         elif asked is not None and message.kind is not Kind.NOTIFICATION:
             self._talks[asked.number] = replace(self._talks[asked.number], answer=turn)
             self._meet_server(asked, message)
         return turn
 
-    def _meet_server(self, asked: Asked, message: Message) -> None:
+    def _meet_server(self, asked: ObservedRequest, message: Message) -> None:
         """Learn the server's name, which each era says in its own place."""
         result = message.body.get("result")
-        if not isinstance(result, dict) or asked.way is not Way.IN:
+        if not isinstance(result, dict) or asked.way is not Direction.IN:
             return
         meta = result.get("_meta")
         modern = meta.get(versions.META_SERVER) if isinstance(meta, dict) else None

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.export.conversation import Story, Talk, Turn
+    from humanmcp.export.conversation import Call, Conversation, Entry
 
 IGNORED: Final = frozenset({"_meta", "requestState"})
 
 
-class Change(enum.Enum):
+class MessageChange(enum.Enum):
     """What became of a message from the first session to the second."""
 
     ONLY_BEFORE = "only before"
@@ -35,24 +35,24 @@ class Change(enum.Enum):
 class Difference:
     """One difference. `way` is who asked; `lines` show it as a unified diff does."""
 
-    change: Change
-    way: Way
+    change: MessageChange
+    way: Direction
     what: str
     lines: tuple[str, ...] = ()
 
 
-def differences(before: Story, now: Story) -> Iterator[Difference]:
+def differences(before: Conversation, now: Conversation) -> Iterator[Difference]:
     """Yield what is different, in the order of the conversation."""
-    for way in (Way.IN, Way.OUT):
+    for way in (Direction.IN, Direction.OUT):
         yield from _compare(_requests(before, way), _requests(now, way))
         yield from _compare_notices(_notices(before, way), _notices(now, way), way)
 
 
-def _requests(story: Story, way: Way) -> list[Talk]:
+def _requests(story: Conversation, way: Direction) -> list[Call]:
     return [talk for talk in story.talks if talk.asked.way is way]
 
 
-def _notices(story: Story, way: Way) -> list[Turn]:
+def _notices(story: Conversation, way: Direction) -> list[Entry]:
     return [
         turn
         for turn in story.turns
@@ -60,7 +60,7 @@ def _notices(story: Story, way: Way) -> list[Turn]:
     ]
 
 
-def _compare(before: list[Talk], now: list[Talk]) -> Iterator[Difference]:
+def _compare(before: list[Call], now: list[Call]) -> Iterator[Difference]:
     """Align by method and name, then look inside each pair."""
     matcher = SequenceMatcher(None, [_what(t) for t in before], [_what(t) for t in now], False)  # noqa: FBT003 - the argument is `autojunk`
     for tag, left, left_end, right, right_end in matcher.get_opcodes():
@@ -69,25 +69,25 @@ def _compare(before: list[Talk], now: list[Talk]) -> Iterator[Difference]:
                 yield from _inside(old, new)
             continue
         for old in before[left:left_end]:
-            yield Difference(Change.ONLY_BEFORE, old.asked.way, _what(old))
+            yield Difference(MessageChange.ONLY_BEFORE, old.asked.way, _what(old))
         for new in now[right:right_end]:
-            yield Difference(Change.ONLY_NOW, new.asked.way, _what(new))
+            yield Difference(MessageChange.ONLY_NOW, new.asked.way, _what(new))
 
 
-def _inside(old: Talk, new: Talk) -> Iterator[Difference]:
+def _inside(old: Call, new: Call) -> Iterator[Difference]:
     asked = _lines(old.asked.request.params, new.asked.request.params)
     if asked:
-        yield Difference(Change.ASKED, new.asked.way, _what(new), asked)
+        yield Difference(MessageChange.ASKED, new.asked.way, _what(new), asked)
     answered = _lines(_answer(old), _answer(new))
     if answered:
-        yield Difference(Change.ANSWERED, new.asked.way, _what(new), answered)
+        yield Difference(MessageChange.ANSWERED, new.asked.way, _what(new), answered)
 
 
-def _compare_notices(before: list[Turn], now: list[Turn], way: Way) -> Iterator[Difference]:
+def _compare_notices(before: list[Entry], now: list[Entry], way: Direction) -> Iterator[Difference]:
     """Compare how often each notification was sent: its moment is chance."""
     for change, these, those in (
-        (Change.ONLY_BEFORE, before, now),
-        (Change.ONLY_NOW, now, before),
+        (MessageChange.ONLY_BEFORE, before, now),
+        (MessageChange.ONLY_NOW, now, before),
     ):
         rest = [turn.method for turn in those]
         for turn in these:
@@ -97,11 +97,11 @@ def _compare_notices(before: list[Turn], now: list[Turn], way: Way) -> Iterator[
                 yield Difference(change, way, turn.method)
 
 
-def _what(talk: Talk) -> str:
+def _what(talk: Call) -> str:
     return f"{talk.asked.method} {talk.asked.name}".strip()
 
 
-def _answer(talk: Talk) -> Mapping[str, Any]:
+def _answer(talk: Call) -> Mapping[str, Any]:
     if talk.answer is None:
         return {}
     return {"result": talk.result} if talk.error is None else {"error": talk.error}

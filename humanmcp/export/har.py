@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from humanmcp import __version__
 from humanmcp.export.conversation import tell
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 
 if TYPE_CHECKING:
-    from humanmcp.export.conversation import Story, Turn
-    from humanmcp.export.options import Manner
+    from humanmcp.export.conversation import Conversation, Entry
+    from humanmcp.export.options import ExportOptions
     from humanmcp.export.reading import Recording
 
 
-def write(recording: Recording, manner: Manner) -> str:  # noqa: ARG001 - every format takes it
+def write(recording: Recording, manner: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     """Write the archive."""
     story = tell(recording)
     log = {
@@ -31,7 +31,7 @@ def write(recording: Recording, manner: Manner) -> str:  # noqa: ARG001 - every 
     return json.dumps({"log": log}, ensure_ascii=False, indent=1) + "\n"
 
 
-def _entries(story: Story) -> list[dict[str, Any]]:
+def _entries(story: Conversation) -> list[dict[str, Any]]:
     found = [(talk.request.frame.seq, _entry(talk.request, talk.answer)) for talk in story.talks]
     found += [
         (turn.frame.seq, _entry(turn, None)) for turn in story.turns if turn.kind == "notification"
@@ -39,7 +39,7 @@ def _entries(story: Story) -> list[dict[str, Any]]:
     return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
 
 
-def _entry(request: Turn, answer: Turn | None) -> dict[str, Any]:
+def _entry(request: Entry, answer: Entry | None) -> dict[str, Any]:
     waited = _milliseconds(request.frame.at, answer.frame.at) if answer else 0.0
     return {
         "startedDateTime": request.frame.at,
@@ -52,8 +52,8 @@ def _entry(request: Turn, answer: Turn | None) -> dict[str, Any]:
     }
 
 
-def _request(turn: Turn) -> dict[str, Any]:
-    side = "server" if turn.frame.way is Way.IN else "client"
+def _request(turn: Entry) -> dict[str, Any]:
+    side = "server" if turn.frame.way is Direction.IN else "client"
     return {
         "method": "POST",
         "url": f"stdio://{side}/{turn.method}",
@@ -67,7 +67,7 @@ def _request(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _response(request: Turn, answer: Turn | None) -> dict[str, Any]:
+def _response(request: Entry, answer: Entry | None) -> dict[str, Any]:
     """Write an answer. HTTP has no other words: 200, 400 for an error, 202 for a notification."""
     text = answer.frame.text if answer else ""
     if answer is not None:

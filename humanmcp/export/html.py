@@ -10,15 +10,15 @@ from humanmcp.export.conversation import GIST, tell
 from humanmcp.export.markdown import ROOM, note, sender
 from humanmcp.locales import problem, say
 from humanmcp.locales.explain import explain
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line, visible
 from humanmcp.protocol.json.layout import pretty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.conversation import Story, Turn
-    from humanmcp.export.options import Manner
+    from humanmcp.export.conversation import Conversation, Entry
+    from humanmcp.export.options import ExportOptions
     from humanmcp.export.reading import Recording
 
 _POLICY: Final = (
@@ -60,12 +60,12 @@ pre { background: #8881; padding: .6rem; overflow-x: auto; white-space: pre-wrap
 """
 
 
-def write(recording: Recording, manner: Manner) -> str:
+def write(recording: Recording, manner: ExportOptions) -> str:
     """Write the page."""
     return "\n".join(_page(tell(recording), manner)) + "\n"
 
 
-def _page(story: Story, manner: Manner) -> Iterator[str]:
+def _page(story: Conversation, manner: ExportOptions) -> Iterator[str]:
     language = manner.language
     title = _safe(_title(story, language))
     yield "<!doctype html>"
@@ -84,7 +84,7 @@ def _page(story: Story, manner: Manner) -> Iterator[str]:
     yield "</body></html>"
 
 
-def _facts(story: Story, manner: Manner) -> Iterator[str]:
+def _facts(story: Conversation, manner: ExportOptions) -> Iterator[str]:
     language = manner.language
     server = f"{story.server} {story.server_version}".strip()
     count = str(sum(1 for turn in story.turns if turn.message))
@@ -106,9 +106,9 @@ def _facts(story: Story, manner: Manner) -> Iterator[str]:
     yield "</dl>"
 
 
-def _turn(turn: Turn, manner: Manner) -> Iterator[str]:
+def _turn(turn: Entry, manner: ExportOptions) -> Iterator[str]:
     language = manner.language
-    side = {Way.IN: "in", Way.OUT: "out"}.get(turn.frame.way, "aside")
+    side = {Direction.IN: "in", Direction.OUT: "out"}.get(turn.frame.way, "aside")
     time = _safe(log_time(turn.frame.at, manner.zone).partition(" ")[2])
     told = note(turn, language)
     mark = f' <span class="mark">{_safe(told)}</span>' if told else ""
@@ -135,7 +135,7 @@ def _turn(turn: Turn, manner: Manner) -> Iterator[str]:
     yield "</div></details>"
 
 
-def _title(story: Story, language: str) -> str:
+def _title(story: Conversation, language: str) -> str:
     """Name the two who speak, where both have said their names."""
     if story.client and story.server:
         server = f"{story.server} {story.server_version}".strip()
@@ -143,7 +143,7 @@ def _title(story: Story, language: str) -> str:
     return say(ROOM, "title", language, name=story.name)
 
 
-def _what(turn: Turn, language: str) -> str:
+def _what(turn: Entry, language: str) -> str:
     """Show the kind of a message and what it is about, apart from what it holds."""
     if turn.kind not in KINDS:
         return ""
@@ -152,12 +152,12 @@ def _what(turn: Turn, language: str) -> str:
     return f"{kind}<b>{_safe(one_line(about, GIST))}</b>" if about else kind
 
 
-def _gist(turn: Turn) -> str:
-    gist = turn.gist if turn.frame.way is not Way.NOTE else ""
+def _gist(turn: Entry) -> str:
+    gist = turn.gist if turn.frame.way is not Direction.NOTE else ""
     return f"<code>{_safe(gist)}</code>" if gist else ""
 
 
-def _explained(turn: Turn, language: str) -> Iterator[str]:
+def _explained(turn: Entry, language: str) -> Iterator[str]:
     if turn.kind not in ("request", "notification"):
         return
     card = explain(
@@ -166,7 +166,7 @@ def _explained(turn: Turn, language: str) -> Iterator[str]:
         language,
         asks=turn.kind == "request",
         seat="reader",
-        inwards=turn.frame.way is Way.IN,
+        inwards=turn.frame.way is Direction.IN,
     )
     yield f"<p><b>{_safe(card.title)}.</b> {_safe(card.what)} {_safe(card.sender)}</p>"
     if card.note:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from humanmcp.protocol.conversation.transcript import to_json
 
 if TYPE_CHECKING:
-    from humanmcp.export.options import Manner
+    from humanmcp.export.options import ExportOptions
     from humanmcp.export.reading import Recording
 
 
-def write(recording: Recording, manner: Manner) -> str:  # noqa: ARG001 - every format takes it
+def write(recording: Recording, manner: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     """Write a frame a line."""
     lines = (to_json(frame) for frame in recording.frames)
     # JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.

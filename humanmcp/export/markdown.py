@@ -10,15 +10,22 @@ from humanmcp.export.conversation import tell
 from humanmcp.export.table_cells import markdown_cell
 from humanmcp.locales import problem, say
 from humanmcp.locales.explain import explain
-from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, HELD, INSTEAD, LET_GO, Way
+from humanmcp.protocol.conversation.transcript import (
+    CHANGED,
+    DROPPED,
+    HELD,
+    INSTEAD,
+    LET_GO,
+    Direction,
+)
 from humanmcp.protocol.json.escaping import visible
 from humanmcp.protocol.json.layout import pretty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.conversation import Story, Turn
-    from humanmcp.export.options import Manner
+    from humanmcp.export.conversation import Conversation, Entry
+    from humanmcp.export.options import ExportOptions
     from humanmcp.export.reading import Recording
 
 ROOM = "story"
@@ -27,12 +34,12 @@ DEEDS = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD})
 """The notes of a tap that have words of their own."""
 
 
-def write(recording: Recording, manner: Manner) -> str:
+def write(recording: Recording, manner: ExportOptions) -> str:
     """Write the document."""
     return "\n".join(_document(tell(recording), manner)) + "\n"
 
 
-def _document(story: Story, manner: Manner) -> Iterator[str]:
+def _document(story: Conversation, manner: ExportOptions) -> Iterator[str]:
     language = manner.language
     yield f"# {markdown_cell(say(ROOM, 'title', language, name=story.name))}"
     yield ""
@@ -53,32 +60,32 @@ def _document(story: Story, manner: Manner) -> Iterator[str]:
         yield from _section(turn, manner)
 
 
-def sender(turn: Turn, language: str) -> str:
+def sender(turn: Entry, language: str) -> str:
     """Say who a line is from: the client, the server, or whoever stepped in."""
     match turn.frame.way:
-        case Way.IN:
+        case Direction.IN:
             who = say(ROOM, "client", language)
-        case Way.OUT:
+        case Direction.OUT:
             who = say(ROOM, "server", language)
-        case Way.ERR:
+        case Direction.ERR:
             who = "stderr"
-        case Way.NOTE:
+        case Direction.NOTE:
             who = say(ROOM, "note", language)
     return f"{who} ({turn.frame.by})" if turn.frame.by else who
 
 
-def note(turn: Turn, language: str) -> str:
+def note(turn: Entry, language: str) -> str:
     """Say what happened to a line on its way, in words; "" for nothing."""
     known = turn.frame.note in DEEDS
     return say(ROOM, turn.frame.note, language) if known else turn.frame.note
 
 
-def words(turn: Turn, language: str) -> str:
+def words(turn: Entry, language: str) -> str:
     """Say in a row what a line is and what it holds."""
-    return turn.words if turn.frame.way is not Way.NOTE else note(turn, language)
+    return turn.words if turn.frame.way is not Direction.NOTE else note(turn, language)
 
 
-def _section(turn: Turn, manner: Manner) -> Iterator[str]:
+def _section(turn: Entry, manner: ExportOptions) -> Iterator[str]:
     language = manner.language
     yield ""
     yield f"## {turn.frame.seq}. {markdown_cell(turn.method or turn.kind)}"

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.export.conversation import tell
-from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, Way
+from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, Direction
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.conversation import Story, Turn
-    from humanmcp.export.options import Manner
+    from humanmcp.export.conversation import Conversation, Entry
+    from humanmcp.export.options import ExportOptions
     from humanmcp.export.reading import Recording
 
 _LONGEST: Final = 60
@@ -27,12 +27,12 @@ _ARROWS: Final = {
 }
 
 
-def write(recording: Recording, manner: Manner) -> str:  # noqa: ARG001 - every format takes it
+def write(recording: Recording, manner: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     """Write the diagram. It can be pasted into Markdown between ```mermaid and ```."""
     return "\n".join(_diagram(tell(recording))) + "\n"
 
 
-def _diagram(story: Story) -> Iterator[str]:
+def _diagram(story: Conversation) -> Iterator[str]:
     yield "sequenceDiagram"
     yield f"  participant C as {_label(story.client or 'client')}"
     person = any(turn.frame.note in (HELD, CHANGED, INSTEAD) for turn in story.turns)
@@ -47,15 +47,15 @@ def _diagram(story: Story) -> Iterator[str]:
             yield f"  Note over C,S: {_label(turn.frame.note)}"
 
 
-def _ends(turn: Turn) -> tuple[str, str]:
+def _ends(turn: Entry) -> tuple[str, str]:
     """Say from whom to whom an arrow goes; what was held went no further than the tap."""
-    start, end = ("C", "S") if turn.frame.way is Way.IN else ("S", "C")
+    start, end = ("C", "S") if turn.frame.way is Direction.IN else ("S", "C")
     if turn.frame.note == HELD:
         return start, "P"
     return ("P", end) if turn.frame.note in (CHANGED, INSTEAD) else (start, end)
 
 
-def _said(turn: Turn) -> str:
+def _said(turn: Entry) -> str:
     if turn.kind in ("result", "error"):
         return turn.gist or turn.kind
     return turn.words

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class ExportOptions:
     """What every format may ask for. `zone` is None for the zone of this machine."""
 
     language: str = "en"

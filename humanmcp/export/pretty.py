@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import log_time
 from humanmcp.protocol.conversation.capture_log import write_log_line
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.options import Manner
+    from humanmcp.export.options import ExportOptions
     from humanmcp.export.reading import Recording
     from humanmcp.protocol.conversation.transcript import Frame
 
@@ -21,19 +21,19 @@ _FURTHER: Final = "  "
 """What stands before each further line of a message."""
 
 
-def write(recording: Recording, manner: Manner) -> str:
+def write(recording: Recording, manner: ExportOptions) -> str:
     """Write every message laid out, and what is no message as it stands in the log."""
     return "".join(f"{line}\n" for frame in recording.frames for line in _lines(frame, manner))
 
 
-def _lines(frame: Frame, manner: Manner) -> Iterator[str]:
-    if frame.way is Way.NOTE and not frame.at:  # a line of a text log that was no entry
+def _lines(frame: Frame, manner: ExportOptions) -> Iterator[str]:
+    if frame.way is Direction.NOTE and not frame.at:  # a line of a text log that was no entry
         yield frame.note
         return
     line = write_log_line(frame, log_time(frame.at, manner.zone))
     if line is None:
         return
-    if frame.way is Way.ERR or not _is_json(frame.text):
+    if frame.way is Direction.ERR or not _is_json(frame.text):
         yield line
         return
     start = line.index(": ") + 2

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.export.conversation import tell
 from humanmcp.export.source import comment, literal
-from humanmcp.protocol.conversation.transcript import Way, command_in
+from humanmcp.protocol.conversation.transcript import Direction, command_in
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.conversation import Story, Talk
-    from humanmcp.export.options import Manner
+    from humanmcp.export.conversation import Call, Conversation
+    from humanmcp.export.options import ExportOptions
     from humanmcp.export.reading import Recording
 
 
-def write(recording: Recording, manner: Manner) -> str:
+def write(recording: Recording, manner: ExportOptions) -> str:
     """Write the test."""
     known = manner.command or command_in(recording.frames)
-    story = tell(recording, Way.OUT)
+    story = tell(recording, Direction.OUT)
     return "\n".join(_module(story, replace(manner, command=known))) + "\n"
 
 
-def _module(story: Story, manner: Manner) -> Iterator[str]:
+def _module(story: Conversation, manner: ExportOptions) -> Iterator[str]:
     yield _HEAD.format(session=comment(story.name))
     if manner.secrets:
         yield "# What was taken out of the recording is read from the environment. What needs a"
@@ -45,7 +45,7 @@ def _module(story: Story, manner: Manner) -> Iterator[str]:
     yield _TAIL
 
 
-def _session(story: Story) -> list[tuple[Any, Any]]:
+def _session(story: Conversation) -> list[tuple[Any, Any]]:
     """Collect what reached the server, in order, each request with what the server answered.
 
     What a person at a tap changed is asked as changed; what they answered is not asked at all.
@@ -54,11 +54,11 @@ def _session(story: Story) -> list[tuple[Any, Any]]:
     answers = {
         talk.request.frame.seq: talk.answer
         for talk in story.talks
-        if talk.asked.way is Way.IN and talk.answer is not None and talk not in refused
+        if talk.asked.way is Direction.IN and talk.answer is not None and talk not in refused
     }
     found: list[tuple[Any, Any]] = []
     for turn in story.seen:
-        if turn.frame.way is not Way.IN or turn.message is None or turn.heard is None:
+        if turn.frame.way is not Direction.IN or turn.message is None or turn.heard is None:
             continue
         if turn.kind == "notification":
             found.append((turn.message.body, None))
@@ -67,7 +67,7 @@ def _session(story: Story) -> list[tuple[Any, Any]]:
     return found
 
 
-def _refused_probes(story: Story) -> list[Talk]:
+def _refused_probes(story: Conversation) -> list[Call]:
     """List what a client asked only to find out which revision the server speaks, in vain.
 
     A server that has learned 2026-07-28 since would take the probe and refuse the handshake that
@@ -76,21 +76,21 @@ def _refused_probes(story: Story) -> list[Talk]:
     return [
         talk
         for talk in story.talks
-        if talk.asked.way is Way.IN
+        if talk.asked.way is Direction.IN
         and talk.error is not None
         and (talk.asked.method == "server/discover" or _is_modern(talk))
         and any(later.asked.method == "initialize" for later in story.talks)
     ]
 
 
-def _is_modern(talk: Talk) -> bool:
+def _is_modern(talk: Call) -> bool:
     return versions.stated_in(talk.asked.request) is not None
 
 
-def _client(story: Story) -> dict[str, list[Any]]:
+def _client(story: Conversation) -> dict[str, list[Any]]:
     answers: dict[str, list[Any]] = {}
     for talk in story.talks:
-        if talk.asked.way is Way.OUT and talk.answer is not None and talk.answer.message:
+        if talk.asked.way is Direction.OUT and talk.answer is not None and talk.answer.message:
             answers.setdefault(talk.asked.method, []).append(talk.answer.message.body)
     return answers
 

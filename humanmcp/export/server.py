@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.export.conversation import tell
 from humanmcp.export.server_source import HEAD, MIDDLE, TAIL
 from humanmcp.export.source import comment, identifier, literal, sendable
-from humanmcp.protocol.policy.recording import Recorded, Said, recorded
+from humanmcp.protocol.policy.recording import Recorded, RecordedMessage, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from humanmcp.export.conversation import Story, Talk
-    from humanmcp.export.options import Manner
+    from humanmcp.export.conversation import Call, Conversation
+    from humanmcp.export.options import ExportOptions
     from humanmcp.export.reading import Recording
 
 _LISTS: Final[Mapping[str, str]] = {
@@ -37,13 +37,13 @@ _TAKEN: Final = frozenset(
 )
 
 
-def write(recording: Recording, manner: Manner) -> str:  # noqa: ARG001 - every format takes it
+def write(recording: Recording, manner: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     """Write the server."""
     around = {one.seq: one for one in recorded(recording.frames)}
     return "\n".join(_module(tell(recording), around)) + "\n"
 
 
-def _module(story: Story, around: Mapping[int, Recorded]) -> Iterator[str]:
+def _module(story: Conversation, around: Mapping[int, Recorded]) -> Iterator[str]:
     listed_tools = _tools(story)
     called = _called(story, listed_tools)
     tools: list[dict[str, Any]] = sendable([*listed_tools, *called])
@@ -97,7 +97,7 @@ def _constant(method: str) -> str:
     return method.removesuffix("/list").replace("/", "_").upper()
 
 
-def _instructions(story: Story) -> str:
+def _instructions(story: Conversation) -> str:
     for method in ("initialize", "server/discover"):
         for talk in story.asked_by_client(method):
             found = talk.result.get("instructions") if isinstance(talk.result, dict) else None
@@ -106,7 +106,7 @@ def _instructions(story: Story) -> str:
     return ""
 
 
-def _listed(story: Story, method: str, member: str) -> list[dict[str, Any]]:
+def _listed(story: Conversation, method: str, member: str) -> list[dict[str, Any]]:
     """Collect what was listed, page by page; what was listed again counts once, as it was last."""
     found: dict[str, dict[str, Any]] = {}
     for talk in story.asked_by_client(method):
@@ -119,7 +119,7 @@ def _listed(story: Story, method: str, member: str) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _tools(story: Story) -> list[dict[str, Any]]:
+def _tools(story: Conversation) -> list[dict[str, Any]]:
     """Return the tools that were listed."""
     return [
         tool if "inputSchema" in tool else {**tool, "inputSchema": {"type": "object"}}
@@ -128,7 +128,7 @@ def _tools(story: Story) -> list[dict[str, Any]]:
     ]
 
 
-def _called(story: Story, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _called(story: Conversation, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return what is a tool although it was not listed: what worked; without a list, all calls."""
     names = {tool["name"] for tool in tools}
     found = {
@@ -139,12 +139,12 @@ def _called(story: Story, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, 
     return [tool for name, tool in found.items() if name not in names]
 
 
-def _worked(talk: Talk) -> bool:
+def _worked(talk: Call) -> bool:
     """Say whether a call was one of a tool that is there: some servers refuse in a result."""
     return isinstance(talk.result, dict) and not talk.result.get("isError")
 
 
-def _pages(story: Story) -> dict[str, list[tuple[str, int]]]:
+def _pages(story: Conversation) -> dict[str, list[tuple[str, int]]]:
     """Return the pages of the lists that had several, as they were asked for the last time."""
     found = {}
     for method, member in _LISTS.items():
@@ -167,7 +167,9 @@ _OWN_WAY: Final = frozenset(
 """What the SDK, or a list above, answers."""
 
 
-def _recorded(story: Story, around: Mapping[int, Recorded]) -> dict[str, list[tuple[Any, ...]]]:
+def _recorded(
+    story: Conversation, around: Mapping[int, Recorded]
+) -> dict[str, list[tuple[Any, ...]]]:
     """Return the finished answers by what they were for, with what was said around them."""
     answers: dict[str, list[tuple[Any, ...]]] = {}
     for talk in story.asked_by_client():
@@ -197,7 +199,7 @@ def _noticed(around: Mapping[int, Recorded]) -> dict[str, list[Any]]:
     return found
 
 
-def _said(said: Sequence[Said]) -> list[Any]:
+def _said(said: Sequence[RecordedMessage]) -> list[Any]:
     """Return messages without their envelope; what was no message no server of the SDK can say."""
     return [
         {name: value for name, value in one.message.body.items() if name != "jsonrpc"}
@@ -206,7 +208,7 @@ def _said(said: Sequence[Said]) -> list[Any]:
     ]
 
 
-def _finished(talk: Talk) -> bool:
+def _finished(talk: Call) -> bool:
     """Say whether an answer is one that ends the call: not a question back to the user."""
     result = talk.result
     if result is None:

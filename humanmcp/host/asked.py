@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from humanmcp.locales.stop import Phrase
 from humanmcp.protocol.conversation.events import RequestArrived, Sent
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.verdict import Form
-from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Known
 
 
-class Asked:
+class PersonAsked:
     """A person who is asked by us, not by a server: the host is the peer of their session.
 
     What is asked is a request of MCP all the same (`sampling/createMessage` of a model's seat,
@@ -31,7 +31,7 @@ class Asked:
     def __init__(self, desk: AtInbox, known: Known) -> None:
         """Ask at this session of the inbox. `known` is what the check may take as established."""
         self.desk = desk
-        self.session = Session(Role.CLIENT)
+        self.session = Session(SessionRole.CLIENT)
         self.session.negotiated = versions.R2025_11
         self.session.known = known
         self.asked = 0
@@ -41,16 +41,16 @@ class Asked:
         self.asked += 1
         question = {"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}
         line = json.dumps(question, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        self.desk.record(Way.IN, line)
+        self.desk.record(Direction.IN, line)
         (event,) = self.session.receive(line)
         assert isinstance(event, RequestArrived)  # noqa: S101 - it is the request made above
         exchange = event.exchange
         found: list[str] = []
 
-        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+        def judge(text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False) -> Outcome:
             outcome = self.session.reply(exchange.number, text, form, anyway=anyway)
             if isinstance(outcome, Sent):
-                self.desk.record(Way.OUT, outcome.own.encode("utf-8", "replace"), by="person")
+                self.desk.record(Direction.OUT, outcome.own.encode("utf-8", "replace"), by="person")
                 found.append(outcome.own)
             return outcome
 

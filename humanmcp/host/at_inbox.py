@@ -18,11 +18,11 @@ from humanmcp.common.child import EndedError
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.ordering import handed_in
 from humanmcp.locales.stop import told
-from humanmcp.protocol.conversation.events import Late, Parked, Refused, Sent
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.events import AwaitingRetry, Late, Refused, Sent
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Frame
-from humanmcp.protocol.diagnostics.model import Level, Problem
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import Inbox, Seat
     from humanmcp.locales.stop import Reason
     from humanmcp.protocol.conversation.exchange import Exchange, Known
-    from humanmcp.protocol.conversation.transcript import Way
+    from humanmcp.protocol.conversation.transcript import Direction
     from humanmcp.protocol.diagnostics.verdict import Verdict
 
 logger = logging.getLogger(__name__)
@@ -112,11 +112,11 @@ class AtInbox:
             logger.exception("a question cannot be kept")
             with self._lock:
                 self._questions.pop(number, None)
-            judge(NOT_KEPT, Form.ERROR)
+            judge(NOT_KEPT, TextForm.ERROR)
             return
         if question.over.is_set():  # withdrawn while it was on its way to the inbox
             with contextlib.suppress(InboxError):  # or just after: then it is closed there already
-                self.inbox.close(Key(self.name, number), State.CANCELLED)
+                self.inbox.close(Key(self.name, number), ExchangeState.CANCELLED)
         self._wake.set()
         question.over.wait()
 
@@ -129,7 +129,7 @@ class AtInbox:
                 if question.exchange.id == exchange.id
             ]
         for number in found:
-            self._close(number, State.CANCELLED, reason=str(told(reason, self.language)))
+            self._close(number, ExchangeState.CANCELLED, reason=str(told(reason, self.language)))
 
     def _item(self, number: int, exchange: Exchange, known: Known) -> Item:
         return Item(
@@ -155,7 +155,7 @@ class AtInbox:
 
     # -- the transcript ------------------------------------------------------------------------
 
-    def record(self, way: Way, raw: bytes, *, by: str = "", note: str = "") -> None:
+    def record(self, way: Direction, raw: bytes, *, by: str = "", note: str = "") -> None:
         """Put a line into the transcript. Trouble with the disk does not stop the session."""
         with self._lock:
             self._seq += 1
@@ -186,9 +186,9 @@ class AtInbox:
             elif (question := self._questions.get(mark.number)) is not None:
                 self._judge(mark.number, question, reply)
 
-    def _said(self, reply: Reply) -> tuple[Problem, ...]:
+    def _said(self, reply: Reply) -> tuple[Diagnostic, ...]:
         """Send what a person says first. Returns why it was not sent."""
-        over = (Problem(SESSION_OVER, Level.ERROR),)
+        over = (Diagnostic(SESSION_OVER, Severity.ERROR),)
         if self.say is None:  # no peer yet, or none ever: we only ask this person something
             return over
         try:
@@ -201,21 +201,21 @@ class AtInbox:
         try:
             outcome = question.judge(reply.text, reply.form, anyway=reply.anyway)
         except EndedError as error:  # there is nobody left to send it to
-            self._close(number, State.ABANDONED, reason=error.sentence(self.language))
+            self._close(number, ExchangeState.ABANDONED, reason=error.sentence(self.language))
             return
         match outcome:
             case Sent():
                 answer = Answer(outcome.own, reply.by, stamp(), outcome.deliberate)
-                self._close(number, State.ANSWERED, answer)
+                self._close(number, ExchangeState.ANSWERED, answer)
             case Refused():
                 self.inbox.refuse(Key(self.name, number), outcome.verdict.problems)
-            case Late() | Parked():
-                self._close(number, State.CANCELLED)
+            case Late() | AwaitingRetry():
+                self._close(number, ExchangeState.CANCELLED)
             case impossible:
                 assert_never(impossible)
 
     def _close(
-        self, number: int, state: State, answer: Answer | None = None, reason: str = ""
+        self, number: int, state: ExchangeState, answer: Answer | None = None, reason: str = ""
     ) -> None:
         with self._lock:
             question = self._questions.pop(number, None)

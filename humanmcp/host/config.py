@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.child import Command
+from humanmcp.common.child import ChildCommand
 from humanmcp.host.variables import NotSetError, expanded
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import line_and_column
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 DEFAULT_NAME: Final = ".mcp.json"
 """The file in the home directory that is read when none is named."""
@@ -31,14 +31,14 @@ TRAILING_COMMA: Final = "J02"
 _CELLS: Final = ("mcpServers", "servers")
 
 
-class ConfigError(StopError):
+class HostConfigError(StopError):
     """A configuration cannot be used."""
 
     room = "servers"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ServerEntry:
     """One server of a configuration: how to start it, or where it is.
 
     `url` says that it is a remote one, which is reached over HTTP and cannot be started here.
@@ -46,10 +46,10 @@ class Entry:
     """
 
     name: str
-    command: Command | None = None
+    command: ChildCommand | None = None
     url: str = ""
     disabled: bool = False
-    trouble: ConfigError | None = None
+    trouble: HostConfigError | None = None
 
     @property
     def can_start(self) -> bool:
@@ -64,7 +64,7 @@ class Entry:
         return "humanmcp" in names and "serve" in words and not {"--auto", "--replay"} & set(words)
 
 
-def read_config(path: Path) -> tuple[Entry, ...]:
+def read_config(path: Path) -> tuple[ServerEntry, ...]:
     """Read a configuration.
 
     Raises:
@@ -73,13 +73,15 @@ def read_config(path: Path) -> tuple[Entry, ...]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
-        raise ConfigError("no file", path=path) from error
+        raise HostConfigError("no file", path=path) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError("unreadable", path=path, why=error) from error
+        raise HostConfigError("unreadable", path=path, why=error) from error
     return parse(text, str(path))
 
 
-def parse(text: str, path: str, environment: Mapping[str, str] = os.environ) -> tuple[Entry, ...]:
+def parse(
+    text: str, path: str, environment: Mapping[str, str] = os.environ
+) -> tuple[ServerEntry, ...]:
     """Read the text of a configuration; `path` is only for the messages.
 
     Variables are filled in from the environment.
@@ -93,12 +95,12 @@ def parse(text: str, path: str, environment: Mapping[str, str] = os.environ) -> 
         raise _explained((broken or list(reading.problems))[0], text, path)
     servers = _servers(reading.value, path)
     if not servers:
-        raise ConfigError("empty", path=path)
+        raise HostConfigError("empty", path=path)
     entries = (_entry(name, written, path) for name, written in servers.items())
     return tuple(_filled(entry, environment) for entry in entries)
 
 
-def find(entries: tuple[Entry, ...], name: str, path: str) -> Entry:
+def find(entries: tuple[ServerEntry, ...], name: str, path: str) -> ServerEntry:
     """Return the entry of one name that can be started.
 
     Raises:
@@ -109,26 +111,26 @@ def find(entries: tuple[Entry, ...], name: str, path: str) -> Entry:
             if entry.trouble is not None:
                 raise entry.trouble
             if entry.command is None:
-                raise ConfigError("remote", name=name, url=entry.url)
+                raise HostConfigError("remote", name=name, url=entry.url)
             return entry
     names = ", ".join(entry.name for entry in entries)
-    raise ConfigError("no such server", name=name, path=path, names=names)
+    raise HostConfigError("no such server", name=name, path=path, names=names)
 
 
 def _servers(value: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401 - any JSON value
     if not isinstance(value, dict):
-        raise ConfigError("no object", path=path)
+        raise HostConfigError("no object", path=path)
     inner = value.get("mcp")
     for name in _CELLS:
         servers = (inner if isinstance(inner, dict) else value).get(name)
         if isinstance(servers, dict):
             return servers
         if servers is not None:
-            raise ConfigError("not an object", path=path, name=name)
-    raise ConfigError("no servers", path=path)
+            raise HostConfigError("not an object", path=path, name=name)
+    raise HostConfigError("no servers", path=path)
 
 
-def _filled(entry: Entry, environment: Mapping[str, str]) -> Entry:
+def _filled(entry: ServerEntry, environment: Mapping[str, str]) -> ServerEntry:
     """Fill the variables of an entry in. One that is not set costs this entry and no other."""
     try:
         url = expanded(entry.url, environment)
@@ -138,54 +140,54 @@ def _filled(entry: Entry, environment: Mapping[str, str]) -> Entry:
         env = {key: expanded(text, environment) for key, text in entry.command.env.items()}
         folder = expanded(entry.command.folder, environment)
     except NotSetError as error:
-        trouble = ConfigError("not set", server=entry.name, name=error.name)
+        trouble = HostConfigError("not set", server=entry.name, name=error.name)
         return replace(entry, trouble=trouble)
-    return replace(entry, command=Command(words, env, folder))
+    return replace(entry, command=ChildCommand(words, env, folder))
 
 
-def _entry(name: str, written: Any, path: str) -> Entry:  # noqa: ANN401 - any JSON value
+def _entry(name: str, written: Any, path: str) -> ServerEntry:  # noqa: ANN401 - any JSON value
     if not isinstance(written, dict):
-        raise ConfigError("not an object", path=path, name=name)
+        raise HostConfigError("not an object", path=path, name=name)
     disabled = written.get("disabled") is True
     if "command" not in written:
         url = written.get("url", written.get("serverUrl"))
         if isinstance(url, str):
-            return Entry(name, url=url, disabled=disabled)
-        raise ConfigError("no command", path=path, name=name)
+            return ServerEntry(name, url=url, disabled=disabled)
+        raise HostConfigError("no command", path=path, name=name)
     words = [written["command"], *_list(written, "args", name, path)]
     _texts(words, f"{name}: command, args", path)
     env = written.get("env", {})
     if not isinstance(env, dict):
-        raise ConfigError("not an object", path=path, name=f"{name}.env")
+        raise HostConfigError("not an object", path=path, name=f"{name}.env")
     _texts(list(env.values()), f"{name}.env", path)
     folder = written.get("cwd", "")
     _texts([folder], f"{name}.cwd", path)
-    return Entry(name, Command(tuple(words), dict(env), folder), disabled=disabled)
+    return ServerEntry(name, ChildCommand(tuple(words), dict(env), folder), disabled=disabled)
 
 
 def _list(written: Mapping[str, Any], key: str, name: str, path: str) -> list[Any]:
     found = written.get(key, [])
     if not isinstance(found, list):
-        raise ConfigError("not a list", path=path, name=f"{name}.{key}")
+        raise HostConfigError("not a list", path=path, name=f"{name}.{key}")
     return found
 
 
 def _texts(values: list[Any], name: str, path: str) -> None:
     if not all(isinstance(one, str) for one in values):
-        raise ConfigError("not text", path=path, name=name)
+        raise HostConfigError("not text", path=path, name=name)
 
 
 # -- what is wrong with the JSON -----------------------------------------------------------------
 
 
-def _explained(found: Problem, text: str, path: str) -> ConfigError:
+def _explained(found: Diagnostic, text: str, path: str) -> HostConfigError:
     place = {"path": path, "line": found.line, "column": found.column}
     if found.code == TRAILING_COMMA:
         closing, _ = line_and_column(text, _next_mark(text, found.end))
         after = name_before(text, found.start)
         code = "trailing comma after" if after else "trailing comma"
-        return ConfigError(code, closing=closing, after=after, **place)
-    return ConfigError("no json", why=found, **place)
+        return HostConfigError(code, closing=closing, after=after, **place)
+    return HostConfigError("no json", why=found, **place)
 
 
 def _next_mark(text: str, at: int) -> int:

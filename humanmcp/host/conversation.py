@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Role(enum.Enum):
+class TurnRole(enum.Enum):
     """Who speaks."""
 
     SYSTEM = "system"
@@ -26,14 +26,14 @@ class Role(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextBlock:
     """Something said."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class ImageBlock:
     """A picture, in base64."""
 
     mime: str
@@ -60,13 +60,13 @@ class ToolResult:
     id: str
     text: str
     is_error: bool = False
-    images: tuple[Image, ...] = ()
+    images: tuple[ImageBlock, ...] = ()
 
 
-Block: TypeAlias = Text | Image | ToolUse | ToolResult
+Block: TypeAlias = TextBlock | ImageBlock | ToolUse | ToolResult
 
 
-class Stop(enum.Enum):
+class StopReason(enum.Enum):
     """Why a model's turn ended, where that is worth telling."""
 
     DONE = "done"
@@ -80,14 +80,14 @@ class Stop(enum.Enum):
 class Turn:
     """One message of the conversation."""
 
-    role: Role
+    role: TurnRole
     blocks: tuple[Block, ...]
-    stop: Stop = Stop.DONE
+    stop: StopReason = StopReason.DONE
 
     @property
     def text(self) -> str:
         """What is said in it, without the calls."""
-        return "\n".join(block.text for block in self.blocks if isinstance(block, Text))
+        return "\n".join(block.text for block in self.blocks if isinstance(block, TextBlock))
 
     @property
     def calls(self) -> tuple[ToolUse, ...]:
@@ -117,16 +117,16 @@ def written(turn: Turn) -> dict[str, Any]:
 
 def _written(block: Block) -> dict[str, Any]:
     match block:
-        case Text(text):
+        case TextBlock(text):
             return {"type": "text", "text": text}
-        case Image(mime, data):
+        case ImageBlock(mime, data):
             source = {"type": "base64", "media_type": mime, "data": data}
             return {"type": "image", "source": source}
         case ToolUse(call, name, given):
             return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
         case ToolResult(call, text, is_error, images):
             wrong = {"is_error": True} if is_error else {}
-            parts = [_written(Text(text)), *map(_written, images)]
+            parts = [_written(TextBlock(text)), *map(_written, images)]
             content = parts if images else text
             return {"type": "tool_result", "tool_use_id": call, "content": content, **wrong}
         case impossible:
@@ -148,7 +148,7 @@ def blocks_of(content: Any, number: int = 1) -> tuple[Block, ...]:  # noqa: ANN4
         TurnError: it is none of these.
     """
     if isinstance(content, str):
-        return (Text(content),)
+        return (TextBlock(content),)
     parts = content if isinstance(content, list) else [content]
     return tuple(_block(part, f"call-{number}-{at}") for at, part in enumerate(parts, 1))
 
@@ -156,7 +156,7 @@ def blocks_of(content: Any, number: int = 1) -> tuple[Block, ...]:  # noqa: ANN4
 def _block(part: Any, own_id: str) -> Block:  # noqa: ANN401 - any JSON value
     match part:
         case {"type": "text", "text": str(text)}:
-            return Text(text)
+            return TextBlock(text)
         case {"type": "tool_use", "name": str(name)}:
             given = part.get("input", {})
             if not isinstance(given, dict):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FieldChoice:
     """One of the values that a field takes, and what a person reads for it."""
 
     value: Any
@@ -27,7 +27,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FormField:
     """One field: its name, what it takes, and what it is for. `default` is as a person types it.
 
     `takes_many` says that the value is a list of the choices. `schema` is the field's own.
@@ -36,7 +36,7 @@ class Field:
     name: str
     kind: str
     about: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[FieldChoice, ...] = ()
     default: str = ""
     required: bool = False
     takes_many: bool = False
@@ -57,7 +57,9 @@ class FieldError(ValueError):
     it is not even of the right kind.
     """
 
-    def __init__(self, field: Field, typed: str, broken: tuple[tuple[str, str], ...] = ()) -> None:
+    def __init__(
+        self, field: FormField, typed: str, broken: tuple[tuple[str, str], ...] = ()
+    ) -> None:
         """Remember all three."""
         super().__init__(field, typed)
         self.field = field
@@ -78,7 +80,7 @@ class TypingError(ValueError):
         self.at = at
 
 
-def fields(schema: object) -> tuple[Field, ...]:
+def fields(schema: object) -> tuple[FormField, ...]:
     """List the fields of an object's schema, the required ones as such."""
     if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
         return ()
@@ -90,11 +92,11 @@ def fields(schema: object) -> tuple[Field, ...]:
     )
 
 
-def _field(name: str, part: Mapping[str, Any], *, required: bool) -> Field:
+def _field(name: str, part: Mapping[str, Any], *, required: bool) -> FormField:
     items = part.get("items")
     several = _choices(items) if part.get("type") == "array" and isinstance(items, dict) else ()
     kind = part.get("type")
-    return Field(
+    return FormField(
         name=name,
         kind=kind if isinstance(kind, str) else "any",
         about=str(part.get("description") or part.get("title") or ""),
@@ -106,7 +108,7 @@ def _field(name: str, part: Mapping[str, Any], *, required: bool) -> Field:
     )
 
 
-def _choices(part: Mapping[str, Any]) -> tuple[Choice, ...]:
+def _choices(part: Mapping[str, Any]) -> tuple[FieldChoice, ...]:
     """Return the values that a part of a form names, with their titles.
 
     MCP, elicitation: `enum`, with `enumNames` until 2025-11-25; `oneOf` and, in a list, `anyOf` of
@@ -116,13 +118,15 @@ def _choices(part: Mapping[str, Any]) -> tuple[Choice, ...]:
     if isinstance(values, list):
         names = part.get("enumNames")
         titles = names if isinstance(names, list) and len(names) == len(values) else values
-        return tuple(Choice(one, _typed(title)) for one, title in zip(values, titles, strict=True))
+        return tuple(
+            FieldChoice(one, _typed(title)) for one, title in zip(values, titles, strict=True)
+        )
     titled = part.get("oneOf", part.get("anyOf"))
     if not isinstance(titled, list) or not all(isinstance(one, dict) for one in titled):
         return ()
     if not all("const" in one for one in titled):
         return ()
-    return tuple(Choice(one["const"], str(one.get("title", one["const"]))) for one in titled)
+    return tuple(FieldChoice(one["const"], str(one.get("title", one["const"]))) for one in titled)
 
 
 def _typed(value: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -136,7 +140,7 @@ _YES: Final = frozenset({"true", "yes", "y", "1", "on", "はい"})
 _NO: Final = frozenset({"false", "no", "n", "0", "off", "いいえ"})
 
 
-def value(field: Field, typed: str, *, numbered: bool = False) -> Any:  # noqa: ANN401 - any JSON value
+def value(field: FormField, typed: str, *, numbered: bool = False) -> Any:  # noqa: ANN401 - any JSON value
     """Turn what a person typed into the value that the field takes.
 
     `numbered` says that the choices were shown with numbers, from 1.
@@ -151,7 +155,7 @@ def value(field: Field, typed: str, *, numbered: bool = False) -> Any:  # noqa: 
     return found
 
 
-def _read(field: Field, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 - any JSON value
+def _read(field: FormField, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 - any JSON value
     if field.takes_many:
         return _several(field, typed, numbered=numbered)
     if field.choices:
@@ -179,7 +183,7 @@ def _plain(typed: str) -> str:
     return unicodedata.normalize("NFKC", typed).strip() if len(typed) < LONGEST_NUMBER else typed
 
 
-def _chosen(field: Field, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 - any JSON value
+def _chosen(field: FormField, typed: str, *, numbered: bool) -> Any:  # noqa: ANN401 - any JSON value
     """Return the choice that was meant: by its value, its title, or its number."""
     for one in field.choices:
         if typed in (_typed(one.value), one.title):
@@ -200,7 +204,7 @@ def _folded(shown: Any) -> str:  # noqa: ANN401 - any JSON value
 _BETWEEN: Final = "[,\u3001\uff0c]"  # the last two are the commas of Japanese input methods
 
 
-def _several(field: Field, typed: str, *, numbered: bool) -> list[Any]:
+def _several(field: FormField, typed: str, *, numbered: bool) -> list[Any]:
     """Return the list that was meant: JSON, or choices with commas between them."""
     if typed.lstrip().startswith("["):
         try:
@@ -251,7 +255,7 @@ def arguments(typed: str, schema: object) -> dict[str, Any]:
         return dict(found)
     known = {field.name: field for field in fields(schema)}
     return {
-        name: _argument(known.get(name, Field(name, "any")), text)
+        name: _argument(known.get(name, FormField(name, "any")), text)
         for name, text in _pairs(typed.strip())
     }
 
@@ -270,7 +274,7 @@ def texts(typed: str) -> dict[str, str]:
     }
 
 
-def _argument(field: Field, text: str) -> Any:  # noqa: ANN401 - any JSON value
+def _argument(field: FormField, text: str) -> Any:  # noqa: ANN401 - any JSON value
     if text.startswith('"') and field.kind in ("string", "any"):
         return json.loads(text)
     return value(field, text)

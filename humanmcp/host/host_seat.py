@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.host.asked import Asked
-from humanmcp.host.runner import Call, Instead, Refuse
+from humanmcp.host.asked import PersonAsked
+from humanmcp.host.runner import Instead, Refuse, ToolCall
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.json import jsonrpc
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from humanmcp.host.at_inbox import AtInbox
     from humanmcp.host.conversation import ToolUse
-    from humanmcp.host.offering import Place
+    from humanmcp.host.offering import ToolAddress
     from humanmcp.host.runner import Choice
 
 ROOM: Final = "play"
@@ -32,7 +32,7 @@ class HostAtDesk:
 
     def __init__(self, desk: AtInbox, language: str) -> None:
         """Sit down at this session of the inbox."""
-        self.person = Asked(
+        self.person = PersonAsked(
             desk, Known(HOST, client_capabilities={"elicitation": {}}, initialized=True)
         )
         self.language = language
@@ -50,7 +50,7 @@ class HostAtDesk:
                 return
             heard = yield prompt
 
-    def permit(self, use: ToolUse, place: Place) -> Choice:
+    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
         """Ask: call it, answer in its place, or refuse."""
         given = json.dumps(use.input, ensure_ascii=False)
         wants = say(ROOM, "wants", self.language, server=place.server, tool=place.tool, given=given)
@@ -61,7 +61,7 @@ class HostAtDesk:
         found = self._ask(wants, fields, "choice") or {"choice": "refuse"}
         match found.get("choice"):
             case "call":
-                return Call()
+                return ToolCall()
             case "answer":
                 return Instead(str(found.get("answer", "")))
             case _:
@@ -95,9 +95,9 @@ class PlayedHost:
         """Say one thing."""
         yield say(ROOM, "first prompt", self._language)
 
-    def permit(self, use: ToolUse, place: Place) -> Choice:  # noqa: ARG002 - as HostAtDesk
+    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:  # noqa: ARG002 - as HostAtDesk
         """Call it."""
-        return Call()
+        return ToolCall()
 
     def end(self) -> None:
         """Do nothing."""

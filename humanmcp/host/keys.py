@@ -24,7 +24,7 @@ class KeyFileError(StopError):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Key:
+class ApiKey:
     """A key. Only `secret` says it."""
 
     secret: str
@@ -38,7 +38,7 @@ class Key:
         return text.replace(self.secret, "…") if self.secret else text
 
 
-def find_key(name: str, file: str, environment: Mapping[str, str] = os.environ) -> Key | None:
+def find_key(name: str, file: str, environment: Mapping[str, str] = os.environ) -> ApiKey | None:
     """Return the key in the file, else that of the environment variable; None when there is none.
 
     Raises:
@@ -47,15 +47,15 @@ def find_key(name: str, file: str, environment: Mapping[str, str] = os.environ) 
     if file:
         return _from_file(Path(file).expanduser())
     found = environment.get(name, "").strip()
-    return Key(found) if found else None
+    return ApiKey(found) if found else None
 
 
-def _from_file(path: Path) -> Key:
+def _from_file(path: Path) -> ApiKey:
     try:
         with path.open(encoding="utf-8") as stream:
             mode = os.fstat(stream.fileno()).st_mode
             if os.name != "nt" and mode & (stat.S_IRWXG | stat.S_IRWXO):
                 raise KeyFileError("key file is open", path=path)
-            return Key(stream.read().strip())
+            return ApiKey(stream.read().strip())
     except (OSError, UnicodeDecodeError) as error:
         raise KeyFileError("unreadable key", path=path, why=error) from error

@@ -11,7 +11,7 @@ from humanmcp.common.terminal import Painted
 from humanmcp.common.terminal import say as show
 from humanmcp.host.client.handshake import entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests
-from humanmcp.host.conversation import Image, Text
+from humanmcp.host.conversation import ImageBlock, TextBlock
 from humanmcp.host.offering import PICTURES
 from humanmcp.host.sampling import turns_heard
 from humanmcp.host.terminal.form import FormAtTerminal
@@ -116,8 +116,8 @@ def _block(content: dict[str, Any]) -> Block:
     """Return what a resource holds: a picture, or text with its address."""
     match content:
         case {"blob": str(data), "mimeType": str(mime)} if mime in PICTURES:
-            return Image(mime, data)
+            return ImageBlock(mime, data)
         case {"uri": str(uri), "text": str(text)}:
-            return Text(f"{uri}:\n{text}")
+            return TextBlock(f"{uri}:\n{text}")
         case _:
-            return Text(f"[resource: {content.get('uri')}]")
+            return TextBlock(f"[resource: {content.get('uri')}]")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.host.conversation import Image, Text
+from humanmcp.host.conversation import ImageBlock, TextBlock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ _FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ToolAddress:
     """Where an offered name leads: a server, and the name its tool has there."""
 
     server: str
@@ -38,7 +38,7 @@ class ToolFilter:
     """Those only; () for all."""
     denied: tuple[str, ...] = ()
 
-    def lets(self, place: Place) -> bool:
+    def lets(self, place: ToolAddress) -> bool:
         """Say whether a tool is offered."""
         whole = f"{place.server}{BETWEEN}{place.tool}"
         names = {whole, _FORBIDDEN.sub("_", whole)}
@@ -63,7 +63,7 @@ class NoToolError(LookupError):
         return f"Error calling tool {self.name}: {self.why}"
 
 
-def offered_name(server: str, tool: str, taken: Mapping[str, Place]) -> str:
+def offered_name(server: str, tool: str, taken: Mapping[str, ToolAddress]) -> str:
     """Return `server__tool` in characters that LLM services allow, and as no other is called."""
     plain = _FORBIDDEN.sub("_", f"{server}{BETWEEN}{tool}")
     if len(plain) <= LONGEST_NAME and plain not in taken:
@@ -85,7 +85,7 @@ PICTURES: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp
 """What LLM services take."""
 
 
-def images_of(result: Mapping[str, Any]) -> tuple[Image, ...]:
+def images_of(result: Mapping[str, Any]) -> tuple[ImageBlock, ...]:
     """Return the pictures of a tool's result, as far as LLM services take them."""
     content = result.get("content")
     listed = content if isinstance(content, list) else []
@@ -95,13 +95,13 @@ def images_of(result: Mapping[str, Any]) -> tuple[Image, ...]:
 def blocks_heard(content: Any) -> tuple[Block, ...]:  # noqa: ANN401 - any JSON value
     """Return what a server says in a message: text, pictures, and of all else what it is."""
     parts = content if isinstance(content, list) else [content]
-    return tuple(_image(part) or Text(_item(part)) for part in parts)
+    return tuple(_image(part) or TextBlock(_item(part)) for part in parts)
 
 
-def _image(item: Any) -> Image | None:  # noqa: ANN401 - any JSON value
+def _image(item: Any) -> ImageBlock | None:  # noqa: ANN401 - any JSON value
     match item:
         case {"type": "image", "mimeType": str(mime), "data": str(data)} if mime in PICTURES:
-            return Image(mime, data)
+            return ImageBlock(mime, data)
         case _:
             return None
 

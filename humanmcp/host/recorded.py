@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from humanmcp.host.client.callbacks import Onlooker
+from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.inbox.contract import InboxError
 from humanmcp.protocol.conversation.events import ResponseArrived
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 
 if TYPE_CHECKING:
     from humanmcp.common.child import EndedError
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Recorded(Onlooker):
+class SessionRecorder(ClientObserver):
     """Writes every line of a client's session into the inbox, for the desks to show.
 
     As in every transcript, `in` is what comes from the client: here, what we say ourselves.
     """
 
-    def __init__(self, desk: AtInbox, inner: Onlooker) -> None:
+    def __init__(self, desk: AtInbox, inner: ClientObserver) -> None:
         """Record, and let the other onlooker look too."""
         self.desk = desk
         self.inner = inner
@@ -48,17 +48,17 @@ class Recorded(Onlooker):
 
     def line_sent(self, line: str) -> None:
         """Record a line of ours."""
-        self.desk.record(Way.IN, line.encode("utf-8", "surrogatepass"))
+        self.desk.record(Direction.IN, line.encode("utf-8", "surrogatepass"))
         self.inner.line_sent(line)
 
     def line_arrived(self, line: bytes) -> None:
         """Record a line of the server's."""
-        self.desk.record(Way.OUT, line)
+        self.desk.record(Direction.OUT, line)
         self.inner.line_arrived(line)
 
     def said_aside(self, line: bytes) -> None:
         """Record a line of the server's stderr."""
-        self.desk.record(Way.ERR, line)
+        self.desk.record(Direction.ERR, line)
         self.inner.said_aside(line)
 
     def happened(self, event: Event) -> None:
@@ -73,5 +73,5 @@ class Recorded(Onlooker):
 
     def server_ended(self, why: EndedError) -> None:
         """Record that the server is gone."""
-        self.desk.record(Way.NOTE, b"", note=why.sentence(self.desk.language))
+        self.desk.record(Direction.NOTE, b"", note=why.sentence(self.desk.language))
         self.inner.server_ended(why)

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, assert_never
 
-from humanmcp.host.conversation import Role, Text, ToolResult, ToolUse, Turn
+from humanmcp.host.conversation import TextBlock, ToolResult, ToolUse, Turn, TurnRole
 from humanmcp.host.models import ModelError
 from humanmcp.host.offering import NoToolError
 from humanmcp.host.retry import with_retries
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from humanmcp.host.conversation import Block
     from humanmcp.host.models import Model
-    from humanmcp.host.offering import Place
+    from humanmcp.host.offering import ToolAddress
     from humanmcp.host.servers import Called, Servers
 
 REFUSED: Final = "The user refused this tool call."
@@ -32,7 +32,7 @@ INTERRUPTED: Final = "The user interrupted this tool call."
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """Call the tool."""
 
 
@@ -48,7 +48,7 @@ class Refuse:
     """Do not call it, and tell the model so."""
 
 
-Choice: TypeAlias = Call | Instead | Refuse
+Choice: TypeAlias = ToolCall | Instead | Refuse
 """Seed 004's three options: call and return the value, return data as if called, or ignore."""
 
 
@@ -64,10 +64,10 @@ class Watcher(Protocol):
     def broke_off(self) -> None:
         """See that the model did not end its turn."""
 
-    def permit(self, use: ToolUse, place: Place) -> Choice:
+    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
         """Decide about a call."""
 
-    def calling(self, use: ToolUse, place: Place) -> None:
+    def calling(self, use: ToolUse, place: ToolAddress) -> None:
         """See that a tool is called."""
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:
@@ -92,7 +92,7 @@ class TurnLimitError(StopError):
     room = "model"
 
 
-class Runner:
+class HostLoop:
     """One conversation between a person, a model and their servers."""
 
     def __init__(  # noqa: PLR0913 - the parts of a host, each with its own module
@@ -111,7 +111,7 @@ class Runner:
         self.watcher = watcher
         self.limits = limits or Limits()
         self.sleep = sleep
-        self.history: list[Turn] = [Turn(Role.SYSTEM, (Text(system),))] if system else []
+        self.history: list[Turn] = [Turn(TurnRole.SYSTEM, (TextBlock(system),))] if system else []
 
     def run(self, prompt: str, shown: tuple[Block, ...] = ()) -> str:
         """Say something to the model and return its last words; `shown` stands before the prompt.
@@ -119,7 +119,7 @@ class Runner:
         Raises:
             StopError, KeyboardInterrupt: as `say`.
         """
-        return self.say((Turn(Role.USER, (*shown, Text(prompt))),))
+        return self.say((Turn(TurnRole.USER, (*shown, TextBlock(prompt))),))
 
     def say(self, turns: tuple[Turn, ...]) -> str:
         """Put turns into the conversation, and return the model's last words to them.
@@ -179,7 +179,7 @@ class Runner:
             results += [
                 ToolResult(use.id, INTERRUPTED, is_error=True) for use in calls[len(results) :]
             ]
-            self.history.append(Turn(Role.USER, tuple(results)))
+            self.history.append(Turn(TurnRole.USER, tuple(results)))
 
     def _result(self, use: ToolUse, number: int) -> ToolResult:
         if number >= self.limits.calls:
@@ -193,7 +193,7 @@ class Runner:
             return ToolResult(use.id, str(error), is_error=True)
         choice = self.watcher.permit(use, place)
         match choice:
-            case Call():
+            case ToolCall():
                 self.watcher.calling(use, place)
                 called: Called = self.servers.call(place, use.input)
                 return ToolResult(use.id, called.text, called.is_error, called.images)

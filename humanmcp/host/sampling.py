@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from humanmcp.common.terminal import Painted, complain
 from humanmcp.common.terminal import say as show
 from humanmcp.host.client.respondents import REFUSAL
-from humanmcp.host.conversation import Role, Stop, Text, Turn
+from humanmcp.host.conversation import StopReason, TextBlock, Turn, TurnRole
 from humanmcp.host.offering import blocks_heard
 from humanmcp.host.terminal.answering import show_sampling
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.host.client.callbacks import Judge, Respondent
+    from humanmcp.host.client.callbacks import Judge, ServerRequestHandler
     from humanmcp.host.terminal.typing import Typist
     from humanmcp.locales.stop import Reason
     from humanmcp.protocol.conversation.exchange import Exchange, Known
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ROOM: Final = "host"
 METHOD: Final = "sampling/createMessage"
 INTERNAL_ERROR: Final = -32603
-_STOPS: Final = {Stop.LENGTH: "maxTokens"}
+_STOPS: Final = {StopReason.LENGTH: "maxTokens"}
 
 
 class TakeTurn(Protocol):
@@ -60,7 +60,12 @@ class SampledByModel:
     """Answers a server: sampling by the host's model, everything else as another respondent."""
 
     def __init__(
-        self, sampler: Sampler, otherwise: Respondent, typist: Typist, language: str, server: str
+        self,
+        sampler: Sampler,
+        otherwise: ServerRequestHandler,
+        typist: Typist,
+        language: str,
+        server: str,
     ) -> None:
         """Ask the person through this typist. `server` names who asks."""
         self.sampler = sampler
@@ -75,7 +80,9 @@ class SampledByModel:
             self.otherwise.answer(exchange, known, judge)
             return
         params = exchange.request.params
-        answer, form = self._sampled(params) if self._may(params) else (dict(REFUSAL), Form.ERROR)
+        answer, form = (
+            self._sampled(params) if self._may(params) else (dict(REFUSAL), TextForm.ERROR)
+        )
         judge(json.dumps(answer, ensure_ascii=False), form)
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
@@ -104,13 +111,13 @@ class SampledByModel:
         except KeyboardInterrupt:
             return False
 
-    def _sampled(self, params: dict[str, Any]) -> tuple[dict[str, Any], Form]:
+    def _sampled(self, params: dict[str, Any]) -> tuple[dict[str, Any], TextForm]:
         try:
             with self.sampler.lock:
                 turn = self.sampler.take_turn(turns_of(params), _tokens(params))
         except StopError as error:
             complain(Painted(error.sentence(self.language), "red"))
-            return {"code": INTERNAL_ERROR, "message": str(error)}, Form.ERROR
+            return {"code": INTERNAL_ERROR, "message": str(error)}, TextForm.ERROR
         told = self._say("sampled", model=self.sampler.name, server=self.server, text=turn.text)
         with self.typist.above():
             complain(Painted(told, "dim"))
@@ -119,7 +126,7 @@ class SampledByModel:
             "content": {"type": "text", "text": turn.text},
             "model": self.sampler.name,
             "stopReason": _STOPS.get(turn.stop, "endTurn"),
-        }, Form.RESULT
+        }, TextForm.RESULT
 
     def _say(self, code: str, **fillings: object) -> str:
         return say(ROOM, code, self.language, **fillings)
@@ -128,7 +135,9 @@ class SampledByModel:
 def turns_of(params: dict[str, Any]) -> tuple[Turn, ...]:
     """Return the conversation that a server wants continued."""
     system = params.get("systemPrompt")
-    turns = [Turn(Role.SYSTEM, (Text(system),))] if isinstance(system, str) and system else []
+    turns = (
+        [Turn(TurnRole.SYSTEM, (TextBlock(system),))] if isinstance(system, str) and system else []
+    )
     return (*turns, *turns_heard(params.get("messages")))
 
 
@@ -137,7 +146,7 @@ def turns_heard(messages: Any) -> tuple[Turn, ...]:  # noqa: ANN401 - any JSON v
     listed = messages if isinstance(messages, list) else []
     return tuple(
         Turn(
-            Role.ASSISTANT if one.get("role") == "assistant" else Role.USER,
+            TurnRole.ASSISTANT if one.get("role") == "assistant" else TurnRole.USER,
             blocks_heard(one.get("content")),
         )
         for one in listed

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.child import ChildTransport, EndedError, StartError
-from humanmcp.host.client.callbacks import Onlooker
+from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST, PATIENCE, Client, first_done
 from humanmcp.host.client.handshake import NoAnswerError, Opening, OpeningError, entries_of
 from humanmcp.host.conversation import OfferedTool
 from humanmcp.host.offering import (
     BETWEEN,
     NoToolError,
-    Place,
+    ToolAddress,
     ToolFilter,
     images_of,
     offered_name,
@@ -31,11 +31,11 @@ from humanmcp.protocol.conversation.events import NoticeArrived
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from humanmcp.host.client.callbacks import Respondent, Stray
+    from humanmcp.host.client.callbacks import ServerRequestHandler, Stray
     from humanmcp.host.client.client import Wait
     from humanmcp.host.client.handshake import Identity
-    from humanmcp.host.config import Entry
-    from humanmcp.host.conversation import Image
+    from humanmcp.host.config import ServerEntry
+    from humanmcp.host.conversation import ImageBlock
     from humanmcp.protocol.conversation.events import Event
 
 _TROUBLE: Final = (StartError, OpeningError, NoAnswerError, EndedError)
@@ -53,13 +53,13 @@ class Called:
 
     text: str
     is_error: bool = False
-    images: tuple[Image, ...] = ()
+    images: tuple[ImageBlock, ...] = ()
 
 
-class _Ear(Onlooker):
+class _Ear(ClientObserver):
     """Hears when a server's tools change; passes everything on."""
 
-    def __init__(self, server: Server, inner: Onlooker) -> None:
+    def __init__(self, server: Server, inner: ClientObserver) -> None:
         self.server = server
         self.inner = inner
 
@@ -89,7 +89,7 @@ class _Ear(Onlooker):
 class Server:
     """One entry of the configuration, with its client when it runs."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: ServerEntry) -> None:
         """Begin unstarted."""
         self.entry = entry
         self.settled = threading.Event()
@@ -133,11 +133,11 @@ class Servers:
 
     def __init__(  # noqa: PLR0913 - all but the first two have defaults
         self,
-        entries: Sequence[Entry],
-        respondent: Callable[[str], Respondent],
+        entries: Sequence[ServerEntry],
+        respondent: Callable[[str], ServerRequestHandler],
         *,
         identity: Identity | None = None,
-        onlooker: Callable[[str], Onlooker] = lambda _name: Onlooker(),
+        onlooker: Callable[[str], ClientObserver] = lambda _name: ClientObserver(),
         opening: Opening = Opening.PROBE,
         patience: float = PATIENCE,
         longest: float = LONGEST,
@@ -158,7 +158,7 @@ class Servers:
         self.filter = tools or ToolFilter()
         self.patience = patience
         self.longest = longest
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, ToolAddress] = {}
         self._closed = False
         self._lock = threading.Lock()
 
@@ -268,7 +268,7 @@ class Servers:
 
     def offered(self) -> tuple[OfferedTool, ...]:
         """List the tools for the model, by names that lead back. Asks again what has changed."""
-        places: dict[str, Place] = {}
+        places: dict[str, ToolAddress] = {}
         found = []
         for server in self.all:
             if server.trouble or not server.settled.is_set():
@@ -280,10 +280,10 @@ class Servers:
                     server.trouble = error
                     continue
             for tool in server.tools:
-                if not self.filter.lets(Place(server.name, tool["name"])):
+                if not self.filter.lets(ToolAddress(server.name, tool["name"])):
                     continue
                 name = offered_name(server.name, tool["name"], places)
-                places[name] = Place(server.name, tool["name"])
+                places[name] = ToolAddress(server.name, tool["name"])
                 schema = tool.get("inputSchema")
                 found.append(
                     OfferedTool(
@@ -295,7 +295,7 @@ class Servers:
         self._places = places
         return tuple(found)
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> ToolAddress:
         """Return where a name leads: an offered one, or any `server__tool` of a known server.
 
         Raises:
@@ -308,19 +308,19 @@ class Servers:
             raise NoToolError(name, "tool names have the form server__tool")
         if server not in {one.name for one in self.all}:
             raise NoToolError(name, f"there is no server {server}")
-        found = Place(server, tool)
+        found = ToolAddress(server, tool)
         if not self.filter.lets(found):
             raise NoToolError(name, "the user does not offer this tool")
         return found
 
-    def definition(self, place: Place) -> Mapping[str, Any] | None:
+    def definition(self, place: ToolAddress) -> Mapping[str, Any] | None:
         """Return what a server says of a tool now; None when it lists none of this name."""
         listed = (one.tools for one in self.all if one.name == place.server)
         return next(
             (tool for tools in listed for tool in tools if tool["name"] == place.tool), None
         )
 
-    def call(self, place: Place, given: Mapping[str, Any]) -> Called:
+    def call(self, place: ToolAddress, given: Mapping[str, Any]) -> Called:
         """Call a tool on its server, and on that one only. Errors become text for the model."""
         server = next(one for one in self.all if one.name == place.server)
         if server.client is None or server.trouble or not server.settled.is_set():

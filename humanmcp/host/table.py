@@ -15,21 +15,20 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.child import ChildTransport, Command
+from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.common.terminal import Painted
 from humanmcp.common.terminal import say as show
 from humanmcp.host.at_inbox import AtInbox
-from humanmcp.host.client.callbacks import Onlooker
+from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST_PATIENCE
 from humanmcp.host.client.handshake import Identity, Opening
 from humanmcp.host.client.respondents import Nobody
-from humanmcp.host.config import Entry
+from humanmcp.host.config import ServerEntry
 from humanmcp.host.host_seat import HostAtDesk, PlayedHost
 from humanmcp.host.models import ModelError
-from humanmcp.host.models.choose import Choice as ModelChoice
-from humanmcp.host.models.choose import seat_model
-from humanmcp.host.recorded import Recorded
-from humanmcp.host.runner import Runner, TurnLimitError
+from humanmcp.host.models.choose import ModelChoice, seat_model
+from humanmcp.host.recorded import SessionRecorder
+from humanmcp.host.runner import HostLoop, TurnLimitError
 from humanmcp.host.servers import Servers
 from humanmcp.host.terminal.chat import ending_of
 from humanmcp.inbox.contract import Seat
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import ExitStack
 
-    from humanmcp.host.client.callbacks import Respondent
+    from humanmcp.host.client.callbacks import ServerRequestHandler
     from humanmcp.host.conversation import ToolResult, ToolUse, Turn
-    from humanmcp.host.offering import Place
+    from humanmcp.host.offering import ToolAddress
     from humanmcp.host.runner import Choice
     from humanmcp.inbox.contract import Inbox
 
@@ -102,11 +101,11 @@ class Narrator:
     def broke_off(self) -> None:
         """Tell nothing: half a turn is none."""
 
-    def permit(self, use: ToolUse, place: Place) -> Choice:
+    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
         """Ask the host's seat."""
         return self.host.permit(use, place)
 
-    def calling(self, use: ToolUse, place: Place) -> None:
+    def calling(self, use: ToolUse, place: ToolAddress) -> None:
         """Tell what goes over the wire."""
         self._called.add(use.id)
         given = json.dumps(use.input, ensure_ascii=False)
@@ -138,12 +137,12 @@ class Table:
         self.inbox = inbox
         self.stack = stack
         self.sessions: dict[Chair, str] = {}
-        self.recorded: Recorded | None = None
+        self.recorded: SessionRecorder | None = None
         self.host = self._seat_host()
         model = self._model()
         self.stack.callback(model.close)
         respondent, onlooker = self._client()
-        entry = Entry(SERVER, server_command(plan))
+        entry = ServerEntry(SERVER, server_command(plan))
         self.servers = Servers(
             (entry,),
             lambda _name: respondent,
@@ -152,7 +151,7 @@ class Table:
             opening=Opening.HANDSHAKE,
             patience=LONGEST_PATIENCE,
         )
-        self.runner = Runner(model, self.servers, Narrator(self.host, plan.language))
+        self.runner = HostLoop(model, self.servers, Narrator(self.host, plan.language))
 
     def _open(self, chair: Chair, seat: Seat) -> AtInbox:
         desk = AtInbox(
@@ -177,12 +176,12 @@ class Table:
         word = "human" if person else self.plan.model or f"script:{played('model.jsonl', language)}"
         return seat_model(ModelChoice(word, lambda: self._open(Chair.MODEL, Seat.MODEL)))
 
-    def _client(self) -> tuple[Respondent, Onlooker]:
+    def _client(self) -> tuple[ServerRequestHandler, ClientObserver]:
         if Chair.CLIENT not in self.plan.people:
-            return Nobody(), Onlooker()
+            return Nobody(), ClientObserver()
         desk = self._open(Chair.CLIENT, Seat.CLIENT)
         self.stack.callback(desk.end)
-        self.recorded = Recorded(desk, Onlooker())
+        self.recorded = SessionRecorder(desk, ClientObserver())
         return desk, self.recorded
 
     def start(self, seated: Callable[[], None]) -> None:
@@ -235,10 +234,12 @@ class Table:
             return why
 
 
-def server_command(plan: Plan) -> Command:
+def server_command(plan: Plan) -> ChildCommand:
     """Return how the server's seat is started: a stub in either case, by hand or by a book."""
     person = Chair.SERVER in plan.people
     words = [sys.executable, "-m", "humanmcp", "serve", "--home", str(plan.home)]
     book = ["--book", str(played("by_hand.toml" if person else "weather.toml"))]
     how = [] if person else ["--auto"]
-    return Command((*words, *book, *how, "--title", Chair.SERVER.value, "--lang", plan.language))
+    return ChildCommand(
+        (*words, *book, *how, "--title", Chair.SERVER.value, "--lang", plan.language)
+    )

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Item, Key, Seat
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def answered_at_once(inbox: Inbox, facts: SessionFacts, waited: Collection[int])
     for frame in inbox.frames(facts.name):
         if not frame.number or frame.number in waited:
             continue
-        if frame.way is Way.IN and frame.number not in asked:
+        if frame.way is Direction.IN and frame.number not in asked:
             item = _asked(frame, facts)
             if item is not None:
                 asked[frame.number] = item
-        elif frame.way is Way.OUT and frame.number in asked and _is_answer(frame):
+        elif frame.way is Direction.OUT and frame.number in asked and _is_answer(frame):
             answer = Answer(frame.text, frame.by, frame.at)
-            yield asked.pop(frame.number)._replace(state=State.ANSWERED, answer=answer)
+            yield asked.pop(frame.number)._replace(state=ExchangeState.ANSWERED, answer=answer)
 
 
 def _asked(frame: Frame, facts: SessionFacts) -> Item | None:

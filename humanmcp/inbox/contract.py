@@ -29,15 +29,15 @@ import errno
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from humanmcp.locales.stop import Phrase, StopError
-from humanmcp.protocol.conversation.exchange import Known, State
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
 class Seat(enum.Enum):
@@ -147,7 +147,7 @@ class Draft(NamedTuple):
     """
 
     text: str
-    form: Form = Form.MESSAGE
+    form: TextForm = TextForm.MESSAGE
     touched: bool = False
     hold: bool = False
     by: str = ""
@@ -181,7 +181,7 @@ class Reply(NamedTuple):
     """
 
     text: str
-    form: Form = Form.MESSAGE
+    form: TextForm = TextForm.MESSAGE
     anyway: bool = False
     by: str = ""
     at: str = ""
@@ -213,11 +213,11 @@ class Item(NamedTuple):
     id: str
     revision: str
     arrived: str
-    state: State = State.PENDING
+    state: ExchangeState = ExchangeState.PENDING
     purpose: Purpose = Purpose.ANSWER
     waiting: Waiting = Waiting()
     draft: Draft | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     """Why the last reply was given back."""
     answer: Answer | None = None
     reason: str = ""
@@ -226,11 +226,11 @@ class Item(NamedTuple):
     """The reply that won: on its way while pending, and what was sent once answered."""
     kept: tuple[Draft, ...] = ()
     """Texts that lost to another reply or were overtaken by one, oldest first."""
-    way: Way = Way.IN
+    way: Direction = Direction.IN
     asked: str = ""
 
 
-class Bell(Protocol):
+class Doorbell(Protocol):
     """Rings in the process that began a session when somebody has sent something to it."""
 
     def listen(self, rung: Callable[[], object]) -> None:
@@ -261,7 +261,7 @@ class UnknownItemError(InboxError, LookupError):
 class TakenError(InboxError):
     """Somebody was first: the exchange is not pending, or another reply is on its way."""
 
-    def __init__(self, key: Key, state: State, by: str = "") -> None:
+    def __init__(self, key: Key, state: ExchangeState, by: str = "") -> None:
         """Remember which exchange, what became of it and who was first."""
         code = f"{state.value} by" if by else state.value
         super().__init__(code, number=key.number, by=by)
@@ -325,7 +325,7 @@ class Inbox(Protocol):
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
         """Replace the request (a client repeated it under a new id) and how long it may wait."""
 
-    def bell(self, session: str) -> Bell | None:
+    def bell(self, session: str) -> Doorbell | None:
         """Return the bell of a session of this process; None where it must look by itself."""
 
     def take(self, session: str) -> Sequence[tuple[Key, Reply]]:
@@ -334,16 +334,18 @@ class Inbox(Protocol):
     def drafts(self, session: str) -> Sequence[tuple[Key, Draft]]:
         """Return the drafts that were saved since the last call."""
 
-    def refuse(self, key: Key, problems: Sequence[Problem]) -> None:
+    def refuse(self, key: Key, problems: Sequence[Diagnostic]) -> None:
         """Give the reply that was taken back to the person, as the draft, with its problems."""
 
-    def close(self, key: Key, state: State, answer: Answer | None = None, reason: str = "") -> None:
+    def close(
+        self, key: Key, state: ExchangeState, answer: Answer | None = None, reason: str = ""
+    ) -> None:
         """Move an exchange to its last state. The draft is kept beside it."""
 
     def sayings(self, session: str) -> Sequence[tuple[str, Reply]]:
         """Return what people want to say first, as (ticket, text), each until it is settled."""
 
-    def settle(self, session: str, ticket: str, problems: Sequence[Problem]) -> None:
+    def settle(self, session: str, ticket: str, problems: Sequence[Diagnostic]) -> None:
         """Say what became of a saying: sent when there are no problems, else given back."""
 
     def holds(self, session: str) -> Sequence[str]:
@@ -366,7 +368,7 @@ class Inbox(Protocol):
     def known(self, session: str) -> Known:
         """Return what the conversation has established: a check needs it."""
 
-    def items(self, session: str, state: State = State.PENDING) -> Sequence[Item]:
+    def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
         """List the exchanges of a session in one state, oldest first."""
 
     def item(self, key: Key) -> Item:
@@ -395,7 +397,7 @@ class Inbox(Protocol):
             StoreError: it could not be kept.
         """
 
-    def refused(self, session: str, ticket: str) -> tuple[Problem, ...] | None:
+    def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
         """Return what became of a saying: None while it waits, () when sent, else its problems."""
 
     def forget(self, key: Key) -> None:

@@ -29,14 +29,14 @@ from humanmcp.inbox.atomic import (
     write_temporary,
 )
 from humanmcp.inbox.contract import Draft, Key, TakenError, UnknownItemError
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from humanmcp.inbox.contract import Answer, Item, Reply, Waiting
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _log = logging.getLogger(__name__)
 _Found = TypeVar("_Found")
@@ -71,11 +71,11 @@ class SessionFolder:
         for name in (layout.OUTBOX, *layout.STATES):
             (self.path / name).mkdir(mode=0o700)
 
-    def at(self, state: State, number: int) -> Path:
+    def at(self, state: ExchangeState, number: int) -> Path:
         """Return where an exchange lies when it is in this state."""
         return self.path / state.value / layout.exchange_name(number)
 
-    def numbers(self, state: State) -> list[int]:
+    def numbers(self, state: ExchangeState) -> list[int]:
         """List the exchanges in one state, oldest first.
 
         A copy of a session may lack its empty folders: git and some archives leave them out.
@@ -89,7 +89,7 @@ class SessionFolder:
             return sorted(number for number in found if number is not None)
         return []
 
-    def locate(self, number: int) -> tuple[State, Path]:
+    def locate(self, number: int) -> tuple[ExchangeState, Path]:
         """Find an exchange.
 
         It moves from `pending` to one of the others and never back: looking in that order finds it.
@@ -97,13 +97,13 @@ class SessionFolder:
         Raises:
             UnknownItemError: there is none with this number.
         """
-        for state in State:
+        for state in ExchangeState:
             path = self.at(state, number)
             if path.is_dir() and not path.is_symlink():
                 return state, path
         raise UnknownItemError(f"{self.name}/{number}")
 
-    def follow(self, number: int, act: Callable[[State, Path], _Found]) -> _Found:
+    def follow(self, number: int, act: Callable[[ExchangeState, Path], _Found]) -> _Found:
         """Act on an exchange where it lies, and again where it lies when it was moved meanwhile."""
         for _ in range(_TRIES):
             state, path = self.locate(number)
@@ -123,16 +123,16 @@ class SessionFolder:
         new = make_temporary_folder(self.temporary)
         try:
             draft = _fill(new, item)
-            move(new, self.at(State.PENDING, item.key.number))
+            move(new, self.at(ExchangeState.PENDING, item.key.number))
         except BaseException:
             discard(new)
             raise
-        sync_folder(self.path / State.PENDING.value)
+        sync_folder(self.path / ExchangeState.PENDING.value)
         return draft
 
     def update(self, number: int, line: str, id_token: str, waiting: Waiting) -> None:
         """Replace the request where it differs, and how long it may wait."""
-        path = self.at(State.PENDING, number)
+        path = self.at(ExchangeState.PENDING, number)
         request = records.decode(read_file(path / layout.REQUEST))
         if (request.get("line"), request.get("id")) != (line, id_token):
             changed = records.encode({**request, "line": line, "id": id_token})
@@ -140,9 +140,9 @@ class SessionFolder:
         wait = records.encode(records.waiting_record(waiting))
         replace_file(self.temporary, path / layout.WAIT, wait, durable=False)
 
-    def refuse(self, number: int, problems: Sequence[Problem]) -> Signature | None:
+    def refuse(self, number: int, problems: Sequence[Diagnostic]) -> Signature | None:
         """Turn the reply into the draft again, with its problems. Returns the draft's signature."""
-        path = self.at(State.PENDING, number)
+        path = self.at(ExchangeState.PENDING, number)
         reply = read_reply(path)
         if reply is not None:
             self._give_back(path, reply)
@@ -180,13 +180,13 @@ class SessionFolder:
     def close(
         self,
         number: int,
-        state: State,
+        state: ExchangeState,
         answer: Answer | None,
         reason: str,
         taken: Signature | None,
     ) -> None:
         """Move an exchange to its last state. `taken` is the reply that the stub has seen."""
-        path = self.at(State.PENDING, number)
+        path = self.at(ExchangeState.PENDING, number)
         target = self.at(state, number)
         try:
             if answer is not None or reason:
@@ -264,10 +264,14 @@ def _fill(folder: Path, item: Item) -> Signature | None:
     return write_new(folder / layout.DRAFT, draft, durable=False)
 
 
-def _publish(written: Path, state: State, path: Path) -> tuple[State, str] | None:
+def _publish(written: Path, state: ExchangeState, path: Path) -> tuple[ExchangeState, str] | None:
     """Give the reply its name. Returns the state and who was first when somebody was."""
     closing = (path / layout.ANSWER).exists()
-    if state is State.PENDING and not closing and publish_first(written, path / layout.REPLY):
+    if (
+        state is ExchangeState.PENDING
+        and not closing
+        and publish_first(written, path / layout.REPLY)
+    ):
         return None
     answer, reply = _read_answer(path), read_reply(path)
     return state, answer.by if answer else reply.by if reply else ""

@@ -24,7 +24,7 @@ from humanmcp.inbox.outbox import Outbox
 from humanmcp.inbox.polls import ExchangePolls
 from humanmcp.inbox.shelves import ItemShelf, Remembered, SessionShelf
 from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
-from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import Answer, Draft, Item, Key, Reply, SessionFacts, Waiting
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
 class _Own:
@@ -167,7 +167,7 @@ class FolderInbox:
             draft = own.folder.deliver(item)
             polls = self._polls.get(item.key.session)
             if polls is None:  # another thread has ended the session meanwhile
-                own.folder.close(item.key.number, State.ABANDONED, None, "", None)
+                own.folder.close(item.key.number, ExchangeState.ABANDONED, None, "", None)
             else:
                 polls.add(item.key.number, draft)
 
@@ -201,7 +201,7 @@ class FolderInbox:
             polls = self._polls[session] = ExchangePolls(self._folder(session), own=False)
         return polls
 
-    def refuse(self, key: Key, problems: Sequence[Problem]) -> None:
+    def refuse(self, key: Key, problems: Sequence[Diagnostic]) -> None:
         """Give the reply that was taken back to the person, as the draft, with its problems."""
         folder = self._folder(key.session)
         with keeping("refusal", number=key.number):
@@ -212,9 +212,11 @@ class FolderInbox:
                 return
         self._polls_of(key.session).given_back(key.number, draft)
 
-    def close(self, key: Key, state: State, answer: Answer | None = None, reason: str = "") -> None:
+    def close(
+        self, key: Key, state: ExchangeState, answer: Answer | None = None, reason: str = ""
+    ) -> None:
         """Move an exchange to its last state. The draft is kept beside it."""
-        if state is State.PENDING:
+        if state is ExchangeState.PENDING:
             raise ValueError(state)
         folder = self._folder(key.session)
         polls = self._polls_of(key.session)
@@ -226,7 +228,7 @@ class FolderInbox:
         """Return what people want to say first, as (ticket, text), each until it is settled."""
         return self._outbox(session).sayings()
 
-    def settle(self, session: str, ticket: str, problems: Sequence[Problem]) -> None:
+    def settle(self, session: str, ticket: str, problems: Sequence[Diagnostic]) -> None:
         """Say what became of a saying."""
         with keeping("settled", ticket=ticket):
             self._outbox(session).settle(ticket, problems)
@@ -263,9 +265,9 @@ class FolderInbox:
             return
         try:
             with keeping("session end", session=session):
-                for number in own.folder.numbers(State.PENDING):
+                for number in own.folder.numbers(ExchangeState.PENDING):
                     taken = self._polls[session].taken(number)
-                    own.folder.close(number, State.ABANDONED, None, "", taken)
+                    own.folder.close(number, ExchangeState.ABANDONED, None, "", taken)
                 own.facts = own.facts._replace(life=Life.CLOSED)
                 self._write_facts(own)
         finally:
@@ -330,7 +332,7 @@ class FolderInbox:
         """Return what the conversation has established: a check needs it."""
         return self._sessions.known(self._folder(session).name)
 
-    def items(self, session: str, state: State = State.PENDING) -> Sequence[Item]:
+    def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
         """List the exchanges of a session in one state, oldest first."""
         return list(self._items.items(self._folder(session), state))
 
@@ -365,7 +367,7 @@ class FolderInbox:
             replace_file(folder.temporary, folder.path / layout.HOLDS, content, durable=False)
         self._ring(session)
 
-    def refused(self, session: str, ticket: str) -> tuple[Problem, ...] | None:
+    def refused(self, session: str, ticket: str) -> tuple[Diagnostic, ...] | None:
         """Return what became of a saying: None while it waits, () when sent, else its problems."""
         return self._outbox(session).refused(ticket)
 

@@ -18,8 +18,14 @@ from humanmcp.inbox import layout
 from humanmcp.inbox.atomic import make_temporary_folder, move, sync_folder
 from humanmcp.inbox.contract import InboxError, Life
 from humanmcp.inbox.exchanges import discard
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import FORGOTTEN, Frame, Way, from_json, to_json
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import (
+    FORGOTTEN,
+    Direction,
+    Frame,
+    from_json,
+    to_json,
+)
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.repair.decoding import decode
 from humanmcp.protocol.repair.reading import read as read_json
@@ -47,13 +53,13 @@ def forget_exchange(folder: SessionFolder, facts: SessionFacts, number: int) -> 
     Raises:
         NotForgottenError: its client still waits for an answer.
     """
-    pending = folder.at(State.PENDING, number).is_dir()
+    pending = folder.at(ExchangeState.PENDING, number).is_dir()
     if pending and facts.life is Life.OPEN:
         raise NotForgottenError("still waits", number=number)
     lines = _lines_of(folder, number)
     _blank(folder.path / layout.TRANSCRIPT, lambda line: _without_words(line, number))
     _forget_texts(folder.path, facts, lines)
-    for state in State:
+    for state in ExchangeState:
         path = folder.at(state, number)
         if path.is_dir() and not path.is_symlink():
             _throw_away(folder, path)
@@ -79,9 +85,9 @@ def _throw_away(folder: SessionFolder, path: Path) -> None:
     discard(away)
 
 
-def _lines_of(folder: SessionFolder, number: int = 0) -> dict[Way, set[bytes]]:
+def _lines_of(folder: SessionFolder, number: int = 0) -> dict[Direction, set[bytes]]:
     """Collect the recorded lines of an exchange, of all of them for 0."""
-    found: dict[Way, set[bytes]] = {Way.IN: set(), Way.OUT: set()}
+    found: dict[Direction, set[bytes]] = {Direction.IN: set(), Direction.OUT: set()}
     with suppress(FileNotFoundError), (folder.path / layout.TRANSCRIPT).open("rb") as stream:
         for line in stream:
             frame = _frame(line)
@@ -102,16 +108,16 @@ def _without_words(line: bytes, number: int) -> bytes | None:
     frame = _frame(line)
     if frame is None or frame.number != number or frame.note == FORGOTTEN:
         return None
-    left = frame._replace(way=Way.NOTE, raw=b"", by="", note=FORGOTTEN)
+    left = frame._replace(way=Direction.NOTE, raw=b"", by="", note=FORGOTTEN)
     return to_json(left).encode()
 
 
-def _forget_texts(session: Path, facts: SessionFacts, lines: dict[Way, set[bytes]]) -> None:
+def _forget_texts(session: Path, facts: SessionFacts, lines: dict[Direction, set[bytes]]) -> None:
     """Forget the copies among the text files: the lines of `in.txt`, and what was typed."""
-    answers = [raw.decode("utf-8", "replace") for raw in lines[Way.OUT]]
+    answers = [raw.decode("utf-8", "replace") for raw in lines[Direction.OUT]]
     for folder in {session, Path(facts.files or session)}:
         for file in folder.glob("in*.txt"):
-            _blank(file, lambda line: _GONE_LINE if line in lines[Way.IN] else None)
+            _blank(file, lambda line: _GONE_LINE if line in lines[Direction.IN] else None)
         for file in (folder / layout.SENT).glob("*.txt"):
             if _is_part_of(file, answers):
                 file.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 
 # -- in the home ------------------------------------------------------------------------------
 SESSIONS: Final = "sessions"
@@ -40,8 +40,8 @@ SENT: Final = "sent"
 """The texts of `out.txt` that were sent."""
 OUTBOX: Final = "outbox"
 HOLDS: Final = "holds.json"
-PENDING: Final = State.PENDING.value
-STATES: Final = tuple(state.value for state in State)
+PENDING: Final = ExchangeState.PENDING.value
+STATES: Final = tuple(state.value for state in ExchangeState)
 """The folders of exchanges: where an exchange lies is its state."""
 
 # -- in an exchange's folder ------------------------------------------------------------------

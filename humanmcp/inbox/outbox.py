@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.inbox.exchanges import SessionFolder
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Outbox:
             drop(written)
         return layout.exchange_name(number)
 
-    def refused(self, ticket: str) -> tuple[Problem, ...] | None:
+    def refused(self, ticket: str) -> tuple[Diagnostic, ...] | None:
         """Return what became of a saying."""
         if not layout.is_ticket(ticket):
             raise UnknownItemError(f"{self._folder.name}/{layout.OUTBOX}/{ticket!r}")
@@ -80,7 +80,7 @@ class Outbox:
             self._look()
         return sorted(self._waiting.items(), key=lambda saying: int(saying[0]))
 
-    def settle(self, ticket: str, problems: Sequence[Problem]) -> None:
+    def settle(self, ticket: str, problems: Sequence[Diagnostic]) -> None:
         """Put the result beside a saying."""
         if not layout.is_ticket(ticket):
             raise UnknownItemError(f"{self._folder.name}/{layout.OUTBOX}/{ticket!r}")

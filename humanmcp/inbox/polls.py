@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import Signature, read_file, signature
 from humanmcp.inbox.contract import Draft, Key, Reply
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ class ExchangePolls:
 
     def add(self, number: int, draft_seen: Signature | None) -> None:
         """Ask for this exchange, too. The draft it starts with is nothing new."""
-        path = self._folder.at(State.PENDING, number)
+        path = self._folder.at(ExchangeState.PENDING, number)
         with self._lock:
             self._polls[number] = _Poll(path, draft_seen)
 
@@ -88,13 +88,13 @@ class ExchangePolls:
 
     def _look(self) -> None:
         try:
-            numbers = self._folder.numbers(State.PENDING)
+            numbers = self._folder.numbers(ExchangeState.PENDING)
         except OSError:
             numbers = []
         with self._lock:
             self._polls = {
                 number: self._polls.get(number)
-                or _Poll(self._folder.at(State.PENDING, number), None)
+                or _Poll(self._folder.at(ExchangeState.PENDING, number), None)
                 for number in numbers
             }
 

@@ -26,10 +26,10 @@ from humanmcp.inbox.contract import (
     Waiting,
 )
 from humanmcp.inbox.layout import FORMAT
-from humanmcp.protocol.conversation.exchange import Known, State
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.model import Applicability, Edit, Fix, Level, Problem
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
+from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     import enum
@@ -218,7 +218,7 @@ def request_record(item: Item) -> Record:
     }
 
 
-def read_request(key: Key, state: State, record: Record) -> Item:
+def read_request(key: Key, state: ExchangeState, record: Record) -> Item:
     """Read `request.json`: an item that nothing has been added to yet."""
     if not isinstance(record.get("line"), str):
         raise UnreadableError("line")
@@ -231,7 +231,7 @@ def read_request(key: Key, state: State, record: Record) -> Item:
         arrived=_text(record, "arrived"),
         state=state,
         purpose=_choice(record, "purpose", Purpose.ANSWER),
-        way=_choice(record, "way", Way.IN),
+        way=_choice(record, "way", Direction.IN),
         asked=_text(record, "asked"),
     )
 
@@ -278,7 +278,7 @@ def read_draft(record: Record) -> Draft:
         raise UnreadableError("text")
     return Draft(
         text=_text(record, "text"),
-        form=_choice(record, "form", Form.MESSAGE),
+        form=_choice(record, "form", TextForm.MESSAGE),
         touched=_flag(record, "touched"),
         hold=_flag(record, "hold"),
         by=_text(record, "by"),
@@ -305,7 +305,7 @@ def read_reply(record: Record) -> Reply:
         raise UnreadableError("text")
     return Reply(
         text=_text(record, "text"),
-        form=_choice(record, "form", Form.MESSAGE),
+        form=_choice(record, "form", TextForm.MESSAGE),
         anyway=_flag(record, "anyway"),
         by=_text(record, "by"),
         at=_text(record, "at"),
@@ -319,7 +319,7 @@ def draft_of(reply: Reply) -> Draft:
     return Draft(reply.text, reply.form, touched=True, by=reply.by, at=reply.at)
 
 
-def close_record(state: State, answer: Answer | None, reason: str) -> Record:
+def close_record(state: ExchangeState, answer: Answer | None, reason: str) -> Record:
     """Return the record of `answer.json`: how the exchange ended."""
     record: dict[str, Any] = {"state": state.value, "reason": reason}
     if answer is not None:
@@ -364,12 +364,12 @@ def read_holds(record: Record) -> tuple[str, ...]:
 # -- problems ---------------------------------------------------------------------------------
 
 
-def problems_record(problems: Sequence[Problem]) -> Record:
+def problems_record(problems: Sequence[Diagnostic]) -> Record:
     """Return the record of `problems.json`, and of what became of a saying."""
     return {"problems": [_problem_record(problem) for problem in problems]}
 
 
-def _problem_record(problem: Problem) -> Record:
+def _problem_record(problem: Diagnostic) -> Record:
     record: dict[str, Any] = {
         "code": problem.code,
         "level": problem.level.value,
@@ -390,16 +390,16 @@ def _problem_record(problem: Problem) -> Record:
     return record
 
 
-def read_problems(record: Record) -> tuple[Problem, ...]:
+def read_problems(record: Record) -> tuple[Diagnostic, ...]:
     """Read `problems.json`, or what became of a saying."""
     return tuple(_read_problem(_object(value)) for value in _list(record, "problems"))
 
 
-def _read_problem(record: Record) -> Problem:
+def _read_problem(record: Record) -> Diagnostic:
     fix = _part(record, "fix")
-    return Problem(
+    return Diagnostic(
         code=_text(record, "code"),
-        level=_choice(record, "level", Level.ERROR),
+        level=_choice(record, "level", Severity.ERROR),
         detail=tuple(_read_pair(value) for value in _list(record, "detail")),
         pointer=_text(record, "pointer"),
         start=_count(record, "start"),
@@ -423,7 +423,7 @@ def _read_pair(value: object) -> tuple[str, str]:
 def _read_fix(record: Record) -> Fix:
     edits = (_object(value) for value in _list(record, "edits"))
     return Fix(
-        tuple(Edit(_count(e, "start"), _count(e, "end"), _text(e, "new")) for e in edits),
+        tuple(TextEdit(_count(e, "start"), _count(e, "end"), _text(e, "new")) for e in edits),
         _text(record, "label") or "fix",
         _choice(record, "applicability", Applicability.GUESS),
     )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.decoded import read_line
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import Inbox, Item
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
-def remarks_on(inbox: Inbox, item: Item) -> tuple[Problem, ...]:
+def remarks_on(inbox: Inbox, item: Item) -> tuple[Diagnostic, ...]:
     """Return the hints and warnings about a request; none for a line that is no message."""
     request = read_line(item.line)
     if not isinstance(request, Message):
@@ -27,6 +27,6 @@ def remarks_on(inbox: Inbox, item: Item) -> tuple[Problem, ...]:
 
 def has_twin(inbox: Inbox, item: Item) -> bool:
     """Say whether another request waits under the same id: only one can be answered."""
-    return item.state is State.PENDING and any(
+    return item.state is ExchangeState.PENDING and any(
         other.id == item.id and other.key != item.key for other in inbox.items(item.key.session)
     )

@@ -17,7 +17,7 @@ from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import Signature, read_file, signature
 from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError, Waiting
 from humanmcp.inbox.lock import is_held
-from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -119,7 +119,7 @@ class ItemShelf:
 
     def __init__(self) -> None:
         """Remember nothing yet."""
-        self._items: dict[Key, tuple[State, Mapping[str, Signature], Item]] = {}
+        self._items: dict[Key, tuple[ExchangeState, Mapping[str, Signature], Item]] = {}
         self._lock = threading.Lock()
 
     def item(self, folder: SessionFolder, number: int) -> Item:
@@ -131,7 +131,7 @@ class ItemShelf:
             raise UnknownItemError(f"{folder.name}/{number}")
         return found
 
-    def items(self, folder: SessionFolder, state: State) -> Iterator[Item]:
+    def items(self, folder: SessionFolder, state: ExchangeState) -> Iterator[Item]:
         """Yield the exchanges in one state, oldest first. One that moves meanwhile is left out."""
         for number in folder.numbers(state):
             with suppress(FileNotFoundError):
@@ -139,7 +139,7 @@ class ItemShelf:
                 if found is not None:
                     yield found
 
-    def _item(self, key: Key, state: State, path: Path) -> Item | None:
+    def _item(self, key: Key, state: ExchangeState, path: Path) -> Item | None:
         files = _signatures(path)
         if not path.is_dir():
             raise FileNotFoundError(path)  # it moved while it was listed: a part of it is missing
@@ -152,7 +152,9 @@ class ItemShelf:
             self._remember(key, state, files, item)
         return item
 
-    def _remember(self, key: Key, state: State, files: Mapping[str, Signature], item: Item) -> None:
+    def _remember(
+        self, key: Key, state: ExchangeState, files: Mapping[str, Signature], item: Item
+    ) -> None:
         with self._lock:
             self._items.pop(key, None)
             self._items[key] = (state, files, item)
@@ -171,7 +173,9 @@ def _signatures(path: Path) -> dict[str, Signature]:
     return found
 
 
-def _read_item(key: Key, state: State, path: Path, files: Mapping[str, Signature]) -> Item | None:
+def _read_item(
+    key: Key, state: ExchangeState, path: Path, files: Mapping[str, Signature]
+) -> Item | None:
     """Read what is there. A file that is listed and gone means that the exchange has moved."""
 
     def read(name: str, reader: Callable[[records.Record], _Value]) -> _Value | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 LANGUAGES: Final = ("en", "ja")
 
@@ -76,13 +76,13 @@ def say(room: str, code: str, language: str, /, **fillings: object) -> str:
     raise UnknownSentenceError(room, code)
 
 
-def problem(found: Problem, language: str = "en") -> str:
+def problem(found: Diagnostic, language: str = "en") -> str:
     """Return a problem's sentence, without its place; of many of a kind with their number."""
     sentence = say("problem", found.code, language, **fillings_of(found, language))
     return sentence if found.times == 1 else f"{found.times} \u00d7 {found.code}: {sentence}"
 
 
-def fillings_of(found: Problem, language: str) -> dict[str, str]:
+def fillings_of(found: Diagnostic, language: str) -> dict[str, str]:
     """Return what fills a problem's sentence.
 
     In the language are `got`, the name of a JSON type, and `why`, where a `rule` of a JSON Schema

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import UnknownSentenceError, say
 from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.versions import NOTIFICATIONS, REQUESTS, Way
+from humanmcp.protocol.spec.versions import NOTIFICATIONS, REQUESTS, MethodDirection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,9 +57,13 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
     table = REQUESTS if asks else NOTIFICATIONS
     known = table.get(method)
     room = method if known else _stranger(method, asks=asks)
-    way = known[0] if known else Way.BOTH
-    if way is Way.BOTH:
-        way = Way.TO_CLIENT if inwards is (seat in CLIENT_SIDE) else Way.TO_SERVER
+    way = known[0] if known else MethodDirection.BOTH
+    if way is MethodDirection.BOTH:
+        way = (
+            MethodDirection.TO_CLIENT
+            if inwards is (seat in CLIENT_SIDE)
+            else MethodDirection.TO_SERVER
+        )
     absent = known is not None and revision in versions.ALL and revision not in known[1]
 
     def text(*codes: str, **fillings: str) -> str:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
 
 from humanmcp.locales import UnknownSentenceError, problem, say
-from humanmcp.protocol.diagnostics.model import Problem
+from humanmcp.protocol.diagnostics.model import Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,7 @@ Reason: TypeAlias = str | StopError | Phrase
 
 def told(filling: object, language: str) -> object:
     """Tell what fills a sentence in its language, and trouble with a file without its name."""
-    if isinstance(filling, Problem):
+    if isinstance(filling, Diagnostic):
         return problem(filling, language)
     if isinstance(filling, (StopError, Phrase)):
         return filling.sentence(language)

@@ -15,26 +15,26 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from humanmcp.protocol.conversation import negotiation
 from humanmcp.protocol.conversation.events import (
+    AwaitingRetry,
     Event,
     Late,
     LineReady,
     NoticeArrived,
     Outcome,
-    Parked,
     Refused,
     RequestArrived,
     RequestCancelled,
-    RequestOvertaken,
     RequestRepeated,
+    RequestSuperseded,
     ResponseArrived,
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.conversation.exchange import Exchange, Happened, Known, State
-from humanmcp.protocol.conversation.lazy import Once
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Known, Transition
+from humanmcp.protocol.conversation.lazy import Lazy
 from humanmcp.protocol.conversation.pending import REMEMBERED, Exchanges
 from humanmcp.protocol.conversation.progress import Progress
-from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, RequestId
 from humanmcp.protocol.spec import versions
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Role(enum.Enum):
+class SessionRole(enum.Enum):
     """Whose seat a session is in."""
 
     SERVER = "server"
@@ -70,7 +70,7 @@ class _OpenBatch:
 class Session:
     """One conversation over one pair of pipes."""
 
-    def __init__(self, role: Role = Role.SERVER, first_id: int = 1) -> None:
+    def __init__(self, role: SessionRole = SessionRole.SERVER, first_id: int = 1) -> None:
         """Start with nothing known. `first_id` is the id of our own first request."""
         self.role = role
         self.known = Known()
@@ -189,7 +189,7 @@ class Session:
                 self.exchanges.put(repeated._replace(request=message, parked=""))
             )
         self._theirs.asked(message)
-        look = Once(partial(check.remarks, message, revision, self.known))
+        look = Lazy(partial(check.remarks, message, revision, self.known))
         exchange = Exchange(
             number=self.exchanges.last + 1,
             request=message,
@@ -203,7 +203,7 @@ class Session:
             exchange = exchange._replace(look=lambda: (*look(), twice))
         return RequestArrived(self.exchanges.put(exchange))
 
-    def _overtaken_by(self, message: Message) -> tuple[RequestOvertaken, ...]:
+    def _overtaken_by(self, message: Message) -> tuple[RequestSuperseded, ...]:
         """End every `server/discover` that a client opens a handshake without waiting for.
 
         2026-07-28, versioning: a client that gets no answer falls back to `initialize`; measured
@@ -212,7 +212,9 @@ class Session:
         if message.method != "initialize":
             return ()
         asked = (one for one in self.pending if one.method == "server/discover")
-        return tuple(RequestOvertaken(self._finish(one, Happened.CLIENT_WENT_ON)) for one in asked)
+        return tuple(
+            RequestSuperseded(self._finish(one, Transition.CLIENT_WENT_ON)) for one in asked
+        )
 
     def _repeated(self, message: Message) -> Exchange | None:
         """Find the parked exchange that this request repeats."""
@@ -247,7 +249,7 @@ class Session:
         if cancelled is None:
             return (notice,)  # unknown or finished: MCP says to ignore it, not to complain
         reason = message.params.get("reason", "")
-        done = self._finish(cancelled, Happened.CLIENT_CANCELLED)
+        done = self._finish(cancelled, Transition.CLIENT_CANCELLED)
         event = RequestCancelled(done, reason if isinstance(reason, str) else "")
         line = self._leave_batch(done, None)
         return (notice, event, LineReady(line)) if line else (notice, event)
@@ -268,21 +270,21 @@ class Session:
         self._ours.over(asked)
         exchange = Exchange(0, asked, self._revision_of(asked))
         problems = check.review(exchange, message, self.known)
-        if self.role is Role.CLIENT and message.kind is Kind.RESULT:
+        if self.role is SessionRole.CLIENT and message.kind is Kind.RESULT:
             self._learn_from_result(exchange, message.body["result"])
         return ResponseArrived(message, asked, problems)
 
     # -- a draft in ----------------------------------------------------------------------------
 
     def reply(
-        self, number: int, text: str, form: Form = Form.MESSAGE, *, anyway: bool = False
+        self, number: int, text: str, form: TextForm = TextForm.MESSAGE, *, anyway: bool = False
     ) -> Outcome:
         """Judge a reply and say what is to be written. Each exchange is answered once, ever."""
         exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not State.PENDING:
+        if exchange is None or exchange.state is not ExchangeState.PENDING:
             return Late(exchange)
         if exchange.parked:
-            return Parked(exchange)
+            return AwaitingRetry(exchange)
         verdict = check.check(exchange, text, form, self.known)
         own = verdict.line if verdict.sendable or not anyway else verdict.forced
         if own is None:
@@ -292,12 +294,12 @@ class Session:
     def reply_with_line(self, number: int, line: str, *, deliberate: bool = True) -> Outcome:
         """Answer with a whole line as it is, right or wrong: a server sent it so, once or now."""
         exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not State.PENDING:
+        if exchange is None or exchange.state is not ExchangeState.PENDING:
             return Late(exchange)
         return self._send(exchange, line, Verdict(line, None if deliberate else line, line))
 
     def _send(self, exchange: Exchange, own: str, verdict: Verdict) -> Sent:
-        done = self._finish(exchange, Happened.REPLY_SENT)
+        done = self._finish(exchange, Transition.REPLY_SENT)
         self._learn_from_reply(done, own)
         overtaken, freed = self._overtake(done)
         line = self._leave_batch(done, own)
@@ -317,11 +319,11 @@ class Session:
         MCP: "The request ID MUST NOT have been previously used by the requestor". The client holds
         one place for an id: the first answer fills it, and a second would belong to nothing.
         """
-        twins = tuple(self._finish(one, Happened.ID_WAS_TAKEN) for one in self.twins(done))
+        twins = tuple(self._finish(one, Transition.ID_WAS_TAKEN) for one in self.twins(done))
         lines = [self._leave_batch(one, None) for one in twins]
         return twins, tuple(line for line in lines if line)
 
-    def _finish(self, exchange: Exchange, happened: Happened) -> Exchange:
+    def _finish(self, exchange: Exchange, happened: Transition) -> Exchange:
         self._theirs.over(exchange.request)
         return self.exchanges.put(exchange.after(happened))
 
@@ -367,7 +369,7 @@ class Session:
         more than that of their own, it goes on from there.
         """
         exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not State.PENDING or exchange.parked:
+        if exchange is None or exchange.state is not ExchangeState.PENDING or exchange.parked:
             return None
         token = exchange.progress_token
         if token is None:
@@ -389,7 +391,7 @@ class Session:
         Returns the line to write, None where the hold is not allowed.
         """
         exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not State.PENDING or exchange.parked:
+        if exchange is None or exchange.state is not ExchangeState.PENDING or exchange.parked:
             return None
         modern = exchange.revision in versions.MODERN
         if not modern or exchange.method not in versions.INPUT_REQUIRED_METHODS:
@@ -405,9 +407,9 @@ class Session:
     def went_quiet(self, number: int) -> Exchange | None:
         """Give up on a client that was asked to repeat a request and did not."""
         exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not State.PENDING or not exchange.parked:
+        if exchange is None or exchange.state is not ExchangeState.PENDING or not exchange.parked:
             return None
-        return self._finish(exchange, Happened.CLIENT_WENT_QUIET)
+        return self._finish(exchange, Transition.CLIENT_WENT_QUIET)
 
     def acknowledge(self, number: int) -> str | None:
         """Return the acknowledgement that `subscriptions/listen` must begin with (2026-07-28)."""
@@ -475,7 +477,7 @@ class Session:
             initialized=self.known.initialized,
             progress=self._theirs,
         )
-        return self._said_by_client(verdict) if self.role is Role.CLIENT else verdict
+        return self._said_by_client(verdict) if self.role is SessionRole.CLIENT else verdict
 
     def _said_by_client(self, verdict: Verdict) -> Verdict:
         """Judge a saying anew that goes towards a server: other methods, and nothing is blocked."""
@@ -527,7 +529,7 @@ class Session:
         if message.kind is Kind.REQUEST and message.id is not None:
             self._asked[message.id.key] = message
             self._ours.asked(message)
-            if self.role is Role.CLIENT:  # what we say of ourselves: a server may ask for it
+            if self.role is SessionRole.CLIENT:  # what we say of ourselves: a server may ask for it
                 self._learn_from_request(message, self._revision_of(message))
         if message.kind is Kind.ERROR:
             self.unreadable = max(0, self.unreadable - 1)  # one answer for a line, here as well
@@ -540,7 +542,7 @@ class Session:
 
     def end(self) -> tuple[Exchange, ...]:
         """End the conversation: what still waits is abandoned. Returns those exchanges."""
-        return tuple(self._finish(one, Happened.SESSION_ENDED) for one in self.pending)
+        return tuple(self._finish(one, Transition.SESSION_ENDED) for one in self.pending)
 
 
 def _listens(exchange: Exchange, capability: str) -> bool:

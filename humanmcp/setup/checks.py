@@ -22,7 +22,7 @@ from humanmcp.common.paths import home_folder
 from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, place
 from humanmcp.inbox.lock import is_held
 from humanmcp.setup import config_file
-from humanmcp.setup.config_file import ConfigError
+from humanmcp.setup.config_file import ConfigFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -236,7 +236,7 @@ def check_hosts(environment: dict[str, str], language: str) -> Iterator[Finding]
         try:
             value = config_file.parsed(config_file.read(path), host.format, path)
             entries = config_file.servers(value, host, path)
-        except ConfigError as error:
+        except ConfigFileError as error:
             yield Finding(
                 "host bad", Level.WARNING, (("label", host.label),), error.sentence(language)
             )

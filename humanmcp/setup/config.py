@@ -17,9 +17,9 @@ from humanmcp.common.terminal import Painted, complain, say_json, say_raw
 from humanmcp.connecting.hosts import (
     BY_NAME,
     DEFAULT_NAME,
-    Command,
     Format,
     Host,
+    HostCommand,
     command_in,
     entry,
     install_link,
@@ -40,7 +40,7 @@ from humanmcp.connecting.starting import (
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.setup import config_file
-from humanmcp.setup.config_file import ConfigError
+from humanmcp.setup.config_file import ConfigFileError
 
 if TYPE_CHECKING:
     import argparse
@@ -61,7 +61,7 @@ class Wanted:
     host: Host
     name: str
     path: Path
-    command: Command
+    command: HostCommand
     entry: dict[str, Any]
     language: str
     manner: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
     host = BY_NAME[arguments.host]
     given = passed_on(settings, vars(arguments), os.environ, language)
     if settings.book and "book" in given and not Path(settings.book).expanduser().is_file():
-        raise ConfigError("no book", path=settings.book)
+        raise ConfigFileError("no book", path=settings.book)
     chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.opening
     opening = manner_for(chosen, files="files" in given)
     if arguments.open:
@@ -187,7 +187,7 @@ def _state(wanted: Wanted) -> tuple[int, str]:
         text = config_file.read(wanted.path)
         value = config_file.parsed(text, wanted.host.format, wanted.path)
         found = config_file.servers(value, wanted.host, wanted.path)
-    except ConfigError as error:
+    except ConfigFileError as error:
         complain(Painted(error.sentence(wanted.language), "yellow"))
         return REFUSED, "unreadable"
     for name, one in found.items():
@@ -202,7 +202,7 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
     try:
         before, after = _changed(wanted)
         kept = None if before == after else config_file.write(wanted.path, after)
-    except ConfigError as error:
+    except ConfigFileError as error:
         return _refused(wanted, error, as_json=as_json)
     if as_json:
         say_json(_as_json(wanted) | _outcome(changed=before != after, kept=kept))
@@ -220,17 +220,17 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
 
 def _changed(wanted: Wanted) -> tuple[str, str]:
     if wanted.host.format is Format.YAML:
-        raise ConfigError("no yaml")
+        raise ConfigFileError("no yaml")
     text = config_file.read(wanted.path)
     value = config_file.parsed(text, wanted.host.format, wanted.path)
     there = config_file.servers(value, wanted.host, wanted.path).get(wanted.name)
     if there is not None and not is_ours(there):
-        raise ConfigError("not ours", path=wanted.path, name=wanted.name)
+        raise ConfigFileError("not ours", path=wanted.path, name=wanted.name)
     after = config_file.with_entry(text, wanted.host, wanted.name, wanted.entry, wanted.path)
     return text, after
 
 
-def _refused(wanted: Wanted, error: ConfigError, *, as_json: bool) -> int:
+def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
     """Say why the file was left alone, and print what can be pasted instead."""
     if as_json:
         why = error.sentence(wanted.language)
@@ -243,7 +243,7 @@ def _refused(wanted: Wanted, error: ConfigError, *, as_json: bool) -> int:
 
 def _remove(wanted: Wanted, *, as_json: bool) -> int:
     if wanted.host.format is Format.YAML:
-        raise ConfigError("no yaml")
+        raise ConfigFileError("no yaml")
     before = config_file.read(wanted.path)
     after = config_file.without_entry(before, wanted.host, wanted.name, wanted.path)
     kept = None

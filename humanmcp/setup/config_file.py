@@ -39,7 +39,7 @@ Keys = tuple[str, ...]
 """The members that lead to an entry in a configuration; the last is the server's name."""
 
 
-class ConfigError(StopError):
+class ConfigFileError(StopError):
     """A configuration file cannot be read, understood or changed."""
 
     room = "config"
@@ -54,13 +54,13 @@ def read(path: Path) -> str:
     try:
         return read_regular(path).decode("utf-8")
     except NotRegularError as error:
-        raise ConfigError("no file", path=path) from error
+        raise ConfigFileError("no file", path=path) from error
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
-        raise ConfigError("no utf-8", path=path, byte=error.start + 1) from error
+        raise ConfigFileError("no utf-8", path=path, byte=error.start + 1) from error
     except OSError as error:
-        raise ConfigError("unreadable", path=path, why=error) from error
+        raise ConfigFileError("unreadable", path=path, why=error) from error
 
 
 def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
         return _parsed_toml(text, path)
     if form is Format.JSON:
         for oddity in jsonc.oddities(text):
-            raise ConfigError(
+            raise ConfigFileError(
                 _ODD[oddity.kind, bool(oddity.after)],
                 path=path,
                 line=oddity.line,
@@ -89,13 +89,13 @@ def parsed(text: str, form: Format, path: Path) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         wrong = blocking(reading.read(jsonc.plain(text)).problems)
         why = wrong[0] if wrong else error.msg
-        raise ConfigError(
+        raise ConfigFileError(
             "no json", path=path, line=error.lineno, column=error.colno, why=why
         ) from error
     except RecursionError as error:
-        raise ConfigError("too deep", path=path) from error
+        raise ConfigFileError("too deep", path=path) from error
     if not isinstance(value, dict):
-        raise ConfigError("no object", path=path)
+        raise ConfigFileError("no object", path=path)
     return value
 
 
@@ -114,7 +114,7 @@ def as_laid_out(host: Host, path: Path) -> Host:
     if host.name != "vscode":
         return host
     kept_in = _MCP_IN_SETTINGS if path.name == "settings.json" else host.keys
-    with contextlib.suppress(ConfigError):  # said where the file is read
+    with contextlib.suppress(ConfigFileError):  # said where the file is read
         found = parsed(read(path), host.format, path)
         within = found.get("mcp")
         if "servers" not in found and isinstance(within, dict) and "servers" in within:
@@ -132,7 +132,7 @@ def servers(value: Mapping[str, Any], host: Host, path: Path) -> dict[str, Any]:
     for key in host.keys:
         found = found.get(key, {})
         if not isinstance(found, dict):
-            raise ConfigError("no place", path=path, key=key)
+            raise ConfigFileError("no place", path=path, key=key)
     return dict(found)
 
 
@@ -147,7 +147,7 @@ def all_servers(value: Mapping[str, Any], host: Host, path: Path) -> dict[Keys, 
         within = value.get(projects)
         for project in within if isinstance(within, dict) else ():
             place = dataclasses.replace(host, keys=(projects, project, *host.project_keys[1:]))
-            with contextlib.suppress(ConfigError):  # a project of another shape has none
+            with contextlib.suppress(ConfigFileError):  # a project of another shape has none
                 own = servers(value, place, path)
                 found |= {(*place.keys, name): one for name, one in own.items()}
     return found
@@ -217,9 +217,9 @@ def write(path: Path, after: str) -> Path | None:
         real.parent.mkdir(parents=True, exist_ok=True)
         replace_regular(real, after.encode("utf-8"))
     except NotRegularError as error:
-        raise ConfigError("no file", path=path) from error
+        raise ConfigFileError("no file", path=path) from error
     except OSError as error:
-        raise ConfigError("unwritable", path=path, why=error) from error
+        raise ConfigFileError("unwritable", path=path, why=error) from error
     return kept
 
 
@@ -247,7 +247,7 @@ def undone(text: str, host: Host, changed: Sequence[Keys], path: Path) -> str | 
     if not all(isinstance(entry, dict) for entry in entries.values()):
         return None
     for before in ("" if kept is None else read(kept), ""):
-        with contextlib.suppress(ConfigError):
+        with contextlib.suppress(ConfigFileError):
             if with_entries(before, host, entries, path) == text:
                 return before
     return None
@@ -276,7 +276,7 @@ def delete(path: Path) -> Path:
         kept = backup(real)
         real.unlink()
     except OSError as error:
-        raise ConfigError("unwritable", path=path, why=error) from error
+        raise ConfigFileError("unwritable", path=path, why=error) from error
     return kept
 
 
@@ -291,14 +291,14 @@ def _toml(path: Path, edited: Callable[[], str]) -> str:
     try:
         return edited()
     except toml_edit.NotEditableError as error:
-        raise ConfigError("not understood", path=path) from error
+        raise ConfigFileError("not understood", path=path) from error
 
 
 def _parsed_toml(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError("no toml", path=path, why=error) from error
+        raise ConfigFileError("no toml", path=path, why=error) from error
 
 
 def _set(
@@ -323,5 +323,5 @@ def _proven(after: str, wanted: Mapping[str, Any], host: Host, path: Path) -> st
         ConfigError: it does not (the file is laid out in a way that is not understood).
     """
     if parsed(after, host.format, path) != wanted:
-        raise ConfigError("not understood", path=path)
+        raise ConfigFileError("not understood", path=path)
     return after

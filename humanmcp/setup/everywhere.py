@@ -20,7 +20,7 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.setup import config_file
-from humanmcp.setup.config_file import ConfigError
+from humanmcp.setup.config_file import ConfigFileError
 from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _files(language: str) -> tuple[list[ConfigFile], bool]:
         try:
             text = config_file.read(path)
             known = config_file.all_servers(config_file.parsed(text, host.format, path), host, path)
-        except ConfigError as error:
+        except ConfigFileError as error:
             complain(Painted(error.sentence(language), "yellow"))
             failed = True
         else:
@@ -168,7 +168,7 @@ def _change(
     """Change one file. Returns whether that went well."""
     try:
         kept = config_file.write(one.path, change(one, chosen))
-    except ConfigError as error:
+    except ConfigFileError as error:
         complain(Painted(error.sentence(language), "yellow"))
         return False
     names = ", ".join(one.title(keys, language) for keys in chosen)

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.model import Edit, Fix, line_and_column
+from humanmcp.protocol.diagnostics.model import Fix, TextEdit, line_and_column
 from humanmcp.protocol.json.jsonrpc import members, skip_space
 
 if TYPE_CHECKING:
@@ -137,11 +137,11 @@ def _remove(text: str, span: tuple[int, int], name: str) -> str:
     edits = []
     if comma < 0 and at:
         before = bare.index(",", inside[at - 1].end)
-        edits.append(Edit(before, before + 1, ""))
+        edits.append(TextEdit(before, before + 1, ""))
     if len(inside) == 1 and not (text[span[0] + 1 : start] + text[end : span[1] - 1]).strip():
-        edits = [Edit(span[0], span[1], "{}")]
+        edits = [TextEdit(span[0], span[1], "{}")]
     else:
-        edits.append(Edit(*_whole_lines(text, start, end), ""))
+        edits.append(TextEdit(*_whole_lines(text, start, end), ""))
     return Fix(tuple(edits)).apply(text)
 
 

@@ -13,7 +13,7 @@ from humanmcp.connecting.hosts import BY_NAME, Host
 from humanmcp.locales import language_of
 from humanmcp.locales.stop import REFUSED
 from humanmcp.setup import config_file
-from humanmcp.setup.config_file import ConfigError
+from humanmcp.setup.config_file import ConfigFileError
 from humanmcp.setup.everywhere import ConfigFile, Standing, change_all
 from humanmcp.setup.wrap import WrapError, add_place, check_named, entry_of, place_of, report
 from humanmcp.setup.wrapping import unwrapped
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         kept = config_file.write(
             path, _without_tap(text, host, {(*host.keys, name): original}, path)
         )
-    except ConfigError as error:
+    except ConfigFileError as error:
         complain(Painted(error.sentence(language), "yellow"))
         return REFUSED
     report("undone", host, name, kept, language)

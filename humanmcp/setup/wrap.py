@@ -19,7 +19,7 @@ from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, sentence_of
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
 from humanmcp.setup import config_file
-from humanmcp.setup.config_file import ConfigError
+from humanmcp.setup.config_file import ConfigFileError
 from humanmcp.setup.everywhere import ConfigFile, Standing, change_all
 from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped, wrapped
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ROOM: Final = "wrap"
 
 
-class WrapError(ConfigError):
+class WrapError(ConfigFileError):
     """A server cannot be wrapped or unwrapped."""
 
     room = ROOM
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             raise WrapError("no command", name=arguments.server, path=path)
         after = config_file.with_entry(text, host, arguments.server, changed, path)
         kept = config_file.write(path, after)
-    except (ConfigError, PatternError) as error:
+    except (ConfigFileError, PatternError) as error:
         complain(Painted(sentence_of(error, language), "yellow"))
         return REFUSED
     report("done", host, arguments.server, kept, language)

@@ -25,12 +25,12 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
-from humanmcp.common.child import ChildTransport, Command, EndedError, StartError
+from humanmcp.common.child import ChildCommand, ChildTransport, EndedError, StartError
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import say
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.events import Sent
-from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, RequestId
 from humanmcp.protocol.json.other_id import with_id, with_request_id
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.policy.replay import Replay
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.journal import Ledger
+    from humanmcp.stub.journal import Journal
     from humanmcp.stub.options import Forward
-    from humanmcp.stub.replies import Answers
+    from humanmcp.stub.replies import ReplyDispatcher
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ _CANCELLED: Final = "notifications/cancelled"
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _AwaitedAnswer:
     """A request that the server was asked, and what passed about it so far."""
 
     exchange: Exchange
@@ -76,7 +76,7 @@ class _Waiting:
         return self.exchange.method != "subscriptions/listen"  # as long as the client likes
 
 
-class _News(NamedTuple):
+class _ServerEvent(NamedTuple):
     """What one run of the server wrote; `line` is None at its end."""
 
     run: _Run
@@ -87,7 +87,7 @@ class _News(NamedTuple):
 class _Run:
     """One run of the server. Its threads tell what it writes; the loop's own looks at it."""
 
-    def __init__(self, command: Command, tell: Callable[[_News], object]) -> None:
+    def __init__(self, command: ChildCommand, tell: Callable[[_ServerEvent], object]) -> None:
         """Start it.
 
         Raises:
@@ -106,15 +106,15 @@ class _Run:
 
     def line_arrived(self, line: bytes) -> None:
         """Take a line of its stdout."""
-        self._tell(_News(self, line.removesuffix(b"\r")))
+        self._tell(_ServerEvent(self, line.removesuffix(b"\r")))
 
     def said_aside(self, line: bytes) -> None:
         """Take a line of its stderr."""
-        self._tell(_News(self, line, aside=True))
+        self._tell(_ServerEvent(self, line, aside=True))
 
     def ended(self) -> None:
         """Learn that nothing more will come."""
-        self._tell(_News(self, None))
+        self._tell(_ServerEvent(self, None))
 
     def send(self, line: str) -> None:
         """Write a line to it; that it has ended is told by `ended`."""
@@ -133,11 +133,11 @@ class _Run:
 class _Questions:
     """The server's questions to the client: each has an id of ours there, and its own here."""
 
-    open: dict[object, tuple[_Run, RequestId, _Waiting | None]] = field(default_factory=dict)
+    open: dict[object, tuple[_Run, RequestId, _AwaitedAnswer | None]] = field(default_factory=dict)
     """From the value of the id that the client knows it by."""
     count: int = 0
 
-    def asked(self, run: _Run, own: RequestId, about: _Waiting | None) -> str:
+    def asked(self, run: _Run, own: RequestId, about: _AwaitedAnswer | None) -> str:
         """Give a question an id that the client has never seen. Returns its token."""
         self.count += 1
         ours = RequestId.of(f"{BY_SERVER}-{self.count}")
@@ -158,8 +158,8 @@ class Forwarding:
         forward: Forward,
         replay: Replay,
         session: Session,
-        ledger: Ledger,
-        answers: Answers,
+        ledger: Journal,
+        answers: ReplyDispatcher,
         *,
         language: str,
         wake: Callable[[], object],
@@ -172,7 +172,7 @@ class Forwarding:
         the person has to know, `fall_back` with a request that the server does not answer.
         """
         self._recording = forward.recording
-        self._command = Command(forward.command, os.environ)
+        self._command = ChildCommand(forward.command, os.environ)
         self._replay = replay
         self._session = session
         self._ledger = ledger
@@ -181,10 +181,10 @@ class Forwarding:
         self._wake = wake
         self._aside = aside
         self._fall_back = fall_back
-        self._news: SimpleQueue[_News] = SimpleQueue()
+        self._news: SimpleQueue[_ServerEvent] = SimpleQueue()
         self._run: _Run | None = None
         self._leaving: deque[threading.Thread] = deque()
-        self._waiting: dict[int, _Waiting] = {}
+        self._waiting: dict[int, _AwaitedAnswer] = {}
         self._questions = _Questions()
         self._client: Message | None = None
         """How the client opened the session: the server is told the same."""
@@ -204,7 +204,7 @@ class Forwarding:
             self._give_up(sentence_of(error, self._language), (exchange,))
             return
         line = exchange.request.raw
-        self._waiting[exchange.number] = _Waiting(exchange, [self._frame(Way.IN, line)])
+        self._waiting[exchange.number] = _AwaitedAnswer(exchange, [self._frame(Direction.IN, line)])
         if exchange.method == "initialize":
             run.opened = run.opened_by_client = True
         elif not run.opened and not run.asked_for and exchange.revision not in versions.MODERN:
@@ -226,7 +226,7 @@ class Forwarding:
                 return
             del self._waiting[waiting.exchange.number]
         elif message.method == _INITIALIZED:
-            self._keep([self._frame(Way.IN, message.raw)])
+            self._keep([self._frame(Direction.IN, message.raw)])
         if run.asked_for or run.opened:
             run.send_once_open(message.raw)
         else:
@@ -239,9 +239,9 @@ class Forwarding:
             return
         run, own, about = found
         run.send(with_id(message.raw, own.token))
-        self._note(self._frame(Way.IN, message.raw), about)
+        self._note(self._frame(Direction.IN, message.raw), about)
 
-    def _asked_as(self, value: object) -> _Waiting | None:
+    def _asked_as(self, value: object) -> _AwaitedAnswer | None:
         if isinstance(value, bool):  # in Python, `true` would be 1
             return None
         return next((one for one in self._waiting.values() if one.exchange.id.value == value), None)
@@ -254,11 +254,11 @@ class Forwarding:
             while True:
                 self._see(self._news.get_nowait())
 
-    def _tell(self, news: _News) -> None:
+    def _tell(self, news: _ServerEvent) -> None:
         self._news.put(news)
         self._wake()
 
-    def _see(self, news: _News) -> None:
+    def _see(self, news: _ServerEvent) -> None:
         if news.aside and news.line is not None:  # also the last words of one that has ended
             self._set_aside(news.line)
         elif news.run is not self._run:
@@ -285,7 +285,7 @@ class Forwarding:
         if note:
             logger.warning("the real server wrote what is %s: %.200r", note, line)
         try:
-            self._ledger.record(Way.ERR, line, by=BY_SERVER, note=note)
+            self._ledger.record(Direction.ERR, line, by=BY_SERVER, note=note)
         except InboxError:
             logger.exception("the transcript misses a line of the real server")
 
@@ -320,7 +320,7 @@ class Forwarding:
             logger.info("the real server answered %s too late", exchange.number)
             return
         self._answers.sent(outcome, BY_SERVER)
-        self._keep([*waiting.frames, self._frame(Way.OUT, line)])
+        self._keep([*waiting.frames, self._frame(Direction.OUT, line)])
         self._replay.forwarded += 1
 
     def _speaks(self, run: _Run, message: Message) -> None:
@@ -335,9 +335,9 @@ class Forwarding:
         line = verdict.line or verdict.forced or jsonrpc.compact(line)
         number = about.exchange.number if about is not None else 0
         self._ledger.write(line, number, by=BY_SERVER)
-        self._note(self._frame(Way.OUT, line), about)
+        self._note(self._frame(Direction.OUT, line), about)
 
-    def _about(self, message: Message) -> _Waiting | None:
+    def _about(self, message: Message) -> _AwaitedAnswer | None:
         """Find the request that a line of the server's own is about."""
         token = message.params.get("progressToken")
         latest = tuple(reversed(self._waiting.values()))
@@ -381,11 +381,11 @@ class Forwarding:
 
     # -- the recording ----------------------------------------------------------------------------
 
-    def _frame(self, way: Way, line: str) -> Frame:
-        by = BY_SERVER if way is Way.OUT else ""
+    def _frame(self, way: Direction, line: str) -> Frame:
+        by = BY_SERVER if way is Direction.OUT else ""
         return Frame(0, self._ledger.clock.stamp(), way, line.encode(), by=by)
 
-    def _note(self, frame: Frame, about: _Waiting | None) -> None:
+    def _note(self, frame: Frame, about: _AwaitedAnswer | None) -> None:
         """Keep a line with the request that it is about; what is about none, by itself."""
         if about is not None and about.exchange.number in self._waiting:
             about.frames.append(frame)

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Key, Order, Reply
 from humanmcp.inbox.ordering import handed_in, not_understood
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.stub.text_files.problems_txt import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.journal import Ledger
-    from humanmcp.stub.keepalive import Voice
-    from humanmcp.stub.replies import Answers
+    from humanmcp.stub.journal import Journal
+    from humanmcp.stub.keepalive import Keepalive
+    from humanmcp.stub.replies import ReplyDispatcher
 
 logger = logging.getLogger(__name__)
 
@@ -40,9 +40,9 @@ class HandedIn:
     def __init__(
         self,
         session: Session,
-        ledger: Ledger,
-        answers: Answers,
-        voice: Voice,
+        ledger: Journal,
+        answers: ReplyDispatcher,
+        voice: Keepalive,
         leave: Callable[[int], None],
     ) -> None:
         """Take it from the ledger's inbox. `leave` ends the session with a status."""
@@ -123,7 +123,7 @@ class HandedIn:
 
     def _note(self, saying: Reply) -> None:
         what = f"{saying.order.value} {saying.text}".strip()
-        self._ledger.record(Way.NOTE, b"", by=saying.by, note=f"on purpose: {what}")
+        self._ledger.record(Direction.NOTE, b"", by=saying.by, note=f"on purpose: {what}")
 
 
 def _status(text: str) -> int:

@@ -11,18 +11,18 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError, Key, StoreError
-from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.contract import Answer, Inbox, Reply, SessionFacts
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.session import Session
     from humanmcp.stub.clock import Clock
     from humanmcp.stub.limits import SeenLimits
-    from humanmcp.stub.pending_timers import Vigil
+    from humanmcp.stub.pending_timers import PendingTimers
     from humanmcp.stub.wire import Wire
 
 logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ DELIBERATE_UNENDED: Final = "deliberate bytes, no line end"
 """The notes of a frame that nothing was checked in: all of it was typed."""
 
 
-class Ledger:
+class Journal:
     """One session's entries in the inbox, and its lines on the wire."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Ledger:
 
     def record(  # noqa: PLR0913 - the parts of a frame
         self,
-        way: Way,
+        way: Direction,
         raw: bytes,
         number: int = 0,
         *,
@@ -92,7 +92,7 @@ class Ledger:
         """Put a checked line into the transcript and onto the wire; bytes are broken on purpose."""
         raw = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
         try:
-            self.record(Way.OUT, raw, number, by=by, note=note)
+            self.record(Direction.OUT, raw, number, by=by, note=note)
         except InboxError:
             logger.exception("the transcript misses a line that was written")
         put = self.wire.put_deliberate if isinstance(line, bytes) else self.wire.put
@@ -106,7 +106,7 @@ class Ledger:
         ended = content.endswith(b"\n")
         note = DELIBERATE_BYTES if ended else DELIBERATE_UNENDED
         try:
-            self.record(Way.OUT, content.removesuffix(b"\n"), by=by, note=note)
+            self.record(Direction.OUT, content.removesuffix(b"\n"), by=by, note=note)
         except InboxError:
             logger.exception("the transcript misses bytes that were written")
         self.wire.put_raw(content)
@@ -120,14 +120,14 @@ class Ledger:
             lambda: self.inbox.close(key, state, answer, reason),
         )
 
-    def refuse(self, number: int, problems: Sequence[Problem]) -> None:
+    def refuse(self, number: int, problems: Sequence[Diagnostic]) -> None:
         """Give a reply back to the person who sent it, with its problems."""
         key = self.key(number)
         self._keep(
             f"what is wrong with the reply to {number}", lambda: self.inbox.refuse(key, problems)
         )
 
-    def settle(self, ticket: str, problems: Sequence[Problem]) -> None:
+    def settle(self, ticket: str, problems: Sequence[Diagnostic]) -> None:
         """Tell what became of a saying."""
         self._settling.add(ticket)
 
@@ -142,7 +142,7 @@ class Ledger:
         waiting = self.inbox.sayings(self.name)
         return [each for each in waiting if each[0] not in self._settling]
 
-    def update(self, exchange: Exchange, vigil: Vigil) -> None:
+    def update(self, exchange: Exchange, vigil: PendingTimers) -> None:
         """Tell the desks how an exchange waits now, and under which id."""
         self.changes += 1
         key, line, token = self.key(exchange.number), exchange.request.raw, exchange.id.token

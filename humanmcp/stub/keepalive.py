@@ -10,17 +10,17 @@ from humanmcp.protocol.policy.timeouts import ALL_MEANS, HOLD
 if TYPE_CHECKING:
     from humanmcp.common.book_file import BookFile
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.options import Manner
+    from humanmcp.stub.options import ServeOptions
 
 
-class Voice:
+class Keepalive:
     """Whether progress is sent, and whether anything is at all.
 
     `progress` is the person's last word, None as long as there is none: the command line's and the
     answer book's count then. `silent` keeps back everything that nobody has typed.
     """
 
-    def __init__(self, session: Session, manner: Manner, shelf: BookFile) -> None:
+    def __init__(self, session: Session, manner: ServeOptions, shelf: BookFile) -> None:
         """Begin as the command line says."""
         self.progress: bool | None = None
         self.silent = False

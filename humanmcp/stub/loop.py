@@ -18,15 +18,15 @@ from humanmcp.protocol.conversation.events import (
     NoticeArrived,
     RequestArrived,
     RequestCancelled,
-    RequestOvertaken,
     RequestRepeated,
+    RequestSuperseded,
     ResponseArrived,
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.truncated import stand_in
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.policy.answer_book import Decision
@@ -34,14 +34,14 @@ from humanmcp.protocol.policy.timeouts import gave_up_after
 from humanmcp.protocol.validation import check
 from humanmcp.stub.handed_in import HandedIn
 from humanmcp.stub.journal import BY_US
-from humanmcp.stub.keepalive import Voice
-from humanmcp.stub.pending_timers import Duty, Vigil
-from humanmcp.stub.poll_schedule import NAP, Agenda
-from humanmcp.stub.replies import Answers
+from humanmcp.stub.keepalive import Keepalive
+from humanmcp.stub.pending_timers import DueAction, PendingTimers
+from humanmcp.stub.poll_schedule import NAP, PollSchedule
+from humanmcp.stub.replies import ReplyDispatcher
 from humanmcp.stub.text_files.on_purpose import ANYWAY, RAW
 from humanmcp.stub.text_files.out_txt import BY_FILES, OutTxt
-from humanmcp.stub.text_files.status import Status
-from humanmcp.stub.wire import EndOfInput, Told, TooLong
+from humanmcp.stub.text_files.status import StatusTxt
+from humanmcp.stub.wire import EndOfInput, SignalArrived, TooLong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session
     from humanmcp.stub.forwarding import Forwarding
-    from humanmcp.stub.journal import Ledger
-    from humanmcp.stub.options import Manner
+    from humanmcp.stub.journal import Journal
+    from humanmcp.stub.options import ServeOptions
     from humanmcp.stub.text_files.files import TextFiles
     from humanmcp.stub.wire import Wire
 
@@ -81,10 +81,10 @@ class Stub:
         *,
         wire: Wire,
         session: Session,
-        ledger: Ledger,
+        ledger: Journal,
         claim_files: Callable[[], TextFiles],
         shelf: BookFile,
-        manner: Manner,
+        manner: ServeOptions,
         token: Callable[[], str],
         aside: Callable[[str], object],
     ) -> None:
@@ -102,11 +102,11 @@ class Stub:
         self.token = token
         self.claim_files = claim_files
         self.files: TextFiles | None = None
-        self.voice = Voice(session, manner, shelf)
-        self.answers = Answers(session, ledger, shelf, manner, self.voice)
+        self.voice = Keepalive(session, manner, shelf)
+        self.answers = ReplyDispatcher(session, ledger, shelf, manner, self.voice)
         self.handed_in = HandedIn(session, ledger, self.answers, self.voice, self._leave)
         self.out_txt: OutTxt | None = None
-        self.status = Status(session, self.answers, self.clock, manner, aside)
+        self.status = StatusTxt(session, self.answers, self.clock, manner, aside)
         self.forwarding = self._way_to_the_server(aside)
         self._told_at = self.clock.now()
         self._told_of = 0
@@ -117,7 +117,9 @@ class Stub:
         self._when_quiet: Callable[[], None] | None = None
         self._why_no_folder = ""
         files = self._claim_files()
-        self._agenda = Agenda(self.clock.now(), bell=self._bell is not None, files=files.shared)
+        self._agenda = PollSchedule(
+            self.clock.now(), bell=self._bell is not None, files=files.shared
+        )
 
     def _way_to_the_server(self, aside: Callable[[str], object]) -> Forwarding | None:
         if self.manner.forward is None or self.manner.replay is None:
@@ -235,7 +237,7 @@ class Stub:
                 missed += 1
                 continue
             try:
-                self.ledger.record(Way.IN, line, note="not looked at any more")
+                self.ledger.record(Direction.IN, line, note="not looked at any more")
             except InboxError:
                 missed += 1
         if missed:
@@ -243,13 +245,13 @@ class Stub:
 
     # -- what comes in ---------------------------------------------------------------------------
 
-    def _take_in(self, got: bytes | TooLong | EndOfInput | Told | None) -> None:
+    def _take_in(self, got: bytes | TooLong | EndOfInput | SignalArrived | None) -> None:
         match got:
             case bytes():
                 self._line_in(got)
             case TooLong():
                 self._too_long_in(got)
-            case EndOfInput() | Told():
+            case EndOfInput() | SignalArrived():
                 self._over = True
             case None:
                 pass
@@ -258,7 +260,7 @@ class Stub:
 
     def _too_long_in(self, got: TooLong) -> None:
         """Let a person refuse a request that was not kept: whoever sent it waits for an answer."""
-        self.ledger.record(Way.IN, got.first, note=f"{got.size} bytes: too long to keep")
+        self.ledger.record(Direction.IN, got.first, note=f"{got.size} bytes: too long to keep")
         request = stand_in(got.first, got.last, got.size)
         if request is None:
             self.session.unreadable += 1
@@ -278,7 +280,7 @@ class Stub:
         self._decided = {number: decided[0]} if len(decided) == 1 else {}
         waits = not self.wire.ended and not all(decision.due(0) for decision in decided)
         try:
-            self.ledger.record(Way.IN, line, number, durable=waits)
+            self.ledger.record(Direction.IN, line, number, durable=waits)
         except InboxError as error:
             self._cannot_keep(events, error, now)
             return
@@ -332,7 +334,7 @@ class Stub:
             case RequestCancelled(exchange, reason):
                 self._learn(exchange, reason, now)
                 self._waits_no_more(exchange, reason)
-            case RequestOvertaken(exchange):
+            case RequestSuperseded(exchange):
                 self._waits_no_more(exchange, "handshake")
             case LineReady(line):
                 self.ledger.write(line)
@@ -372,7 +374,11 @@ class Stub:
     def _fall_back(self, exchange: Exchange) -> None:
         """Treat a request that the real server does not answer like any that was not recorded."""
         current = self.session.exchanges.get(exchange.number)
-        if self.manner.replay is None or current is None or current.state is not State.PENDING:
+        if (
+            self.manner.replay is None
+            or current is None
+            or current.state is not ExchangeState.PENDING
+        ):
             return
         self.manner.replay.leave(exchange)
         decision = self.answers.decision(exchange)
@@ -384,7 +390,7 @@ class Stub:
         if len(self.answers.vigils) >= MOST_WAITING:
             self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
             return
-        vigil = Vigil(now, decision, self.answers.patience(exchange))
+        vigil = PendingTimers(now, decision, self.answers.patience(exchange))
         vigil.writing = self.out_txt is not None and self.out_txt.is_being_written
         try:
             self.inbox.deliver(self._item(exchange, vigil))
@@ -433,7 +439,7 @@ class Stub:
         self.ledger.update(exchange, vigil)
         self.answers.repeated(exchange.number)
 
-    def _item(self, exchange: Exchange, vigil: Vigil) -> Item:
+    def _item(self, exchange: Exchange, vigil: PendingTimers) -> Item:
         start = check.start(exchange, self.session.known, self.manner.language)
         now = self.clock.stamp()
         return Item(
@@ -471,7 +477,7 @@ class Stub:
 
     def _turn_away(self, exchange: Exchange, why: str) -> None:
         text = f'{{"code":-32603,"message":"humanmcp {why}"}}'
-        outcome = self.session.reply(exchange.number, text, Form.ERROR)
+        outcome = self.session.reply(exchange.number, text, TextForm.ERROR)
         if isinstance(outcome, Sent):
             self.answers.sent(outcome, BY_US)
 
@@ -551,7 +557,7 @@ class Stub:
             return
         gone.release()
         frames = self.inbox.frames(self.ledger.name)
-        came = [one.raw for one in frames if one.way is Way.IN and not one.note]
+        came = [one.raw for one in frames if one.way is Direction.IN and not one.note]
         for line in came[len(came) - gone.lines :]:
             files.arrived(line)
         self.ledger.changes += 1
@@ -584,25 +590,25 @@ class Stub:
                 self.ledger.update(self.session.exchanges[key.number], vigil)
         self.handed_in.look()
 
-    def _do(self, duty: Duty, exchange: Exchange, vigil: Vigil, now: float) -> None:
+    def _do(self, duty: DueAction, exchange: Exchange, vigil: PendingTimers, now: float) -> None:
         match duty:
-            case Duty.ANSWER_BY_BOOK:
+            case DueAction.ANSWER_BY_BOOK:
                 if not self.answers.by_book(exchange, vigil.decision):
                     vigil.decision = Decision()
                     self.ledger.update(exchange, vigil)
-            case Duty.SEND_PROGRESS:
+            case DueAction.SEND_PROGRESS:
                 said = _waited_for(now - vigil.arrived)
                 line = self.session.progress(exchange.number, vigil.progressed(), said)
                 if line is not None:
                     self.ledger.write(line, exchange.number, by=BY_US)
-            case Duty.HOLD:
+            case DueAction.HOLD:
                 line = self.session.hold(exchange.number, self.token())
                 if line is None:
                     vigil.patience = vigil.patience._replace(hold_at=None)
                 else:
                     vigil.parked(now)
                     self.ledger.write(line, exchange.number, by=BY_US, note="hold")
-            case Duty.GIVE_UP:
+            case DueAction.GIVE_UP:
                 quiet = self.session.went_quiet(exchange.number)
                 self.answers.forget(exchange.number)
                 if quiet is not None:

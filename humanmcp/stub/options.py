@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from humanmcp.protocol.policy.answer_book import Mode, Opening
+from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ class Forward(NamedTuple):
     recording: Addition
 
 
-class Manner(NamedTuple):
+class ServeOptions(NamedTuple):
     """How this stub was asked to behave. `client_limit` is in seconds, 0 for what is known.
 
     `progress` says whether the client is told that somebody is at its request. `replay` has the
@@ -31,7 +31,7 @@ class Manner(NamedTuple):
     client_limit: float = 0.0
     language: str = "en"
     replay: Replay | None = None
-    opening: Opening = Opening.BY_CLIENT
+    opening: OpeningPolicy = OpeningPolicy.BY_CLIENT
     progress: bool = True
     forward: Forward | None = None
     notify: Callable[[str, int, str], object] | None = None

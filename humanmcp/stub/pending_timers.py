@@ -10,13 +10,13 @@ import enum
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Waiting
-from humanmcp.protocol.policy.timeouts import PROGRESS_EVERY, REPEAT_WITHIN, Patience
+from humanmcp.protocol.policy.timeouts import PROGRESS_EVERY, REPEAT_WITHIN, TimeoutPlan
 
 if TYPE_CHECKING:
     from humanmcp.protocol.policy.answer_book import Decision
 
 
-class Duty(enum.Enum):
+class DueAction(enum.Enum):
     """What is due for an exchange."""
 
     ANSWER_BY_BOOK = "answer by book"
@@ -25,7 +25,7 @@ class Duty(enum.Enum):
     GIVE_UP = "give up"
 
 
-class Vigil:
+class PendingTimers:
     """The clocks of one waiting exchange. All times are seconds of one monotonic clock.
 
     `arrived` is when the request first came, `last_arrived` when the client repeated it last.
@@ -33,7 +33,7 @@ class Vigil:
     `held` that they stopped the book's countdown.
     """
 
-    def __init__(self, arrived: float, decision: Decision, patience: Patience) -> None:
+    def __init__(self, arrived: float, decision: Decision, patience: TimeoutPlan) -> None:
         """Start all clocks at the arrival."""
         self.arrived = arrived
         self.decision = decision
@@ -48,17 +48,17 @@ class Vigil:
         self.steps_this_time = 0
         """How many of them since the request last arrived."""
 
-    def due(self, now: float) -> Duty | None:
+    def due(self, now: float) -> DueAction | None:
         """Say what is to be done now, the most pressing first."""
         if self.parked_at is not None:
-            return Duty.GIVE_UP if now - self.parked_at > REPEAT_WITHIN else None
+            return DueAction.GIVE_UP if now - self.parked_at > REPEAT_WITHIN else None
         if self.decision.due(now - self.arrived, touched=self._stopped):
-            return Duty.ANSWER_BY_BOOK
+            return DueAction.ANSWER_BY_BOOK
         waited = now - self.last_arrived
         if self.patience.hold_at is not None and waited >= self.patience.hold_at:
-            return Duty.HOLD
+            return DueAction.HOLD
         if self.patience.progress and waited >= (self.steps_this_time + 1) * PROGRESS_EVERY:
-            return Duty.SEND_PROGRESS
+            return DueAction.SEND_PROGRESS
         return None
 
     @property
@@ -94,7 +94,7 @@ class Vigil:
         """Remember that the client was asked to repeat its request."""
         self.parked_at = now
 
-    def repeated(self, now: float, patience: Patience) -> None:
+    def repeated(self, now: float, patience: TimeoutPlan) -> None:
         """Remember that it did, and how long it waits this time."""
         self.parked_at = None
         self.last_arrived = now

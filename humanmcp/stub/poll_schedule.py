@@ -37,7 +37,7 @@ REST_EVERY: Final = 1.0
 """Seconds between two looks at everything else: the answer book, the parent, what is owed."""
 
 
-class Agenda:
+class PollSchedule:
     """The next moments. `rung` is set from the bell's thread; all else belongs to the loop."""
 
     def __init__(self, now: float, *, bell: bool, files: bool) -> None:

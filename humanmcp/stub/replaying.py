@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from humanmcp.inbox import layout
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.capture_log import is_log_line, read_log
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import from_json
 from humanmcp.protocol.json.jsonrpc import member
-from humanmcp.protocol.policy.recording import Said, recorded, renewed
+from humanmcp.protocol.policy.recording import RecordedMessage, recorded, renewed
 from humanmcp.protocol.policy.replay import Match, Otherwise, Replay
 from humanmcp.protocol.spec import versions
 from humanmcp.stub.adding import Addition, beside, growing
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.policy.recording import Recorded
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.journal import Ledger
+    from humanmcp.stub.journal import Journal
 
 
 class NoReplayError(StopError):
@@ -124,7 +124,7 @@ class _Scene:
 
     exchange: Exchange
     recorded: Recorded
-    left: list[Said]
+    left: list[RecordedMessage]
     question: tuple[str, str | int | float] | None = None
     """The id of the question that the client has to answer first."""
 
@@ -132,7 +132,7 @@ class _Scene:
 class Player:
     """Says again what the server said of its own, through the stub's one writer."""
 
-    def __init__(self, replay: Replay, session: Session, ledger: Ledger) -> None:
+    def __init__(self, replay: Replay, session: Session, ledger: Journal) -> None:
         """Begin with nothing said."""
         self.replay = replay
         self._session = session
@@ -166,7 +166,7 @@ class Player:
                 continue
             scene.question = None
             current = self._session.exchanges.get(number)
-            if current is None or current.state is not State.PENDING:  # cancelled, say
+            if current is None or current.state is not ExchangeState.PENDING:  # cancelled, say
                 del self._scenes[number]
             elif self._go_on(scene) and scene.recorded.answered:
                 return number
@@ -206,7 +206,7 @@ class Player:
         del self._scenes[exchange.number]
         return True
 
-    def _say(self, said: Said, names: Mapping[str, tuple[str, str]]) -> Message | None:
+    def _say(self, said: RecordedMessage, names: Mapping[str, tuple[str, str]]) -> Message | None:
         """Say one line. Returns it when it asks something."""
         by = f"replay: {said.seq}"
         if said.message is None:
@@ -221,7 +221,7 @@ class Player:
         return self._session.awaited[-1] if said.asks and self._session.awaited else None
 
     def _of_message(
-        self, said: Said, names: Mapping[str, tuple[str, str]]
+        self, said: RecordedMessage, names: Mapping[str, tuple[str, str]]
     ) -> Mapping[str, tuple[str, str]]:
         """Say which names change in a message: a question has an id that was never used."""
         kept = {name: pair for name, pair in names.items() if name != "id"}

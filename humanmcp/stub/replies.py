@@ -10,13 +10,13 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, assert_never
 
 from humanmcp.inbox.contract import Answer
-from humanmcp.protocol.conversation.events import Late, Parked, Refused, Sent
+from humanmcp.protocol.conversation.events import AwaitingRetry, Late, Refused, Sent
 from humanmcp.protocol.conversation.pending import REMEMBERED
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.policy.answer_book import (
     Book,
     Decision,
-    Opening,
+    OpeningPolicy,
     changed_lists,
     decide,
     prepared,
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.contract import Reply
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.policy.timeouts import Patience
+    from humanmcp.protocol.policy.timeouts import TimeoutPlan
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.journal import Ledger
-    from humanmcp.stub.keepalive import Voice
-    from humanmcp.stub.options import Manner
-    from humanmcp.stub.pending_timers import Vigil
+    from humanmcp.stub.journal import Journal
+    from humanmcp.stub.keepalive import Keepalive
+    from humanmcp.stub.options import ServeOptions
+    from humanmcp.stub.pending_timers import PendingTimers
     from humanmcp.stub.replaying import Player
 
 logger = logging.getLogger(__name__)
 
 
-def _player(session: Session, ledger: Ledger, manner: Manner) -> Player | None:
+def _player(session: Session, ledger: Journal, manner: ServeOptions) -> Player | None:
     if manner.replay is None:
         return None
     from humanmcp.stub.replaying import Player  # noqa: PLC0415 - seldom wanted
@@ -49,19 +49,19 @@ def _player(session: Session, ledger: Ledger, manner: Manner) -> Player | None:
     return Player(manner.replay, session, ledger)
 
 
-class Answers:
+class ReplyDispatcher:
     """The exchanges of one session that wait, and what becomes of the answers to them."""
 
     def __init__(
         self,
         session: Session,
-        ledger: Ledger,
+        ledger: Journal,
         shelf: BookFile,
-        manner: Manner,
-        voice: Voice,
+        manner: ServeOptions,
+        voice: Keepalive,
     ) -> None:
         """Begin with nothing waiting."""
-        self.vigils: dict[int, Vigil] = {}
+        self.vigils: dict[int, PendingTimers] = {}
         self.by: OrderedDict[int, str] = OrderedDict()
         """Who answered the last exchanges, by number."""
         self._session = session
@@ -100,7 +100,7 @@ class Answers:
         if reply is not None:
             self.reply(number, reply)
 
-    def patience(self, exchange: Exchange) -> Patience:
+    def patience(self, exchange: Exchange) -> TimeoutPlan:
         """Say how long the client waits for an answer, and what keeps it waiting."""
         client = self._session.known.client_name
         learned = 0.0 if known_clients.is_shared(client) else self._ledger.limits.of(client)
@@ -159,7 +159,7 @@ class Answers:
                 self.sent(outcome, reply.by)
             case Refused():
                 self._ledger.refuse(number, outcome.verdict.problems)
-            case Parked():
+            case AwaitingRetry():
                 self.keep(number, reply)
             case Late():
                 logger.info("a reply to %s came too late", number)
@@ -231,15 +231,15 @@ class Answers:
         player.finish(exchange, seq)
         return True
 
-    def _opening(self, exchange: Exchange) -> Opening:
+    def _opening(self, exchange: Exchange) -> OpeningPolicy:
         """Say who opens the session; a person at the inbox has the last word."""
         held = exchange.method in known_clients.OPENING and self._ledger.inbox.opening_is_held()
-        return Opening.HELD if held else self._manner.opening
+        return OpeningPolicy.HELD if held else self._manner.opening
 
     @property
-    def opening(self) -> Opening:
+    def opening(self) -> OpeningPolicy:
         """Who opens the session, as far as is known since it was last asked for."""
-        return Opening.HELD if self._opening_held else self._manner.opening
+        return OpeningPolicy.HELD if self._opening_held else self._manner.opening
 
     def opening_changed(self) -> bool:
         """Say whether people took or gave back the opening since this was last asked."""

@@ -21,16 +21,16 @@ from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
-from humanmcp.protocol.policy.answer_book import Mode, Opening
+from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
 from humanmcp.protocol.session import Session
 from humanmcp.stub.clock import Clock
-from humanmcp.stub.journal import Ledger
+from humanmcp.stub.journal import Journal
 from humanmcp.stub.limits import SeenLimits
 from humanmcp.stub.loop import Stub
-from humanmcp.stub.options import Manner
+from humanmcp.stub.options import ServeOptions
 from humanmcp.stub.text_files.files import TextFiles
 from humanmcp.stub.text_files.judging import decode
-from humanmcp.stub.wire import Stderr, Stop, Wire
+from humanmcp.stub.wire import Stderr, StopSignals, Wire
 
 if TYPE_CHECKING:
     import argparse
@@ -53,7 +53,7 @@ FORWARD: Final = "forward"
 OTHERWISE: Final = ("hand", "error", FORWARD)
 """What becomes of what was not recorded: `protocol.replay.Otherwise`, likewise."""
 
-OPENINGS: Final = (Opening.BOOK.value, Opening.HAND.value)
+OPENINGS: Final = (OpeningPolicy.BOOK.value, OpeningPolicy.HAND.value)
 
 CANNOT_START: Final = 1
 
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     typed = os.isatty(0)
     wire = Wire.claim()
     stderr = Stderr()
-    with Stop(wire.wake):
+    with StopSignals(wire.wake):
         try:
             home = paths.make_private(paths.home_folder(settings.home))
             log_to(home)
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             replay, forward = _replay(arguments, home, command)
             opening = _opening(arguments.opening, settings)
             progress = not arguments.no_progress
-            manner = Manner(
+            manner = ServeOptions(
                 mode, settings.client_limit, language, replay, opening, progress, forward
             )._replace(notify=_notifier(settings.notify))
             stub = _stub(wire, stderr, home=home, settings=settings, shelf=shelf, manner=manner)
@@ -140,11 +140,11 @@ def _misses(replay: Replay, status: int, stderr: Stderr, language: str) -> int:
     return status or MISSED
 
 
-def _opening(wanted: str | None, settings: Settings) -> Opening:
+def _opening(wanted: str | None, settings: Settings) -> OpeningPolicy:
     """Say who answers the opening: as was asked; else a person, where one writes in text files."""
     if wanted:
-        return Opening(wanted)
-    return Opening.HAND if settings.files else Opening.BY_CLIENT
+        return OpeningPolicy(wanted)
+    return OpeningPolicy.HAND if settings.files else OpeningPolicy.BY_CLIENT
 
 
 class CommandError(StopError):
@@ -189,7 +189,7 @@ def _stub(  # noqa: PLR0913 - the parts of a stub
     home: Path,
     settings: Settings,
     shelf: BookFile,
-    manner: Manner,
+    manner: ServeOptions,
 ) -> Stub:
     inbox = FolderInbox(home)
     clock = Clock()
@@ -213,7 +213,7 @@ def _stub(  # noqa: PLR0913 - the parts of a stub
     return Stub(
         wire=wire,
         session=Session(),
-        ledger=Ledger(wire, inbox, facts._replace(name=name), clock, SeenLimits(home)),
+        ledger=Journal(wire, inbox, facts._replace(name=name), clock, SeenLimits(home)),
         claim_files=claim,
         shelf=shelf,
         manner=manner,

@@ -60,13 +60,13 @@ class EndOfInput:
     """The client is gone: it closed its end, or nobody reads what we write."""
 
 
-class Told(NamedTuple):
+class SignalArrived(NamedTuple):
     """The process was told to stop, by this signal."""
 
     signal: int
 
 
-Incoming: TypeAlias = bytes | TooLong | EndOfInput | Told
+Incoming: TypeAlias = bytes | TooLong | EndOfInput | SignalArrived
 
 
 class LineError(ValueError):
@@ -82,7 +82,7 @@ class LineError(ValueError):
         return f"not written to the client: {self.why}; write one message as one line of UTF-8"
 
 
-class Lines:
+class LineReader:
     """Cuts a stream of bytes into lines, at line feeds and nowhere else.
 
     MCP, transports: "Messages are delimited by newlines". U+2028, U+0085 and a lone carriage return
@@ -136,7 +136,7 @@ class Wire:
         self._source = source
         self._sink = sink
         self._is_pipe = hasattr(select, "poll") and stat.S_ISFIFO(os.fstat(sink).st_mode)
-        self._lines = Lines(longest)
+        self._lines = LineReader(longest)
         self._arrived: SimpleQueue[Incoming | None] = SimpleQueue()
         self._leaving: SimpleQueue[bytes | threading.Event] = SimpleQueue()
         self._read_bytes = 0  # written by the reading thread alone
@@ -149,7 +149,7 @@ class Wire:
         self._writing_since: float | None = None
         self._broken = False
         self._ended = False
-        self._told: Told | None = None
+        self._told: SignalArrived | None = None
         self._parent = os.getppid()
         for run, name in ((self._read, "wire-reads"), (self._write, "wire-writes")):
             threading.Thread(target=run, name=name, daemon=True).start()
@@ -254,7 +254,7 @@ class Wire:
         """Let `get` return None now: something else has happened. May be called from any thread."""
         self._arrived.put(None)
 
-    def wake(self, told: Told) -> None:
+    def wake(self, told: SignalArrived) -> None:
         """Make `get` return this next. May be called from any thread."""
         self._told = told
         self._arrived.put(None)  # for whoever waits there already
@@ -355,7 +355,7 @@ class Wire:
         self._writing_since = None
 
 
-class Stop:
+class StopSignals:
     """Turns the signals that end a server into values: `wake` is called with each, at once.
 
     Hosts send SIGINT, SIGTERM or both; a terminal that closes sends SIGHUP, which stays ignored
@@ -366,7 +366,7 @@ class Stop:
     into a pipe, and a thread reads it there.
     """
 
-    def __init__(self, wake: Callable[[Told], object]) -> None:
+    def __init__(self, wake: Callable[[SignalArrived], object]) -> None:
         """Begin to listen. Only the main thread may."""
         self._wake = wake
         self._before: dict[int, _Reaction] = {}
@@ -410,7 +410,7 @@ class Stop:
         while numbers := os.read(reader, 64):
             for number in numbers:
                 if number in self._before:
-                    self._wake(Told(number))
+                    self._wake(SignalArrived(number))
         os.close(reader)
 
 

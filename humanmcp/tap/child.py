@@ -28,7 +28,7 @@ _KILLED_BY: Final = 128
 _PR_SET_PDEATHSIG: Final = 1
 
 
-class Child:
+class ServerProcess:
     """A running server and its three pipes. Whoever takes the descriptors closes them."""
 
     def __init__(self, command: Sequence[str]) -> None:

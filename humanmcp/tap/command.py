@@ -30,15 +30,15 @@ from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales import problem as sentence
 from humanmcp.locales.stop import sentence_of, trouble
-from humanmcp.protocol.conversation.transcript import HELD, Way
+from humanmcp.protocol.conversation.transcript import HELD, Direction
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
-from humanmcp.tap.child import NOT_EXECUTABLE, NOT_FOUND, Child
-from humanmcp.tap.held_queue import Holds
-from humanmcp.tap.hold_policy import Gate, Held
+from humanmcp.tap.child import NOT_EXECUTABLE, NOT_FOUND, ServerProcess
+from humanmcp.tap.held_queue import HeldQueue
+from humanmcp.tap.hold_policy import Held, HoldPolicy
 from humanmcp.tap.listening import BY_CHECK, Listening
-from humanmcp.tap.recorder import Output, Recorder
+from humanmcp.tap.recorder import Output, TapRecorder
 from humanmcp.tap.sink import Sink
-from humanmcp.tap.tapping import News, Session, Tap
+from humanmcp.tap.tapping import News, Tap, TappedSession
 from humanmcp.tap.textlog import TextLog
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.protocol.conversation.observer import Correlation
+    from humanmcp.protocol.conversation.observer import ConversationObserver
     from humanmcp.protocol.policy.hold_patterns import Pattern
 
 logger = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return USAGE_ERROR
     source, sink = claim()
     try:
-        child = Child(wanted.command)
+        child = ServerProcess(wanted.command)
     except OSError as error:
         why = trouble(error, language)
         complain(say("tap", "cannot-start", language, command=wanted.command[0], why=why))
@@ -123,25 +123,29 @@ def _tap(
     arguments: argparse.Namespace,
     settings: Settings,
     wanted: _Wanted,
-    child: Child,
+    child: ServerProcess,
     client: tuple[int, int],
 ) -> int:
     sys.setswitchinterval(SWITCH_EVERY)
     language = language_of(settings.lang)
     outputs: list[Output] = []
-    recorder = Recorder(outputs)
+    recorder = TapRecorder(outputs)
     news: SimpleQueue[News] = SimpleQueue()
 
     def record(held: Held) -> None:
         recorder.put(held.way, held.raw, number=held.number, note=HELD)
 
     def remark(raw: bytes, note: str) -> None:
-        recorder.put(Way.NOTE, raw, by=BY_CHECK, note=note)
+        recorder.put(Direction.NOTE, raw, by=BY_CHECK, note=note)
 
     source, sink = client
-    sinks = {Way.IN: Sink(child.stdin), Way.OUT: Sink(sink), Way.ERR: Sink(os.dup(2))}
+    sinks = {
+        Direction.IN: Sink(child.stdin),
+        Direction.OUT: Sink(sink),
+        Direction.ERR: Sink(os.dup(2)),
+    }
     listening: Listening | None = None
-    session, gate = None, Gate(record=record, keep=news.put)
+    session, gate = None, HoldPolicy(record=record, keep=news.put)
     try:
         inbox, facts = _begin(settings, wanted)
     except (OSError, InboxError, paths.UnsafeFolderError) as error:
@@ -150,8 +154,10 @@ def _tap(
         listening = Listening(
             inbox, facts, remark=remark, language=language, command=wanted.command
         )
-        gate = Gate(record=record, keep=news.put, passed=partial(_so_far, recorder, listening))
-        holds = Holds(
+        gate = HoldPolicy(
+            record=record, keep=news.put, passed=partial(_so_far, recorder, listening)
+        )
+        holds = HeldQueue(
             inbox=inbox,
             session=facts.name,
             recorder=recorder,
@@ -159,7 +165,7 @@ def _tap(
             sinks=sinks,
             release_after=wanted.release_after,
         )
-        session = Session(inbox, facts.name, holds, wanted.shelf)
+        session = TappedSession(inbox, facts.name, holds, wanted.shelf)
         outputs.append(listening)
         gate.hold(wanted.patterns)
         if wanted.shelf is not None:
@@ -190,7 +196,7 @@ def _tap(
     return status
 
 
-def _so_far(recorder: Recorder, listening: Listening) -> Correlation:
+def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationObserver:
     """Return what was heard of every line that has passed."""
     recorder.catch_up()
     return listening.so_far()

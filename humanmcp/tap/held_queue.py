@@ -21,14 +21,14 @@ from humanmcp.inbox.contract import (
     Reply,
     Waiting,
 )
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, INSTEAD, LET_GO, Way
-from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, INSTEAD, LET_GO, Direction
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.policy.answer_book import by_rule
 from humanmcp.protocol.policy.timeouts import patience
-from humanmcp.protocol.validation.held import Passing, answers, judge
+from humanmcp.protocol.validation.held import HeldMessage, answers, judge
 from humanmcp.tap.recorder import BY_TAP
 
 if TYPE_CHECKING:
@@ -36,25 +36,28 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import Inbox
     from humanmcp.protocol.diagnostics.verdict import Verdict
-    from humanmcp.tap.hold_policy import Cancelled, Gate, Held
-    from humanmcp.tap.recorder import Recorder
+    from humanmcp.tap.hold_policy import Cancelled, Held, HoldPolicy
+    from humanmcp.tap.recorder import TapRecorder
     from humanmcp.tap.sink import Sink
 
 logger = logging.getLogger(__name__)
 
-_OTHER: Final[Mapping[Way, Way]] = {Way.IN: Way.OUT, Way.OUT: Way.IN}
+_OTHER: Final[Mapping[Direction, Direction]] = {
+    Direction.IN: Direction.OUT,
+    Direction.OUT: Direction.IN,
+}
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _HeldLine:
     """A held message. `due` is when something happens by itself; None for never."""
 
     held: Held
-    passing: Passing
+    passing: HeldMessage
     due: float | None
 
 
-class Holds:
+class HeldQueue:
     """What is held in one session, and how it ends. Times are seconds of one monotonic clock."""
 
     def __init__(  # noqa: PLR0913 - everything that a held message meets
@@ -62,9 +65,9 @@ class Holds:
         *,
         inbox: Inbox,
         session: str,
-        recorder: Recorder,
-        gate: Gate,
-        sinks: Mapping[Way, Sink],
+        recorder: TapRecorder,
+        gate: HoldPolicy,
+        sinks: Mapping[Direction, Sink],
         release_after: float = 0.0,
     ) -> None:
         """Hold for a session. `sinks` by where a line came from; `release_after` 0 is never."""
@@ -74,9 +77,9 @@ class Holds:
         self._gate = gate
         self._sinks = sinks
         self._release_after = release_after
-        self._waiting: dict[int, _Waiting] = {}
+        self._waiting: dict[int, _HeldLine] = {}
         self._delivered: set[int] = set()
-        self._ended: set[Way] = set()
+        self._ended: set[Direction] = set()
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -85,10 +88,10 @@ class Holds:
 
     def take(self, held: Held, now: float, at: str) -> None:
         """Hold a message from now on; `at` is the wall clock, for people."""
-        passing = Passing(_text(held.raw), held.way, held.revision, _asked(held))
+        passing = HeldMessage(_text(held.raw), held.way, held.revision, _asked(held))
         after = held.rule[1].after if held.rule else self._release_after or None
         due = None if after is None else now + after
-        waiting = self._waiting[held.number] = _Waiting(held, passing, due)
+        waiting = self._waiting[held.number] = _HeldLine(held, passing, due)
         if held.way in self._ended:
             self._last_word(waiting, at)
             return
@@ -103,7 +106,7 @@ class Holds:
         else:
             self._delivered.add(held.number)
 
-    def _item(self, held: Held, passing: Passing, at: str) -> Item:
+    def _item(self, held: Held, passing: HeldMessage, at: str) -> Item:
         heard = held.heard
         token = heard.message.id
         return Item(
@@ -124,7 +127,7 @@ class Holds:
         """Say how long the client will wait, and when the message goes on by itself."""
         release = self._release_after or None
         asked = held.heard.asked
-        if asked is None or asked.way is not Way.IN:
+        if asked is None or asked.way is not Direction.IN:
             return Waiting(book_at=release)
         known = patience(asked.exchange, self._inbox.known(self._session).client_name, 0.0)
         book_at = held.rule[1].after if held.rule else release
@@ -135,7 +138,7 @@ class Holds:
         waiting = self._waiting.pop(cancelled.number, None)
         if waiting is not None:
             self._gate.settled(waiting.held, went_on=False)
-            self._close(cancelled.number, State.CANCELLED, reason=cancelled.reason)
+            self._close(cancelled.number, ExchangeState.CANCELLED, reason=cancelled.reason)
 
     # -- what people and time want --------------------------------------------------------------
 
@@ -152,9 +155,9 @@ class Holds:
     def refuse_sayings(self) -> None:
         """Give back what people want to say first: both ends of a tap are taken."""
         for ticket, _saying in self._inbox.sayings(self._session):
-            self._inbox.settle(self._session, ticket, (Problem("N34", Level.ERROR),))
+            self._inbox.settle(self._session, ticket, (Diagnostic("N34", Severity.ERROR),))
 
-    def _come_due(self, waiting: _Waiting, at: str) -> None:
+    def _come_due(self, waiting: _HeldLine, at: str) -> None:
         rule = waiting.held.rule
         if rule is None:
             self._let_go(waiting.held, BY_TAP, at)
@@ -168,7 +171,7 @@ class Holds:
         else:
             self._answer(waiting.held, verdict.line, by_rule(index), at)
 
-    def _settle(self, waiting: _Waiting, reply: Reply, at: str) -> None:
+    def _settle(self, waiting: _HeldLine, reply: Reply, at: str) -> None:
         """Do what a reply asks for, unless the check finds errors in it."""
         held, passing = waiting.held, waiting.passing
         if reply.action is Action.DROP:
@@ -201,7 +204,7 @@ class Holds:
 
     def _let_go(self, held: Held, by: str, at: str) -> None:
         """Let a message go on byte for byte."""
-        self._recorder.put(Way.NOTE, b"", number=held.number, by=by, note=LET_GO)
+        self._recorder.put(Direction.NOTE, b"", number=held.number, by=by, note=LET_GO)
         self._sinks[held.way].insert(_whole(held.line))
         self._end(held, Answer(_text(held.raw), by, at), went_on=True)
 
@@ -220,18 +223,18 @@ class Holds:
         self._end(held, Answer(line, by, at, deliberate), went_on=False)
 
     def _drop(self, held: Held, by: str) -> None:
-        self._recorder.put(Way.NOTE, b"", number=held.number, by=by, note=DROPPED)
+        self._recorder.put(Direction.NOTE, b"", number=held.number, by=by, note=DROPPED)
         del self._waiting[held.number]
         self._gate.settled(held, went_on=False)
-        self._close(held.number, State.CANCELLED, reason=DROPPED)
+        self._close(held.number, ExchangeState.CANCELLED, reason=DROPPED)
 
     def _end(self, held: Held, answer: Answer, *, went_on: bool) -> None:
         self._waiting.pop(held.number, None)
         self._gate.settled(held, went_on=went_on)
-        self._close(held.number, State.ANSWERED, answer)
+        self._close(held.number, ExchangeState.ANSWERED, answer)
 
     def _close(
-        self, number: int, state: State, answer: Answer | None = None, reason: str = ""
+        self, number: int, state: ExchangeState, answer: Answer | None = None, reason: str = ""
     ) -> None:
         if number not in self._delivered:
             return
@@ -241,7 +244,7 @@ class Holds:
         except InboxError as error:
             logger.warning("%s cannot be closed in the inbox: %s", number, error)
 
-    def side_ended(self, way: Way, at: str) -> None:
+    def side_ended(self, way: Direction, at: str) -> None:
         """One side says nothing more. What it said last is let go, if anybody reads it.
 
         A request of a client that is gone is not: nobody waits for the answer. What comes after
@@ -252,12 +255,12 @@ class Holds:
             if waiting.held.way is way:
                 self._last_word(waiting, at)
 
-    def _last_word(self, waiting: _Waiting, at: str) -> None:
+    def _last_word(self, waiting: _HeldLine, at: str) -> None:
         held = waiting.held
         wants_answer = held.heard.message.kind is Kind.REQUEST
         if wants_answer or not self._sinks[held.way].open:
             del self._waiting[held.number]
-            self._close(held.number, State.ABANDONED)
+            self._close(held.number, ExchangeState.ABANDONED)
         else:
             self._let_go(held, BY_TAP, at)
 

@@ -10,16 +10,16 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.observer import Correlation
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.observer import ConversationObserver
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
-from humanmcp.protocol.policy.answer_book import Deed, Rule, first_rule
+from humanmcp.protocol.policy.answer_book import Rule, RuleAction, first_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.protocol.conversation.observer import Asked, Heard
+    from humanmcp.protocol.conversation.observer import ObservedMessage, ObservedRequest
     from humanmcp.protocol.policy.answer_book import Book
     from humanmcp.protocol.policy.hold_patterns import Pattern
 
@@ -36,13 +36,13 @@ class Held:
     """
 
     number: int
-    way: Way
+    way: Direction
     line: bytes
-    heard: Heard
+    heard: ObservedMessage
     revision: str
     batch: bool = False
     rule: tuple[int, Rule] | None = None
-    requests: tuple[Asked, ...] = ()
+    requests: tuple[ObservedRequest, ...] = ()
 
     @property
     def raw(self) -> bytes:
@@ -58,7 +58,7 @@ class Cancelled:
     reason: str
 
 
-class Gate:
+class HoldPolicy:
     """The patterns and rules that are in force, and what must be known to follow them."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Gate:
         *,
         record: Callable[[Held], object],
         keep: Callable[[Held | Cancelled], object],
-        passed: Callable[[], Correlation] = Correlation,
+        passed: Callable[[], ConversationObserver] = ConversationObserver,
     ) -> None:
         """Let everything pass until told otherwise.
 
@@ -80,7 +80,7 @@ class Gate:
         self._patterns: tuple[Pattern, ...] = ()
         self._book: Book | None = None
         self._used: dict[int, int] = {}
-        self._correlation = Correlation()
+        self._correlation = ConversationObserver()
         self._held = 0
         self._held_requests: dict[int, int] = {}
         """From the number of a request in the correlation to the number it is held under."""
@@ -123,7 +123,7 @@ class Gate:
 
     # -- in the pumps' threads ------------------------------------------------------------------
 
-    def passes(self, way: Way, line: bytes) -> bool:
+    def passes(self, way: Direction, line: bytes) -> bool:
         """Say whether a line goes on now. If not, it was recorded and given to the loop."""
         found = jsonrpc.read(line.rstrip(_END))
         with self._lock:
@@ -141,7 +141,7 @@ class Gate:
         self._keep(held)
         return False
 
-    def _look(self, way: Way, line: bytes, message: Message) -> Held | None:
+    def _look(self, way: Direction, line: bytes, message: Message) -> Held | None:
         heard = self._correlation.hear(way, message)
         if message.method == "notifications/cancelled":
             self._pass_on_cancel(heard)
@@ -149,15 +149,15 @@ class Gate:
         if found is not None:
             index, rule = found
             self._used[index] = self._used.get(index, 0) + 1
-            if rule.deed is Deed.FORWARD:
+            if rule.deed is RuleAction.FORWARD:
                 return None
-            return self._hold(way, line, heard, found if rule.deed is Deed.ANSWER else None)
+            return self._hold(way, line, heard, found if rule.deed is RuleAction.ANSWER else None)
         return self._hold(way, line, heard) if self._wanted(heard) else None
 
-    def _look_at_batch(self, way: Way, line: bytes, batch: Batch) -> Held | None:
+    def _look_at_batch(self, way: Direction, line: bytes, batch: Batch) -> Held | None:
         """Hold a whole array when one message in it is to be held; rules do not go that far."""
-        wanted: Heard | None = None
-        asked: list[Asked] = []
+        wanted: ObservedMessage | None = None
+        asked: list[ObservedRequest] = []
         for item in batch.items:
             if isinstance(item, Message):
                 heard = self._correlation.hear(way, item)
@@ -166,15 +166,15 @@ class Gate:
                     wanted = heard
         return None if wanted is None else self._hold(way, line, wanted, batch=tuple(asked))
 
-    def _rule(self, heard: Heard) -> tuple[int, Rule] | None:
+    def _rule(self, heard: ObservedMessage) -> tuple[int, Rule] | None:
         """Find the rule that is meant for a request of the client's."""
         asked = heard.asked
-        is_request = heard.message.kind is Kind.REQUEST and heard.way is Way.IN
+        is_request = heard.message.kind is Kind.REQUEST and heard.way is Direction.IN
         if self._book is None or asked is None or not is_request:
             return None
         return first_rule(asked.exchange, self._book, self._used)
 
-    def _wanted(self, heard: Heard) -> bool:
+    def _wanted(self, heard: ObservedMessage) -> bool:
         fitting = next((one for one in self._patterns if one.fits(heard)), None)
         if fitting is not None and fitting.once:
             self._patterns = tuple(one for one in self._patterns if one is not fitting)
@@ -182,12 +182,12 @@ class Gate:
 
     def _hold(
         self,
-        way: Way,
+        way: Direction,
         line: bytes,
-        heard: Heard,
+        heard: ObservedMessage,
         rule: tuple[int, Rule] | None = None,
         *,
-        batch: tuple[Asked, ...] | None = None,
+        batch: tuple[ObservedRequest, ...] | None = None,
     ) -> Held:
         self._held += 1
         asked = heard.asked
@@ -197,7 +197,7 @@ class Gate:
         revision = (asked.revision if asked else "") or self._correlation.revision
         return Held(self._held, way, line, heard, revision, batch is not None, rule, requests)
 
-    def _pass_on_cancel(self, heard: Heard) -> None:
+    def _pass_on_cancel(self, heard: ObservedMessage) -> None:
         if heard.asked is None:
             return
         number = self._held_requests.pop(heard.asked.number, 0)
@@ -206,7 +206,7 @@ class Gate:
             self._keep(Cancelled(number, reason if isinstance(reason, str) else ""))
 
 
-def _asks(heard: Heard) -> tuple[Asked, ...]:
+def _asks(heard: ObservedMessage) -> tuple[ObservedRequest, ...]:
     """Return the request that a message is; nothing for any other."""
     is_request = heard.message.kind is Kind.REQUEST
     return (heard.asked,) if heard.asked is not None and is_request else ()

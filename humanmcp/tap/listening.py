@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import problem as sentence
-from humanmcp.protocol.conversation.observer import Correlation
-from humanmcp.protocol.conversation.perspective import View
-from humanmcp.protocol.conversation.transcript import COMMAND, Frame, Way
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.conversation.observer import ConversationObserver
+from humanmcp.protocol.conversation.perspective import Perspective
+from humanmcp.protocol.conversation.transcript import COMMAND, Direction, Frame
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
 from humanmcp.protocol.validation.observed import hints, line_hints
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import Inbox, SessionFacts
     from humanmcp.protocol.conversation.exchange import Known
-    from humanmcp.protocol.conversation.observer import Asked, Heard
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.conversation.observer import ObservedMessage, ObservedRequest
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.unanswered import NeverAnswered
 
 logger = logging.getLogger(__name__)
@@ -47,19 +47,19 @@ MOST_UNCHECKED: Final = 500
 MOST_UNCHECKED_BYTES: Final = 8 * 1024 * 1024
 """What may wait for the check, as lines and as bytes; of more than that the oldest is left out."""
 
-_SAID: Final = frozenset({Level.ERROR, Level.WARNING})
+_SAID: Final = frozenset({Severity.ERROR, Severity.WARNING})
 
 
 @dataclass(frozen=True, slots=True)
 class _Unchecked:
     seq: int
     size: int
-    heard: Heard | Malformed
+    heard: ObservedMessage | Malformed
     known: Known
     revision: str
-    line: tuple[Problem, ...] = ()
+    line: tuple[Diagnostic, ...] = ()
     """What was said of the line as a line."""
-    waiting: tuple[Asked, ...] = ()
+    waiting: tuple[ObservedRequest, ...] = ()
     """What waited for an answer from whoever wrote a line that is no message."""
 
 
@@ -84,8 +84,8 @@ class Listening:
         self._remark = remark
         self._language = language
         self._command = command
-        self._view = View(Way.IN)
-        self._correlation = Correlation()
+        self._view = Perspective(Direction.IN)
+        self._correlation = ConversationObserver()
         self._unanswered = Unanswered()
         self._hearing = threading.Lock()
         self._unchecked: deque[_Unchecked] = deque()
@@ -143,7 +143,7 @@ class Listening:
     def close(self) -> None:
         """Do nothing: whoever began the session ends it."""
 
-    def so_far(self) -> Correlation:
+    def so_far(self) -> ConversationObserver:
         """Return what was heard up to now, for somebody in another thread."""
         with self._hearing:
             return self._correlation.copy()
@@ -168,7 +168,7 @@ class Listening:
                 self._is_no_probe()
                 self._check_later(frame, malformed, said)
 
-    def _hear_message(self, frame: Frame, message: Message, said: tuple[Problem, ...]) -> None:
+    def _hear_message(self, frame: Frame, message: Message, said: tuple[Diagnostic, ...]) -> None:
         with self._hearing:
             heard = self._correlation.hear(frame.way, message)
         self._unanswered.heard(frame.seq, heard)
@@ -181,7 +181,7 @@ class Listening:
             self._facts = self._facts._replace(probe=False)
 
     def _check_later(
-        self, frame: Frame, heard: Heard | Malformed, said: tuple[Problem, ...]
+        self, frame: Frame, heard: ObservedMessage | Malformed, said: tuple[Diagnostic, ...]
     ) -> None:
         now, size = self._correlation, len(frame.raw)
         waiting = self._waiting_for(frame.way) if isinstance(heard, Malformed) else ()
@@ -192,7 +192,7 @@ class Listening:
         while len(self._unchecked) > MOST_UNCHECKED or self._unchecked_bytes > MOST_UNCHECKED_BYTES:
             self._next_unchecked()
 
-    def _waiting_for(self, way: Way) -> tuple[Asked, ...]:
+    def _waiting_for(self, way: Direction) -> tuple[ObservedRequest, ...]:
         return tuple(asked for asked in self._correlation.open if asked.way is not way)
 
     def _next_unchecked(self) -> _Unchecked:
@@ -231,7 +231,7 @@ class Listening:
         if failed is not None:
             self._say(one.seq, failed.problem)
 
-    def _say(self, seq: int, found: Problem) -> None:
+    def _say(self, seq: int, found: Diagnostic) -> None:
         record = {
             "about": seq,
             "code": found.code,

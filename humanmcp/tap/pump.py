@@ -20,7 +20,7 @@ from humanmcp.tap.cutter import LONGEST_LINE, Cutter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.protocol.conversation.transcript import Way
+    from humanmcp.protocol.conversation.transcript import Direction
     from humanmcp.tap.cutter import Cut
     from humanmcp.tap.sink import Sink
 
@@ -29,21 +29,21 @@ _CAN_ASK: Final = os.name != "nt"
 """Whether a pipe tells what waits in it."""
 
 
-class Gate(Protocol):
+class PumpGate(Protocol):
     """Decides which lines go on."""
 
     @property
     def closed(self) -> bool:
         """Say whether anything is to be held: only then is each line looked at before it goes."""
 
-    def passes(self, way: Way, line: bytes) -> bool:
+    def passes(self, way: Direction, line: bytes) -> bool:
         """Say whether a line, with its end, goes on now. If not, the gate has kept it."""
 
 
-class Listener(Protocol):
+class PumpListener(Protocol):
     """Hears every line that goes on, and must not wait for anything."""
 
-    def heard(self, way: Way, cut: Cut) -> None:
+    def heard(self, way: Direction, cut: Cut) -> None:
         """Take note of a line, just before it goes on."""
 
 
@@ -52,13 +52,13 @@ class Pump:
 
     def __init__(  # noqa: PLR0913 - the parts of one direction
         self,
-        way: Way,
+        way: Direction,
         source: int,
         sink: Sink,
         *,
-        gate: Gate,
-        listener: Listener,
-        ended: Callable[[Way], object],
+        gate: PumpGate,
+        listener: PumpListener,
+        ended: Callable[[Direction], object],
     ) -> None:
         """Move from `source`, which this object closes, to `sink`. `ended` is called at the end."""
         self.way = way

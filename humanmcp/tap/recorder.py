@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
 from humanmcp.common.timestamps import Stamps
 from humanmcp.inbox.contract import InboxError
-from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,7 +78,7 @@ class Output(Protocol):
         """Finish."""
 
 
-class Recorder:
+class TapRecorder:
     """Writes down at once; a thread hears what was written when there is time."""
 
     def __init__(
@@ -116,11 +116,13 @@ class Recorder:
 
     # -- in the threads that forward ------------------------------------------------------------
 
-    def heard(self, way: Way, cut: Cut) -> None:
+    def heard(self, way: Direction, cut: Cut) -> None:
         """Write down a line that is about to pass."""
         self.put(way, cut.line, note=cut.note)
 
-    def put(self, way: Way, raw: bytes, *, number: int = 0, by: str = "", note: str = "") -> None:
+    def put(
+        self, way: Direction, raw: bytes, *, number: int = 0, by: str = "", note: str = ""
+    ) -> None:
         """Write down a line, or something to be said of one."""
         with self._writing:
             self._seq += 1
@@ -129,7 +131,7 @@ class Recorder:
                 try:
                     output.write(frame)
                 except (OSError, InboxError) as error:
-                    self.missing += way is not Way.NOTE
+                    self.missing += way is not Direction.NOTE
                     self.trouble = error
                     logger.error("line %s is missing in the record: %s", frame.seq, error)  # noqa: TRY400 - no traceback for a full disk
             self._passed_at = time.monotonic()
@@ -220,4 +222,4 @@ class Recorder:
             left_out, self._left_out = self._left_out, 0
         if left_out:
             note = f"{left_out} lines were not checked here: too many came; an export checks them"
-            self.put(Way.NOTE, b"", by=BY_TAP, note=note)
+            self.put(Direction.NOTE, b"", by=BY_TAP, note=note)

@@ -17,7 +17,7 @@ from humanmcp.common.file_descriptors import ending_signals
 from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales.stop import sentence_of
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
 from humanmcp.tap.hold_policy import Cancelled, Held
 from humanmcp.tap.pump import Pump
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.contract import Inbox
-    from humanmcp.tap.child import Child
-    from humanmcp.tap.held_queue import Holds
-    from humanmcp.tap.hold_policy import Gate
-    from humanmcp.tap.recorder import Recorder
+    from humanmcp.tap.child import ServerProcess
+    from humanmcp.tap.held_queue import HeldQueue
+    from humanmcp.tap.hold_policy import HoldPolicy
+    from humanmcp.tap.recorder import TapRecorder
     from humanmcp.tap.sink import Sink
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ RECORDS_SOON: Final = 0.3
 class StreamEnded:
     """A pump has moved its last byte."""
 
-    way: Way
+    way: Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ News: TypeAlias = Held | Cancelled | StreamEnded | ChildEnded
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class TappedSession:
     """The session in the inbox. There is none when the inbox cannot be used: all passes then."""
 
     inbox: Inbox
     name: str
-    holds: Holds
+    holds: HeldQueue
     shelf: BookFile | None = None
 
 
@@ -86,13 +86,13 @@ class Tap:
     def __init__(  # noqa: PLR0913 - the parts of a tap, each with its own module
         self,
         *,
-        child: Child,
+        child: ServerProcess,
         source: int,
-        sinks: dict[Way, Sink],
-        gate: Gate,
-        recorder: Recorder,
+        sinks: dict[Direction, Sink],
+        gate: HoldPolicy,
+        recorder: TapRecorder,
         news: SimpleQueue[News],
-        session: Session | None,
+        session: TappedSession | None,
     ) -> None:
         """Put the parts together. `source` is where the client writes."""
         self._child = child
@@ -106,9 +106,9 @@ class Tap:
                 way, descriptor, sinks[way], gate=gate, listener=recorder, ended=self._stream_ended
             )
             for way, descriptor in (
-                (Way.IN, source),
-                (Way.OUT, child.stdout),
-                (Way.ERR, child.stderr),
+                (Direction.IN, source),
+                (Direction.OUT, child.stdout),
+                (Direction.ERR, child.stderr),
             )
         }
         self._kill_at: float | None = None
@@ -131,7 +131,7 @@ class Tap:
             signal.signal(number, handler)
         return self._child.status or 0
 
-    def _stream_ended(self, way: Way) -> None:
+    def _stream_ended(self, way: Direction) -> None:
         self._news.put(StreamEnded(way))
 
     def _told(self, number: int, _frame: FrameType | None) -> None:
@@ -168,7 +168,7 @@ class Tap:
             self._session.holds.side_ended(held.way, stamp(time.time()))
         self._session.holds.take(held, time.monotonic(), stamp(time.time()))
 
-    def _side_ended(self, way: Way) -> None:
+    def _side_ended(self, way: Direction) -> None:
         """Pass the end of a stream on, after what was held of it."""
         if self._session is not None:
             self._session.holds.side_ended(way, stamp(time.time()))
@@ -198,7 +198,7 @@ class Tap:
         else:
             self._gate.follow(shelf.book)
 
-    def _look_at_holds(self, session: Session) -> None:
+    def _look_at_holds(self, session: TappedSession) -> None:
         """Hold what a person wants held now; tell them what is no longer held (`next`)."""
         try:
             wanted = tuple(session.inbox.holds(session.name))
@@ -214,7 +214,7 @@ class Tap:
     def _note(self, trouble: str) -> None:
         """Write a trouble of our own into the record, where it is seen, and into the log."""
         logger.warning("%s", trouble)
-        self._recorder.put(Way.NOTE, b"", by=BY_TAP, note=trouble)
+        self._recorder.put(Direction.NOTE, b"", by=BY_TAP, note=trouble)
 
     # -- the end --------------------------------------------------------------------------------
 
@@ -222,9 +222,9 @@ class Tap:
         """Say whether the server has ended and nothing that it said is still on its way."""
         if self._child.status is None:
             return False
-        return not any(self._still_says_something(way) for way in (Way.OUT, Way.ERR))
+        return not any(self._still_says_something(way) for way in (Direction.OUT, Direction.ERR))
 
-    def _still_says_something(self, way: Way) -> bool:
+    def _still_says_something(self, way: Direction) -> bool:
         """Tell a pipe with something in it from one that a grandchild merely holds open."""
         pump = self._pumps[way]
         if not pump.running:
@@ -237,12 +237,14 @@ class Tap:
         return self._kill_at is not None and now >= self._kill_at
 
     def _finish(self) -> None:
-        self._side_ended(Way.IN)  # nobody reads it: its pump ends, however much a client writes
+        self._side_ended(
+            Direction.IN
+        )  # nobody reads it: its pump ends, however much a client writes
         if self._session is not None:
-            self._session.holds.side_ended(Way.OUT, stamp(time.time()))
+            self._session.holds.side_ended(Direction.OUT, stamp(time.time()))
         while (news := self._next_news()) is not None:  # what ended while we looked
             self._take_in(news)
-        for way in (Way.OUT, Way.ERR):
+        for way in (Direction.OUT, Direction.ERR):
             self._side_ended(way)
         while self._somebody_still_reads():
             self._take_in(self._wait())
@@ -258,7 +260,7 @@ class Tap:
         """Say whether the last words wait for a slow reader, and nobody told us to stop."""
         if self._out_of_mercy(time.monotonic()):
             return False
-        return any(self._sinks[way].open for way in (Way.OUT, Way.ERR))
+        return any(self._sinks[way].open for way in (Direction.OUT, Direction.ERR))
 
     def _finish_record(self) -> None:
         """Let what waits be written down, as long as nobody is in a hurry."""

@@ -16,8 +16,8 @@ from humanmcp.common.terminal import say as show
 from humanmcp.inbox.contract import InboxError, Life
 from humanmcp.locales import language_of
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.protocol.conversation.exchange import Exchange, State
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.validation import check, faults
@@ -28,8 +28,16 @@ from humanmcp.terminal_desk.choose import choose, label, open_inbox, seats
 from humanmcp.terminal_desk.files import read_text
 from humanmcp.terminal_desk.in_editor import in_editor
 from humanmcp.terminal_desk.inbox import asker_of
-from humanmcp.terminal_desk.replying import Case, judged, keep_open, may_go, not_sent, refused, sent
-from humanmcp.terminal_desk.sending import Text, keep
+from humanmcp.terminal_desk.replying import (
+    HeldCase,
+    judged,
+    keep_open,
+    may_go,
+    not_sent,
+    refused,
+    sent,
+)
+from humanmcp.terminal_desk.sending import TypedText, keep
 
 if TYPE_CHECKING:
     import argparse
@@ -116,9 +124,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return USAGE_ERROR
 
 
-def _case(inbox: Inbox, arguments: argparse.Namespace, language: str) -> Case:
+def _case(inbox: Inbox, arguments: argparse.Namespace, language: str) -> HeldCase:
     seated, item = choose(inbox, arguments.number)
-    return Case(
+    return HeldCase(
         inbox=inbox,
         name=label(seated, item.key.number, seats(inbox)),
         seat=seated.facts.seat,
@@ -130,7 +138,7 @@ def _case(inbox: Inbox, arguments: argparse.Namespace, language: str) -> Case:
     )
 
 
-def _given(arguments: argparse.Namespace, case: Case) -> Text | None:
+def _given(arguments: argparse.Namespace, case: HeldCase) -> TypedText | None:
     """Return what stands on the command line; None when the editor is wanted.
 
     Raises:
@@ -142,15 +150,15 @@ def _given(arguments: argparse.Namespace, case: Case) -> Text | None:
     if words is not None:
         return words
     if arguments.error is not None:
-        return Text(_error(*arguments.error), Form.ERROR)
+        return TypedText(_error(*arguments.error), TextForm.ERROR)
     if arguments.result is not None:
-        return Text(read_text(arguments.result), Form.RESULT)
+        return TypedText(read_text(arguments.result), TextForm.RESULT)
     if arguments.message is not None:
-        return Text(read_text(arguments.message), Form.MESSAGE)
+        return TypedText(read_text(arguments.message), TextForm.MESSAGE)
     return _starting_text(case, arguments) if arguments.as_is else None
 
 
-def _attached(arguments: argparse.Namespace, case: Case) -> Text:
+def _attached(arguments: argparse.Namespace, case: HeldCase) -> TypedText:
     """Return a result with pictures and files, and with the text beside them.
 
     Raises:
@@ -164,21 +172,21 @@ def _attached(arguments: argparse.Namespace, case: Case) -> Text:
     given = _words(arguments, case)
     text = None if given is None else given.text
     result = result_with(case.exchange, case.known, text, arguments.image, arguments.file)
-    return Text(json.dumps(result, ensure_ascii=False), Form.RESULT)
+    return TypedText(json.dumps(result, ensure_ascii=False), TextForm.RESULT)
 
 
-def _words(arguments: argparse.Namespace, case: Case) -> Text | None:
+def _words(arguments: argparse.Namespace, case: HeldCase) -> TypedText | None:
     """Return the words for the model that stand on the command line; None when there are none."""
     if arguments.text is not None:
-        return Text(arguments.text, Form.TEXT)
+        return TypedText(arguments.text, TextForm.TEXT)
     if arguments.choose is not None:
-        return Text(_option(case, arguments.choose), Form.TEXT)
+        return TypedText(_option(case, arguments.choose), TextForm.TEXT)
     if arguments.tool_error is not None:
-        return Text(arguments.tool_error, Form.TOOL_ERROR)
+        return TypedText(arguments.tool_error, TextForm.TOOL_ERROR)
     return None
 
 
-def _option(case: Case, wanted: str) -> str:
+def _option(case: HeldCase, wanted: str) -> str:
     """Return an option of the question, word for word.
 
     Raises:
@@ -202,17 +210,17 @@ def _error(code: str, message: str) -> str:
     return f'{{"code": {written}, "message": {json.dumps(message, ensure_ascii=False)}}}'
 
 
-def _starting_text(case: Case, arguments: argparse.Namespace) -> Text:
+def _starting_text(case: HeldCase, arguments: argparse.Namespace) -> TypedText:
     """Return the text to start from: a template, the draft so far, or the start for this method."""
     exchange = case.exchange
     if arguments.template is not None and exchange is not None:
-        return Text(_template(exchange, arguments.template), Form.MESSAGE)
+        return TypedText(_template(exchange, arguments.template), TextForm.MESSAGE)
     if case.item.draft is not None:
-        return Text(case.item.draft.text, case.item.draft.form)
+        return TypedText(case.item.draft.text, case.item.draft.form)
     return _first_text(case)
 
 
-def _broken(case: Case, given: Text, name: str) -> Text:
+def _broken(case: HeldCase, given: TypedText, name: str) -> TypedText:
     """Break an answer on purpose. It is sent with --send-anyway, as every broken one.
 
     Raises:
@@ -226,18 +234,18 @@ def _broken(case: Case, given: Text, name: str) -> Text:
         raise FaultError("no fault", name=name, choices=", ".join(known))
     verdict = check.check(exchange, given.text, given.form, case.known)
     whole = pretty(verdict.line or verdict.forced or "")
-    return Text(faults.broken(exchange, whole, known[name]), Form.MESSAGE)
+    return TypedText(faults.broken(exchange, whole, known[name]), TextForm.MESSAGE)
 
 
-def _first_text(case: Case) -> Text:
+def _first_text(case: HeldCase) -> TypedText:
     """Return the text that nobody has changed yet: at a tap, the message as it came."""
     exchange = case.exchange
     if exchange is None:
-        return Text(pretty(case.item.line), Form.MESSAGE)
-    return Text(check.start(exchange, case.known, case.language), Form.MESSAGE)
+        return TypedText(pretty(case.item.line), TextForm.MESSAGE)
+    return TypedText(check.start(exchange, case.known, case.language), TextForm.MESSAGE)
 
 
-def _start_over(case: Case) -> int:
+def _start_over(case: HeldCase) -> int:
     """Put the draft back to the text that it began with, and send nothing."""
     keep(case.inbox, case.key, _first_text(case), touched=False, hold=False)
     show(case.say("started over", name=case.name))
@@ -262,16 +270,16 @@ def _template(exchange: Exchange, name: str) -> str:
     return known[name]
 
 
-def _closed(case: Case) -> str | None:
+def _closed(case: HeldCase) -> str | None:
     """Say why this exchange can no longer be answered; None while it can."""
-    if case.item.state is not State.PENDING:
+    if case.item.state is not ExchangeState.PENDING:
         return waits.outlook(case.item, waits.now(), case.language)[0].sentence
     if case.inbox.facts(case.key.session).life is not Life.OPEN:
         return case.say("session over")
     return None
 
 
-def _keep_given(case: Case, given: Text | None) -> None:
+def _keep_given(case: HeldCase, given: TypedText | None) -> None:
     if given is not None:
         keep(case.inbox, case.key, given, touched=True, hold=False)
 
@@ -279,7 +287,7 @@ def _keep_given(case: Case, given: Text | None) -> None:
 # -- given on the command line ----------------------------------------------------------------
 
 
-def _send_given(case: Case, given: Text, *, anyway: bool) -> int:
+def _send_given(case: HeldCase, given: TypedText, *, anyway: bool) -> int:
     verdict = judged(case, given)
     if not may_go(verdict, anyway=anyway):
         keep(case.inbox, case.key, given, touched=True, hold=True)

@@ -18,7 +18,7 @@ from humanmcp.protocol.validation import check
 from humanmcp.terminal_desk.explain import as_json
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+    from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 
 _NOTHING_KNOWN: Final = Known()
 
@@ -44,7 +44,7 @@ class Case:
 
     exchange: Exchange
     text: str
-    form: Form
+    form: TextForm
 
     def verdict(self) -> Verdict:
         """Judge it."""
@@ -71,7 +71,7 @@ class Asked:
     id: Any = None
 
 
-def case_of(text: str, form: Form, asked: Asked) -> Case:
+def case_of(text: str, form: TextForm, asked: Asked) -> Case:
     """Put together what is judged: an answer, and the request that it answers.
 
     Without a request one is made up: of the method (or the one that the answer looks like), with

@@ -16,8 +16,8 @@ from humanmcp.common.terminal import say as show
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.diagnostics.autofix import autofix
-from humanmcp.protocol.diagnostics.model import Level
-from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.spec import versions
 from humanmcp.terminal_desk import transcripts
 from humanmcp.terminal_desk.cases import (
@@ -50,7 +50,7 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--request", metavar="FILE", help=words("request"))
     parser.add_argument(
-        "--form", choices=[form.value for form in Form], default="message", help=words("form")
+        "--form", choices=[form.value for form in TextForm], default="message", help=words("form")
     )
     out = parser.add_mutually_exclusive_group()
     out.add_argument("--json", action="store_true", help=words("json"))
@@ -75,14 +75,14 @@ def _one(arguments: argparse.Namespace, language: str) -> int:
     """Check one answer."""
     if arguments.file is None:
         raise CaseError("no file")
-    form = Form(arguments.form)
+    form = TextForm(arguments.form)
     text = read_text(_recording_in(arguments.file))
-    if not (arguments.method or arguments.request or arguments.fix) and form is Form.MESSAGE:
+    if not (arguments.method or arguments.request or arguments.fix) and form is TextForm.MESSAGE:
         found = transcripts.form_of(text)
-        if found is not transcripts.Form.ANSWER:
+        if found is not transcripts.TranscriptForm.ANSWER:
             name = _name(arguments.file, language)
             return transcripts.judge(text, found, arguments, name, language)
-    if form in (Form.TEXT, Form.TOOL_ERROR):
+    if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
         text = text.removesuffix("\n")  # every editor and `echo` ends a file with one
     case = case_of(
         text,
@@ -120,7 +120,7 @@ def _fixed(case: Case, language: str) -> int:
     fixed = autofix(case.text, case.judge)
     text, verdict = fixed
     say_raw(text.removesuffix("\n"))
-    left = [problem for problem in verdict.problems if problem.level is not Level.REPAIRED]
+    left = [problem for problem in verdict.problems if problem.level is not Severity.REPAIRED]
     for problem in left:
         for parts in explained(problem, text, language):
             complain(*parts)

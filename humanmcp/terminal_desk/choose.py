@@ -15,7 +15,7 @@ from humanmcp.common.paths import home_folder
 from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Inbox, Item, Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -84,7 +84,7 @@ def choose(inbox: Inbox, wanted: str) -> tuple[Seated, Item]:
         return _in_session(inbox, _session(everybody, name, wanted), int(number), wanted)
     anywhere = _with_number(inbox, everybody, int(number))
     live = [(one, item) for one, item in anywhere if one.live]
-    found = [(one, item) for one, item in live if item.state is State.PENDING] or live
+    found = [(one, item) for one, item in live if item.state is ExchangeState.PENDING] or live
     if not found and anywhere:
         found = anywhere[-1:]
     if not found:

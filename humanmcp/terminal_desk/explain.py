@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp import locales
 from humanmcp.common.terminal import Painted
 from humanmcp.locales import UnknownSentenceError, say
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from humanmcp.protocol.diagnostics.model import Fix, Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic, Fix
 
 Line = tuple[str | Painted, ...]
 
 _COLOUR: Final = {
-    Level.ERROR: "red",
-    Level.WARNING: "yellow",
-    Level.HINT: "cyan",
-    Level.REPAIRED: "green",
+    Severity.ERROR: "red",
+    Severity.WARNING: "yellow",
+    Severity.HINT: "cyan",
+    Severity.REPAIRED: "green",
 }
 _LONGEST_LINE: Final = 100
 """Columns of a text line that are shown around a problem."""
@@ -36,7 +36,7 @@ _LONGEST_EDIT: Final = 60
 
 
 def explained(
-    problem: Problem, text: str, language: str, *, name: str = "", shift: int = 0
+    problem: Diagnostic, text: str, language: str, *, name: str = "", shift: int = 0
 ) -> Iterator[Line]:
     """Yield the lines that show one problem with `text`.
 
@@ -60,13 +60,13 @@ def explained(
         yield ("    ", Painted(f"= {problem.page}", "dim"))
 
 
-def _coded(problem: Problem, language: str) -> str:
+def _coded(problem: Diagnostic, language: str) -> str:
     """Return the sentence behind its code; of many of a kind it has both itself."""
     told = one_line(sentence(problem, language))
     return told if problem.times > 1 else f"{problem.code}: {told}"
 
 
-def _why(problem: Problem, language: str) -> str:
+def _why(problem: Diagnostic, language: str) -> str:
     """Return what there is to learn from a problem, "" when nothing was written down."""
     try:
         return say("problem", f"{problem.code}.why", language)
@@ -74,7 +74,7 @@ def _why(problem: Problem, language: str) -> str:
         return ""
 
 
-def place_of(problem: Problem, language: str, *, name: str = "", shift: int = 0) -> str:
+def place_of(problem: Diagnostic, language: str, *, name: str = "", shift: int = 0) -> str:
     """Say where a problem stands: `answer.json:3:12`, or `line 3, column 12` without a name."""
     if not problem.line:
         return name
@@ -104,7 +104,7 @@ def _changes(fix: Fix, text: str, language: str) -> str:
     return say("check", "fix remove" if old else "fix insert", language, old=old, new=new)
 
 
-def as_json(problem: Problem, language: str) -> dict[str, Any]:
+def as_json(problem: Diagnostic, language: str) -> dict[str, Any]:
     """Return a problem as an object for machines."""
     return {
         "code": problem.code,
@@ -128,7 +128,7 @@ def fix_as_json(fix: Fix) -> dict[str, Any]:
     }
 
 
-def sentence(problem: Problem, language: str) -> str:
+def sentence(problem: Diagnostic, language: str) -> str:
     """Return a problem's sentence; its code where a newer humanmcp found it."""
     try:
         return locales.problem(problem, language)
@@ -136,11 +136,11 @@ def sentence(problem: Problem, language: str) -> str:
         return problem.code
 
 
-def summary(problems: Sequence[Problem], language: str) -> str:
+def summary(problems: Sequence[Diagnostic], language: str) -> str:
     """Count the problems by level: `1 error, 2 warnings`."""
     counts = [
         (level, sum(problem.times for problem in problems if problem.level is level))
-        for level in (Level.ERROR, Level.WARNING, Level.HINT, Level.REPAIRED)
+        for level in (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
     ]
     words = [
         say("check", f"{level.value} {'one' if count == 1 else 'many'}", language, count=count)
@@ -180,7 +180,7 @@ def _width(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
-def _excerpt(problem: Problem, text: str, colour: str, shift: int) -> Iterator[Line]:
+def _excerpt(problem: Diagnostic, text: str, colour: str, shift: int) -> Iterator[Line]:
     """Yield the line of the text and a caret line below it."""
     whole = _line_of(text, problem)
     column = problem.column - 1
@@ -197,14 +197,14 @@ def _excerpt(problem: Problem, text: str, colour: str, shift: int) -> Iterator[L
     yield (Painted(f"  {' ' * len(number)} | ", "dim"), gap, Painted(carets, colour))
 
 
-def _line_of(text: str, problem: Problem) -> str:
+def _line_of(text: str, problem: Diagnostic) -> str:
     """Return the line that a problem stands on, without splitting a text of megabytes."""
     begin = text.rfind("\n", 0, problem.start) + 1
     end = text.find("\n", problem.start)
     return text[begin : end if end >= 0 else len(text)].removesuffix("\r")
 
 
-def _marked(problem: Problem, text: str, after: str) -> str:
+def _marked(problem: Diagnostic, text: str, after: str) -> str:
     """Return what the carets stand below: the problem's part of this line."""
     length = text[problem.start : problem.end].find("\n")
     wanted = problem.end - problem.start if length < 0 else length

@@ -19,7 +19,7 @@ from humanmcp.common.timestamps import read_stamp
 from humanmcp.inbox.contract import InboxError, Key
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal_desk.choose import Seated, choose, choose_session, open_inbox, seats
 from humanmcp.terminal_desk.inbox import client_of, request_in_short
 
@@ -93,7 +93,7 @@ def _targets(inbox: Inbox, arguments: argparse.Namespace, language: str) -> list
 
 def _exchange(seated: Seated, item: Item) -> Target:
     name = f"{seated.letter}/{item.key.number}"
-    waits = item.state is State.PENDING and seated.live
+    waits = item.state is ExchangeState.PENDING and seated.live
     return Target(name, request_in_short(item), item.key.session, item.key, waits)
 
 
@@ -103,7 +103,7 @@ def _of_session(inbox: Inbox, seated: Seated, language: str) -> Iterator[Target]
         words = say(ROOM, "session", language, who=client_of(seated.facts) or seated.facts.name)
         yield Target(seated.letter, words, seated.facts.name)
         return
-    for state in State:
+    for state in ExchangeState:
         yield from (_exchange(seated, one) for one in inbox.items(seated.facts.name, state))
 
 

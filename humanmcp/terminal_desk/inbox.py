@@ -14,7 +14,7 @@ from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Purpose, Seat
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.validation import inquiry
@@ -40,7 +40,7 @@ _BELL: Final = "\a"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TerminalRow:
     """One exchange in the list, with the name that a person types for it."""
 
     name: str
@@ -75,12 +75,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def rows(inbox: Inbox, *, everything: bool = False) -> list[Row]:
+def rows(inbox: Inbox, *, everything: bool = False) -> list[TerminalRow]:
     """Collect what waits in the live sessions; with `everything`, all exchanges of all sessions."""
     everybody = seats(inbox)
-    states = tuple(State) if everything else (State.PENDING,)
+    states = tuple(ExchangeState) if everything else (ExchangeState.PENDING,)
     return [
-        Row(label(seated, item.key.number, everybody), seated, item)
+        TerminalRow(label(seated, item.key.number, everybody), seated, item)
         for seated in everybody
         if seated.live or everything
         for item in _items(inbox, seated.facts, states)
@@ -129,7 +129,7 @@ def unreadable_in(seated: Seated, language: str) -> str:
     return say(ROOM, "unreadable one" if count == 1 else "unreadable", language, count=count)
 
 
-def row_as_json(row: Row, moment: datetime) -> dict[str, Any]:
+def row_as_json(row: TerminalRow, moment: datetime) -> dict[str, Any]:
     """Return a row as an object for machines."""
     item = row.item
     request = jsonrpc.read(item.line.encode("utf-8", "surrogatepass"))
@@ -167,15 +167,15 @@ def _id(token: str) -> Any:  # noqa: ANN401 - an id is text or a number
         return None
 
 
-def _items(inbox: Inbox, facts: SessionFacts, states: Sequence[State]) -> list[Item]:
+def _items(inbox: Inbox, facts: SessionFacts, states: Sequence[ExchangeState]) -> list[Item]:
     found = [item for state in states for item in inbox.items(facts.name, state)]
-    if State.ANSWERED in states:
+    if ExchangeState.ANSWERED in states:
         found += answered_at_once(inbox, facts, {item.key.number for item in found})
     return sorted(found, key=lambda item: item.key.number)
 
 
 def _list(
-    everybody: Sequence[Seated], found: Sequence[Row], moment: datetime, language: str
+    everybody: Sequence[Seated], found: Sequence[TerminalRow], moment: datetime, language: str
 ) -> None:
     live = [seated for seated in everybody if seated.live]
     shown = {row.seated.facts.name for row in found}
@@ -190,10 +190,10 @@ def _list(
             _table(mine, moment, language)
     if not live:
         show(say(ROOM, "no session", language))
-    elif not any(row.item.state is State.PENDING for row in found):
+    elif not any(row.item.state is ExchangeState.PENDING for row in found):
         show(say(ROOM, "nothing", language))
     else:
-        first = next(row.name for row in found if row.item.state is State.PENDING)
+        first = next(row.name for row in found if row.item.state is ExchangeState.PENDING)
         show(Painted(say(ROOM, "next", language, name=first), "dim"))
 
 
@@ -209,7 +209,7 @@ def _heading(seated: Seated, language: str) -> tuple[str | Painted, ...]:
     )
 
 
-def _table(found: Sequence[Row], moment: datetime, language: str) -> None:
+def _table(found: Sequence[TerminalRow], moment: datetime, language: str) -> None:
     short = [request_in_short(row.item) for row in found]
     widest_name = max((columns(row.name) for row in found), default=0)
     widest = max((columns(text) for text in short), default=0)
@@ -225,7 +225,7 @@ def _table(found: Sequence[Row], moment: datetime, language: str) -> None:
 
 
 def _when(item: Item, moment: datetime, language: str) -> Iterator[str | Painted]:
-    if item.state is State.PENDING:
+    if item.state is ExchangeState.PENDING:
         passed = waits.clock(waits.waited(item, moment))
         yield say(ROOM, "waits", language, time=passed)
     if item.purpose is Purpose.PASS:
@@ -240,12 +240,12 @@ def _when(item: Item, moment: datetime, language: str) -> Iterator[str | Painted
 def _watch(inbox: Inbox, arguments: argparse.Namespace, language: str) -> int:
     """Keep the list up to date until the person stops it (Ctrl-C)."""
     redraw = is_terminal() and not arguments.json
-    before: dict[Key, Row] = {}
+    before: dict[Key, TerminalRow] = {}
     seen: set[Key] = set()
     try:
         while is_read():  # until `head`, say, has seen enough
             found = rows(inbox, everything=arguments.all)
-            waiting = {row.item.key for row in found if row.item.state is State.PENDING}
+            waiting = {row.item.key for row in found if row.item.state is ExchangeState.PENDING}
             if redraw:
                 ring = _BELL if waiting - seen else ""
                 seen = waiting
@@ -261,15 +261,15 @@ def _watch(inbox: Inbox, arguments: argparse.Namespace, language: str) -> int:
 
 def _report_changes(
     inbox: Inbox,
-    before: dict[Key, Row],
-    found: Sequence[Row],
+    before: dict[Key, TerminalRow],
+    found: Sequence[TerminalRow],
     arguments: argparse.Namespace,
     language: str,
-) -> dict[Key, Row]:
+) -> dict[Key, TerminalRow]:
     """Append a line for each exchange that came or changed its state. Returns what is known now."""
     now = {row.item.key: row for row in found}
     gone = [
-        Row(row.name, row.seated, inbox.item(row.item.key))
+        TerminalRow(row.name, row.seated, inbox.item(row.item.key))
         for key, row in before.items()
         if key not in now
     ]
@@ -286,8 +286,8 @@ def _report_changes(
     return now
 
 
-def _change(row: Row, language: str) -> tuple[str | Painted, ...]:
-    pending = row.item.state is State.PENDING
+def _change(row: TerminalRow, language: str) -> tuple[str | Painted, ...]:
+    pending = row.item.state is ExchangeState.PENDING
     sign = "+" if pending else "-"
     name = f"{row.seated.letter}/{row.item.key.number}"  # never shortened: sessions come and go
     what = "" if pending else f"  {waits.outlook(row.item, waits.now(), language)[0].sentence}"

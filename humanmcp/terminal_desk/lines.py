@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.terminal import complain, say_raw
 from humanmcp.locales import say
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.crash_guard import failed
@@ -101,7 +101,7 @@ def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: AN
     text, said = record.get("text"), record.get("revision", "")
     if arguments.method or not isinstance(text, str) or said not in ("", *versions.ALL):
         return False
-    return transcripts.form_of(text) is transcripts.Form.MESSAGE
+    return transcripts.form_of(text) is transcripts.TranscriptForm.MESSAGE
 
 
 def _line_case(record: Any, arguments: argparse.Namespace) -> Case:  # noqa: ANN401 - any JSON value
@@ -115,7 +115,7 @@ def _line_case(record: Any, arguments: argparse.Namespace) -> Case:  # noqa: ANN
     revision = record.get("revision") or arguments.revision
     if revision is not None and revision not in versions.ALL:
         raise CaseError("line revision", got=revision)
-    forms = {form.value: form for form in Form}
+    forms = {form.value: form for form in TextForm}
     form = record.get("form") or arguments.form
     if form not in forms:
         raise CaseError("line form", got=form)

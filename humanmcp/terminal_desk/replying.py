@@ -13,12 +13,12 @@ from humanmcp.inbox.contract import Purpose, Reply, TakenError
 from humanmcp.inbox.ordering import hand_in
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
-from humanmcp.protocol.conversation.exchange import Exchange, Known, State
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Known
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation import held as held_check
-from humanmcp.protocol.validation.held import Passing
+from humanmcp.protocol.validation.held import HeldMessage
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.explain import as_json, explained, summary
 from humanmcp.terminal_desk.sending import (
@@ -26,7 +26,7 @@ from humanmcp.terminal_desk.sending import (
     LONGEST_WAIT,
     Outcome,
     Result,
-    Text,
+    TypedText,
     exchange_of,
     send,
 )
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.inbox.contract import Inbox, Item, Key, Seat
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 ROOM: Final = "answer"
 _LOOK_EVERY: Final = 0.02
@@ -44,7 +44,7 @@ SEVERAL_LINES: Final = "J51"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class HeldCase:
     """One exchange that is being answered, with all that is needed to judge an answer."""
 
     inbox: Inbox
@@ -67,19 +67,19 @@ class Case:
         return exchange_of(self.item) if self.item.purpose is Purpose.ANSWER else None
 
     @property
-    def held(self) -> Passing | None:
+    def held(self) -> HeldMessage | None:
         """The message that a tap holds; None for what is simply to be answered."""
         item = self.item
         if item.purpose is Purpose.ANSWER:
             return None
-        return Passing(item.line, item.way, item.revision, item.asked)
+        return HeldMessage(item.line, item.way, item.revision, item.asked)
 
-    def reader(self, given: Text) -> str:
+    def reader(self, given: TypedText) -> str:
         """Say who gets this text: a held message goes on, an answer goes back."""
         if self.held is None:
             return self.who
         back = held_check.answers(self.held, given.text, given.form)
-        to_server = (self.item.way is Way.IN) is not back
+        to_server = (self.item.way is Direction.IN) is not back
         return self.say("the server") if to_server else self.who
 
     def say(self, code: str, **fillings: object) -> str:
@@ -87,7 +87,7 @@ class Case:
         return say(ROOM, code, self.language, **fillings)
 
 
-def judged(case: Case, given: Text) -> Verdict:
+def judged(case: HeldCase, given: TypedText) -> Verdict:
     """Judge a text as the stub will, or the tap."""
     exchange, held = case.exchange, case.held
     if held is not None:
@@ -106,7 +106,7 @@ def may_go(verdict: Verdict, *, anyway: bool) -> bool:
     return verdict.sendable or (anyway and verdict.forced is not None)
 
 
-def sent(case: Case, given: Text, problems: Sequence[Problem], *, anyway: bool) -> int:
+def sent(case: HeldCase, given: TypedText, problems: Sequence[Diagnostic], *, anyway: bool) -> int:
     """Send, wait for the stub's word and tell it."""
     try:
         result = send(case.inbox, case.key, given, anyway=anyway)
@@ -121,14 +121,16 @@ def sent(case: Case, given: Text, problems: Sequence[Problem], *, anyway: bool) 
             return refused(case, result.problems, given.text)
         case Outcome.TOO_LATE:
             state = waits.outlook(result.item, waits.now(), case.language)
-            over = result.item.state is State.PENDING
+            over = result.item.state is ExchangeState.PENDING
             happened = case.say("session over") if over else state[0].sentence
             return not_sent(case, case.say("taken", happened=happened), ())
         case Outcome.WAITING:
             return not_sent(case, case.say("not taken"), ())
 
 
-def _went_out(case: Case, result: Result, problems: Sequence[Problem], given: Text) -> int:
+def _went_out(
+    case: HeldCase, result: Result, problems: Sequence[Diagnostic], given: TypedText
+) -> int:
     answer = result.item.answer
     line = answer.line if answer else ""
     size = len(line.encode("utf-8", "surrogatepass")) + 1
@@ -148,7 +150,7 @@ def _went_out(case: Case, result: Result, problems: Sequence[Problem], given: Te
     return 0
 
 
-def refused(case: Case, problems: Sequence[Problem], text: str) -> int:
+def refused(case: HeldCase, problems: Sequence[Diagnostic], text: str) -> int:
     """Show what keeps a text from being sent. Returns the exit status."""
     if not case.json:
         for problem in problems:
@@ -158,7 +160,7 @@ def refused(case: Case, problems: Sequence[Problem], text: str) -> int:
     return not_sent(case, case.say("refused", counted=counted, name=case.name), problems)
 
 
-def not_sent(case: Case, why: str, problems: Sequence[Problem]) -> int:
+def not_sent(case: HeldCase, why: str, problems: Sequence[Diagnostic]) -> int:
     """Say that nothing was sent, and why. Returns the exit status."""
     if case.json:
         found = [as_json(problem, case.language) for problem in problems]
@@ -168,7 +170,7 @@ def not_sent(case: Case, why: str, problems: Sequence[Problem]) -> int:
     return REFUSED
 
 
-def keep_open(case: Case, given: Text, *, anyway: bool) -> int:
+def keep_open(case: HeldCase, given: TypedText, *, anyway: bool) -> int:
     """Send the line of an answer as something said first: its request stays open for another.
 
     Raises:

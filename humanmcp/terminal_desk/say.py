@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 ROOM: Final = "say"
 _LOOK_EVERY: Final = 0.02
@@ -147,7 +147,7 @@ _ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
 """What each argument asks for, and how its value becomes the order's text."""
 
 
-def _said(inbox: Inbox, session: str, reply: Reply) -> tuple[Problem, ...] | None:
+def _said(inbox: Inbox, session: str, reply: Reply) -> tuple[Diagnostic, ...] | None:
     """Hand it in and wait, with a bound. Returns its problems; None when nobody took it."""
     ticket = hand_in(inbox, session, reply)
     end = time.monotonic() + LONGEST_WAIT
@@ -156,7 +156,9 @@ def _said(inbox: Inbox, session: str, reply: Reply) -> tuple[Problem, ...] | Non
     return became
 
 
-def _not_said(problems: tuple[Problem, ...] | None, text: str, language: str, *, json: bool) -> int:
+def _not_said(
+    problems: tuple[Diagnostic, ...] | None, text: str, language: str, *, json: bool
+) -> int:
     if json:
         found = [as_json(one, language) for one in problems or ()]
         say_json({"became": "waiting" if problems is None else "refused", "problems": found})

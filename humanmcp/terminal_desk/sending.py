@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import Draft, Inbox, Item, Key, Life, Reply
-from humanmcp.protocol.conversation.exchange import Exchange, State
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.model import Problem
-    from humanmcp.protocol.diagnostics.verdict import Form
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.diagnostics.verdict import TextForm
 
 BY: Final = "terminal"
 """How this desk signs what it sends."""
@@ -48,7 +48,7 @@ class Result:
     item: Item
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[Diagnostic, ...]:
         """Why it was refused."""
         return self.item.problems if self.outcome is Outcome.REFUSED else ()
 
@@ -62,14 +62,14 @@ def exchange_of(item: Item) -> Exchange | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TypedText:
     """What the person wrote, and what it stands for."""
 
     text: str
-    form: Form
+    form: TextForm
 
 
-def send(inbox: Inbox, key: Key, given: Text, *, anyway: bool) -> Result:
+def send(inbox: Inbox, key: Key, given: TypedText, *, anyway: bool) -> Result:
     """Send a text and wait, with a bound, for what becomes of it.
 
     Raises:
@@ -95,7 +95,7 @@ def wait(inbox: Inbox, key: Key, longest: float = LONGEST_WAIT) -> Result:
         time.sleep(_LOOK_EVERY)
 
 
-def keep(inbox: Inbox, key: Key, given: Text, *, touched: bool, hold: bool) -> None:
+def keep(inbox: Inbox, key: Key, given: TypedText, *, touched: bool, hold: bool) -> None:
     """Save what the person wrote as the draft. `hold` stops the countdown of the answer book."""
     inbox.save(
         key, Draft(given.text, given.form, touched=touched, hold=hold, by=BY, at=stamp(time.time()))
@@ -104,9 +104,9 @@ def keep(inbox: Inbox, key: Key, given: Text, *, touched: bool, hold: bool) -> N
 
 def _outcome(item: Item) -> Outcome:
     match item.state:
-        case State.PENDING:
+        case ExchangeState.PENDING:
             return Outcome.WAITING if item.reply is not None else Outcome.REFUSED
-        case State.ANSWERED:
+        case ExchangeState.ANSWERED:
             return Outcome.SENT if item.answer and item.answer.by == BY else Outcome.TOO_LATE
-        case State.CANCELLED | State.ABANDONED:
+        case ExchangeState.CANCELLED | ExchangeState.ABANDONED:
             return Outcome.TOO_LATE

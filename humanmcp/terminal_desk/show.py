@@ -14,8 +14,8 @@ from humanmcp.inbox.remarking import remarks_on
 from humanmcp.locales import language_of, say
 from humanmcp.locales.explain import Card, explain
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, read
 from humanmcp.protocol.json.layout import pretty
@@ -25,7 +25,7 @@ from humanmcp.protocol.validation.results import PLAIN_TEXT
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.choose import Seated, choose, label, open_inbox, seats
 from humanmcp.terminal_desk.explain import as_json, explained
-from humanmcp.terminal_desk.inbox import Row, asker_of, request_in_short, row_as_json
+from humanmcp.terminal_desk.inbox import TerminalRow, asker_of, request_in_short, row_as_json
 from humanmcp.terminal_desk.sending import exchange_of
 from humanmcp.terminal_desk.unreadable import show_unreadable
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import Inbox, Item
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.inquiry import Inquiry
 
 ROOM: Final = "show"
@@ -52,7 +52,7 @@ class Sheet:
     card: Card
     message: str
     """The message laid out over several lines; a line that is no JSON stays as it is."""
-    remarks: tuple[Problem, ...]
+    remarks: tuple[Diagnostic, ...]
     """What the check says of the request itself."""
     draft: str
     inquiry: Inquiry | None
@@ -106,7 +106,7 @@ def sheet_of(inbox: Inbox, wanted: str, language: str) -> Sheet:
     exchange = exchange_of(item)
     known = inbox.known(item.key.session)
     draft = item.draft.text if item.draft else ""
-    if exchange is not None and item.draft is None and item.state is State.PENDING:
+    if exchange is not None and item.draft is None and item.state is ExchangeState.PENDING:
         draft = check.start(exchange, known, language)
     asks = isinstance(request, Malformed) or (
         isinstance(request, Message) and request.kind is Kind.REQUEST
@@ -121,7 +121,7 @@ def sheet_of(inbox: Inbox, wanted: str, language: str) -> Sheet:
             language,
             asks=asks,
             seat=seated.facts.seat.value,
-            inwards=item.way is Way.IN,
+            inwards=item.way is Direction.IN,
         ),
         message=item.line if isinstance(request, Malformed) else pretty(item.line),
         remarks=remarks_on(inbox, item),
@@ -140,11 +140,11 @@ def _print(sheet: Sheet, language: str) -> None:
     _show_sender(sheet, language)
     for one in waits.outlook(item, waits.now(), language):
         show(Painted(one.sentence, "yellow" if one.soon else "dim"))
-    if item.state is State.PENDING and waits.kept_waiting(item, language):
+    if item.state is ExchangeState.PENDING and waits.kept_waiting(item, language):
         show(Painted(waits.kept_waiting(item, language), "dim"))
     show("")
     _explain(sheet)
-    if item.state is State.PENDING:
+    if item.state is ExchangeState.PENDING:
         show("  ", Painted(say(ROOM, "silence", language), "bold"), " ", card.silence)
     show("  ", Painted(card.page, "dim"))
     _section(say(ROOM, "message", language), sheet.message)
@@ -157,7 +157,7 @@ def _print(sheet: Sheet, language: str) -> None:
         _section(say(ROOM, "draft" if touched else "start", language), sheet.draft)
     for kept in item.kept:
         _section(say(ROOM, "kept", language, by=kept.by), kept.text)
-    if item.state is State.PENDING:
+    if item.state is ExchangeState.PENDING:
         show("")
         show(Painted(_what_next(sheet, language), "dim"))
 
@@ -215,7 +215,7 @@ def _section(title: str, text: str) -> None:
         show("  " + line)
 
 
-def _problems(title: str, problems: Sequence[Problem], text: str, language: str) -> None:
+def _problems(title: str, problems: Sequence[Diagnostic], text: str, language: str) -> None:
     if not problems:
         return
     show("")
@@ -228,7 +228,7 @@ def _problems(title: str, problems: Sequence[Problem], text: str, language: str)
 def _as_json(sheet: Sheet, language: str) -> dict[str, Any]:
     item = sheet.item
     return {
-        **row_as_json(Row(sheet.name, sheet.seated, item), waits.now()),
+        **row_as_json(TerminalRow(sheet.name, sheet.seated, item), waits.now()),
         "card": dataclasses.asdict(sheet.card),
         "remarks": [as_json(problem, language) for problem in sheet.remarks],
         "problems": [as_json(problem, language) for problem in item.problems],

@@ -15,8 +15,8 @@ from humanmcp.common.terminal import say as show
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
 from humanmcp.protocol.conversation.capture_log import is_log_line, read_log_line
-from humanmcp.protocol.conversation.transcript import Frame, Way, from_json
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import compact
 from humanmcp.protocol.repair import reading as json_reading
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 ROOM: Final = "check"
-_SHOWN: Final = frozenset({Level.ERROR, Level.WARNING})
+_SHOWN: Final = frozenset({Severity.ERROR, Severity.WARNING})
 _WIDTH: Final = 80
 
 
-class Form(enum.Enum):
+class TranscriptForm(enum.Enum):
     """What a text turns out to be."""
 
     ANSWER = "answer"
@@ -52,20 +52,20 @@ class Form(enum.Enum):
     LOG = "log"
 
 
-def form_of(text: str) -> Form:
+def form_of(text: str) -> TranscriptForm:
     """Find out what a text is; what is none of the others is an answer, right or wrong."""
     lines = [line for line in text.split("\n") if line.strip()]
     first = _object(lines[0]) if lines else None
     if lines and is_log_line(lines[0]) and read_log_line(lines[0].rstrip("\r")) is not None:
-        return Form.LOG
+        return TranscriptForm.LOG
     if first is not None and {"seq", "way", "raw"} <= first.keys():
-        return Form.TRANSCRIPT
+        return TranscriptForm.TRANSCRIPT
     if first is not None and len(lines) > 1 and any(map(_object, lines[1:])):
-        return Form.LINES
+        return TranscriptForm.LINES
     reading = json_reading.read(text)
     value = reading.value if reading.readable and not reading.edits else None
     is_message = isinstance(value, dict) and isinstance(value.get("method"), str)
-    return Form.MESSAGE if is_message else Form.ANSWER
+    return TranscriptForm.MESSAGE if is_message else TranscriptForm.ANSWER
 
 
 def _object(line: str) -> dict[str, Any] | None:
@@ -76,7 +76,9 @@ def _object(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def judge(text: str, form: Form, arguments: argparse.Namespace, name: str, language: str) -> int:
+def judge(
+    text: str, form: TranscriptForm, arguments: argparse.Namespace, name: str, language: str
+) -> int:
     """Print what is wrong. Returns 0 where nothing is, 1 where something is."""
     judged = tuple(_judged(text, form, arguments.revision or ""))
     if not judged:
@@ -85,14 +87,14 @@ def judge(text: str, form: Form, arguments: argparse.Namespace, name: str, langu
     if arguments.json:
         _print_json(judged, language)
     else:
-        _print(judged, problems, name, language, alone=form is Form.MESSAGE)
-    return REFUSED if any(problem.level is Level.ERROR for problem in problems) else 0
+        _print(judged, problems, name, language, alone=form is TranscriptForm.MESSAGE)
+    return REFUSED if any(problem.level is Severity.ERROR for problem in problems) else 0
 
 
 def verdict_as_json(text: str, revision: str, language: str) -> dict[str, Any]:
     """Judge one request or notification; return the verdict as an object for machines."""
     problems = [problem for one in _alone(_bytes(text), revision) for problem in one.problems]
-    sendable = not any(problem.level is Level.ERROR for problem in problems)
+    sendable = not any(problem.level is Severity.ERROR for problem in problems)
     return {
         "sendable": sendable,
         "line": compact(text) if sendable else None,
@@ -100,16 +102,16 @@ def verdict_as_json(text: str, revision: str, language: str) -> dict[str, Any]:
     }
 
 
-def _judged(text: str, form: Form, revision: str) -> Iterator[Judged]:
+def _judged(text: str, form: TranscriptForm, revision: str) -> Iterator[Judged]:
     lines = text.split("\n")
     match form:
-        case Form.TRANSCRIPT:
+        case TranscriptForm.TRANSCRIPT:
             yield from judge_frames(_frames(lines), revision)
-        case Form.LOG:
+        case TranscriptForm.LOG:
             yield from judge_frames(_logged(lines), revision)
-        case Form.LINES:
+        case TranscriptForm.LINES:
             yield from judge_messages((_bytes(line) for line in lines), revision)
-        case Form.MESSAGE | Form.ANSWER:
+        case TranscriptForm.MESSAGE | TranscriptForm.ANSWER:
             yield from _alone(_bytes(text), revision)
 
 
@@ -142,7 +144,12 @@ def _bytes(text: str) -> bytes:
 
 
 def _print(
-    judged: Sequence[Judged], problems: Sequence[Problem], name: str, language: str, *, alone: bool
+    judged: Sequence[Judged],
+    problems: Sequence[Diagnostic],
+    name: str,
+    language: str,
+    *,
+    alone: bool,
 ) -> None:
     for one in sorted(judged, key=lambda one: one.line):
         told = [problem for problem in one.problems if alone or problem.level in _SHOWN]
@@ -155,7 +162,7 @@ def _print(
                 show(*parts)
     bad = [problem for problem in problems if problem.level in _SHOWN]
     counted = summary(bad, language) if bad else say(ROOM, "nothing wrong", language)
-    wrong = any(problem.level is Level.ERROR for problem in bad)
+    wrong = any(problem.level is Severity.ERROR for problem in bad)
     words = say(ROOM, "all checked", language, count=_count(judged), counted=counted)
     show(Painted(words, "red" if wrong else "yellow" if bad else "green"))
 
@@ -166,12 +173,12 @@ def _count(judged: Sequence[Judged]) -> int:
 
 
 def _heading(one: Judged, language: str) -> str:
-    who = say("story", "client" if one.way is Way.IN else "server", language)
+    who = say("story", "client" if one.way is Direction.IN else "server", language)
     about = f"{one.method} {one.id}".strip() or one.text
     return f"{who}: {one_line(about, _WIDTH)}"
 
 
-def _placed(problem: Problem, one: Judged) -> Problem:
+def _placed(problem: Diagnostic, one: Judged) -> Diagnostic:
     """Give a problem with a whole line that line as its place."""
     if problem.line:
         return problem
@@ -188,13 +195,13 @@ def _print_json(judged: Sequence[Judged], language: str) -> None:
     say_json(
         {
             "messages": _count(judged),
-            "errors": levels[Level.ERROR],
-            "warnings": levels[Level.WARNING],
+            "errors": levels[Severity.ERROR],
+            "warnings": levels[Severity.WARNING],
             "problems": found,
         }
     )
 
 
-def _about(one: Judged, problem: Problem) -> dict[str, Any]:
+def _about(one: Judged, problem: Diagnostic) -> dict[str, Any]:
     line = one.line + max(0, problem.line - 1)
     return {"line": line, "way": one.way.value, "method": one.method, "id": one.id}

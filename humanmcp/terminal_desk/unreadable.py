@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import Inbox
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.terminal_desk.choose import Seated
 
 ROOM: Final = "show"
@@ -75,7 +75,7 @@ def _reasons(frame: Frame, language: str) -> list[str]:
     return [frame.note] if frame.note else [sentence(one, language) for one in _problems(frame)]
 
 
-def _problems(frame: Frame) -> tuple[Problem, ...]:
+def _problems(frame: Frame) -> tuple[Diagnostic, ...]:
     """Say why a line could not be read: all of it, or the parts of a batch."""
     found = read(frame.raw)
     match found:

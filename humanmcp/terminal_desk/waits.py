@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import UnknownSentenceError, say
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def clock(seconds: float) -> str:
 
 def outlook(item: Item, moment: datetime, language: str) -> tuple[Outlook, ...]:
     """Say what will happen: what the book does and when, and when the client may give up."""
-    if item.state is not State.PENDING:
+    if item.state is not ExchangeState.PENDING:
         return (Outlook(_ended(item, language)),)
     if item.reply is not None:
         return (Outlook(say(ROOM, "on its way", language)),)
@@ -79,9 +79,9 @@ def _ended(item: Item, language: str) -> str:
     if item.answer is not None:
         code = "answered deliberately" if item.answer.deliberate else "answered"
         return say(ROOM, code, language, by=item.answer.by)
-    if item.state is State.CANCELLED and item.reason:
+    if item.state is ExchangeState.CANCELLED and item.reason:
         return say(ROOM, "cancelled because", language, reason=one_line(item.reason, 200))
-    if item.state is State.ABANDONED and item.reason:
+    if item.state is ExchangeState.ABANDONED and item.reason:
         known = _optional(ROOM, f"abandoned {item.reason}", language)
         return known if known != f"abandoned {item.reason}" else one_line(item.reason, 200)
     return say(ROOM, item.state.value, language)

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.browser.seats import Window, begin, call
 from tests.waiting import until
 
@@ -41,7 +41,7 @@ def test_p4_send_just_after_an_answer_from_elsewhere_says_who_was_first(
     expect(page.locator("#saved-at")).not_to_be_empty()
     inbox = FolderInbox(host.home)
     item = until(lambda: inbox.items(inbox.sessions()[0].name), "the call")[0]
-    inbox.send(item.key, Reply(CLOUDY, Form.RESULT, by="terminal"))
+    inbox.send(item.key, Reply(CLOUDY, TextForm.RESULT, by="terminal"))
     assert json.loads(host.hear())["result"]["content"][0]["text"] == "cloudy"
     expect(page.locator("#send")).to_be_enabled()
     page.locator("#send").click()

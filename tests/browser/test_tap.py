@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
-from humanmcp.protocol.conversation.transcript import DROPPED, Way
+from humanmcp.protocol.conversation.transcript import DROPPED, Direction
 from tests.clients.hosts import NODE
 from tests.serving import bare_environment
 from tests.tap.tapped import COMMAND, Tapped, server
@@ -82,7 +82,7 @@ def test_a_held_notification_can_be_dropped_in_the_page(
         expect(page.locator("#held")).to_have_count(0)
         status, rest, _errors = tapped.close()
         assert (status, rest) == (0, b"")
-        notes = [frame.note for frame in tapped.frames() if frame.way is Way.NOTE]
+        notes = [frame.note for frame in tapped.frames() if frame.way is Direction.NOTE]
         assert notes == [DROPPED, COMMAND_NOTE]
 
 

@@ -10,7 +10,7 @@ from mcp import Client, MCPError, StdioServerParameters
 
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.person import Person, weather
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import until
@@ -50,7 +50,7 @@ def test_the_end_of_input_ends_the_server_whatever_is_pending(tmp_path: Path) ->
         assert serving.close() == (0, [])
     inbox = FolderInbox(home)
     assert inbox.facts(name).life is Life.CLOSED
-    assert [item.id for item in inbox.items(name, State.ABANDONED)] == ["1", "2"]
+    assert [item.id for item in inbox.items(name, ExchangeState.ABANDONED)] == ["1", "2"]
     assert len(list(inbox.frames(name))) >= 2
 
 
@@ -65,7 +65,7 @@ def test_a_call_that_the_client_gave_up_is_closed_for_the_person(tmp_path: Path)
         anyio.run(_call_without_patience, home)
     inbox = FolderInbox(home)
     (name,) = (facts.name for facts in inbox.sessions())
-    (call,) = inbox.items(name, State.CANCELLED)
+    (call,) = inbox.items(name, ExchangeState.CANCELLED)
     assert call.method == "tools/call"
     assert call.answer is None
 
@@ -83,5 +83,5 @@ async def _call_without_patience(home: Path) -> None:
         inbox = FolderInbox(home)
         (name,) = (facts.name for facts in inbox.sessions())
         await anyio.to_thread.run_sync(
-            lambda: until(lambda: inbox.items(name, State.CANCELLED), "the call cancelled")
+            lambda: until(lambda: inbox.items(name, ExchangeState.CANCELLED), "the call cancelled")
         )

@@ -19,8 +19,8 @@ from mcp import Client, StdioServerParameters
 from humanmcp.cli import main
 from humanmcp.inbox.contract import Item, Life, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.clients.hosts import CLIENT_2_LEGACY, PYTHON_LEGACY, Host, Understood
 from tests.serving import COMMAND, bare_environment
 from tests.waiting import PATIENCE, until
@@ -75,7 +75,7 @@ class Person:
                 self._act(item)
             if self.inbox.facts(item.key.session).life is not Life.OPEN:
                 return
-            self.inbox.send(item.key, Reply(json.dumps(SUNNY), Form.RESULT, by="test"))
+            self.inbox.send(item.key, Reply(json.dumps(SUNNY), TextForm.RESULT, by="test"))
             until(partial(self._is_over, item), "the answer")
 
     def _waiting(self) -> Item | None:
@@ -190,7 +190,7 @@ async def _answered_after_a_cancel(home: Path) -> str:
 
 
 def _is_cancelled(desk: FolderInbox, item: Item) -> bool:
-    return desk.item(item.key).state is State.CANCELLED
+    return desk.item(item.key).state is ExchangeState.CANCELLED
 
 
 def test_f5_an_answer_twice_is_taken_once(tmp_path: Path) -> None:

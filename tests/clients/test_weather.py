@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.inbox.contract import Life
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.clients.hosts import (
     CLIENT_2_AUTO,
     CLIENT_2_LEGACY,
@@ -65,7 +65,7 @@ def check_inbox(home: Path) -> None:
     for facts in inbox.sessions():
         assert facts.life is Life.CLOSED
         assert not inbox.items(facts.name)
-        answered += len(inbox.items(facts.name, State.ANSWERED))
+        answered += len(inbox.items(facts.name, ExchangeState.ANSWERED))
     assert answered >= 4
 
 

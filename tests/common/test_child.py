@@ -15,8 +15,8 @@ from typing import Final
 import pytest
 
 from humanmcp.common.child import (
+    ChildCommand,
     ChildTransport,
-    Command,
     EndedError,
     StartError,
     environment,
@@ -43,7 +43,7 @@ def lives(pid: int) -> bool:
 def started(kind: str, patience: float) -> tuple[ChildTransport, list[int]]:
     """Start a server that is hard to end; return it with its process id and its child's."""
     notes = Notes()
-    transport = ChildTransport(Command((sys.executable, str(HARD_TO_END), kind)), patience)
+    transport = ChildTransport(ChildCommand((sys.executable, str(HARD_TO_END), kind)), patience)
     Client(transport, Nobody(), onlooker=notes)
     (said,) = until(lambda: notes.aside[:1], "the process ids")
     return transport, [int(word) for word in said.split()]
@@ -110,7 +110,7 @@ def test_the_child_sees_that_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     script = "import json, os; os.write(2, (json.dumps(dict(os.environ)) + '\\n').encode())"
     notes = Notes()
-    transport = ChildTransport(Command((sys.executable, "-c", script), {"GIVEN": "yes"}))
+    transport = ChildTransport(ChildCommand((sys.executable, "-c", script), {"GIVEN": "yes"}))
     Client(transport, Nobody(), onlooker=notes)
     (said,) = until(lambda: notes.aside[:1], "its environment")
     transport.close()
@@ -123,7 +123,7 @@ def test_the_child_sees_that_environment(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_program_that_does_not_exist_is_named() -> None:
     """The message says what was tried; the given environment, with its keys, is not in it."""
     with pytest.raises(StartError) as caught:
-        ChildTransport(Command(("no-such-program", "--x"), {"KEY": "secret"}))
+        ChildTransport(ChildCommand(("no-such-program", "--x"), {"KEY": "secret"}))
     assert "no-such-program --x" in str(caught.value)
     assert "secret" not in str(caught.value)
 
@@ -137,7 +137,7 @@ def test_a_line_of_a_mebibyte_passes_both_ways() -> None:
         "    sys.stdout.buffer.write(line); sys.stdout.buffer.flush()\n"
     )
     notes = Notes()
-    transport = ChildTransport(Command((sys.executable, "-c", echo)))
+    transport = ChildTransport(ChildCommand((sys.executable, "-c", echo)))
     Client(transport, Nobody(), onlooker=notes)
     transport.send(f'{{"jsonrpc":"2.0","method":"notifications/x","params":{{"long":"{long}"}}}}')
     (line,) = until(lambda: notes.arrived[:1], "the long line")
@@ -147,7 +147,9 @@ def test_a_line_of_a_mebibyte_passes_both_ways() -> None:
 
 def test_a_child_that_reads_nothing_blocks_nobody() -> None:
     """Sending never waits; closing ends it all the same."""
-    transport = ChildTransport(Command((sys.executable, "-c", "import time; time.sleep(600)")), 0.3)
+    transport = ChildTransport(
+        ChildCommand((sys.executable, "-c", "import time; time.sleep(600)")), 0.3
+    )
     Client(transport, Nobody())
     for _ in range(8):
         transport.send("x" * (1 << 20))
@@ -193,7 +195,7 @@ class Stumbling(Notes):
 def test_a_listener_that_stumbles_still_learns_of_the_end() -> None:
     """Otherwise whoever waits for an answer would wait for ever."""
     listener = Stumbling()
-    transport = ChildTransport(Command((sys.executable, "-c", "print('x')")))
+    transport = ChildTransport(ChildCommand((sys.executable, "-c", "print('x')")))
     transport.start(listener)
     assert listener.end.wait(PATIENCE)
     transport.close()
@@ -205,7 +207,7 @@ def test_a_pipe_that_lives_on_elsewhere_does_not_hold_up_the_end() -> None:
     daemon = "import os, time; os.setsid(); print(os.getpid(), flush=True); time.sleep(600)"
     words = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {daemon!r}]); input()"
     heard = Heard()
-    transport = ChildTransport(Command((sys.executable, "-c", words)))
+    transport = ChildTransport(ChildCommand((sys.executable, "-c", words)))
     transport.start(heard)
     pid = int(until(lambda: heard.lines[:1], "the daemon")[0])
     before = time.monotonic()
@@ -231,7 +233,7 @@ class Heard(Stumbling):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such process groups")
 def test_p3_a_child_may_stay_in_our_group() -> None:
     """P3: whoever ends our whole group ends it as well; the end in order reaches it alone."""
-    transport = ChildTransport(Command((sys.executable, "-c", ENDLESS)), 0.2, own_group=False)
+    transport = ChildTransport(ChildCommand((sys.executable, "-c", ENDLESS)), 0.2, own_group=False)
     assert os.getpgid(transport.process.pid) == os.getpgid(0)
     transport.close()
     assert transport.process.returncode == -signal.SIGTERM

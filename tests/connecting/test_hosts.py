@@ -12,8 +12,8 @@ import pytest
 from humanmcp.connecting.hosts import (
     BY_NAME,
     HOSTS,
-    Command,
     Host,
+    HostCommand,
     command_in,
     entry,
     install_link,
@@ -23,7 +23,7 @@ from humanmcp.connecting.hosts import (
 )
 from humanmcp.locales import LANGUAGES, say
 
-COMMAND = Command("/opt/human mcp/humanmcp", ("serve", "--lang", "ja"))
+COMMAND = HostCommand("/opt/human mcp/humanmcp", ("serve", "--lang", "ja"))
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.connecting.hosts import BY_NAME, HOSTS, Command
+from humanmcp.connecting.hosts import BY_NAME, HOSTS, HostCommand
 from humanmcp.connecting.snippets import shell_command, snippet, yaml_entry
 from humanmcp.locales import LANGUAGES
 from tests.desk.desking import Desking
@@ -31,7 +31,7 @@ def test_values_are_written_as_toml_and_as_yaml() -> None:
 
 def test_a_command_of_the_host_s_own_is_quoted_for_the_shell() -> None:
     """Three hosts have one; a space in a path stays in it."""
-    command = Command("/opt/human mcp/humanmcp", ("serve",))
+    command = HostCommand("/opt/human mcp/humanmcp", ("serve",))
     made = {host.name: shell_command(host, "me", command) for host in HOSTS}
     assert {name for name, words in made.items() if words} == {"claude-code", "codex", "vscode"}
     assert made["codex"] == "codex mcp add me -- '/opt/human mcp/humanmcp' serve"

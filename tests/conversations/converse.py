@@ -13,7 +13,7 @@ from tests.conversations.script import Conversation, Deed, Step
 from tests.waiting import until
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.verdict import Form
+    from humanmcp.protocol.diagnostics.verdict import TextForm
     from tests.serving import Serving
 
 
@@ -55,7 +55,7 @@ def _save(serving: Serving, played: Played) -> None:
     assert (serving.session / "out.txt").read_text("utf-8") == played.typed
 
 
-def _send(serving: Serving, played: Played, form: Form) -> None:
+def _send(serving: Serving, played: Played, form: TextForm) -> None:
     """Send a text at a desk. One that is refused comes back as the draft with its problems."""
     inbox = FolderInbox(serving.home)
     key = Key(serving.session.name, played.number)

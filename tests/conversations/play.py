@@ -13,8 +13,8 @@ from humanmcp.protocol.conversation.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.diagnostics.model import Fix, Level, Problem
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.policy.answer_book import Book, decide
 from humanmcp.protocol.session import Session
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.events import Event, Outcome
 
 FORMS: Final = {
-    Deed.SEND: Form.MESSAGE,
-    Deed.TEXT: Form.TEXT,
-    Deed.RESULT: Form.RESULT,
-    Deed.ERROR: Form.ERROR,
+    Deed.SEND: TextForm.MESSAGE,
+    Deed.TEXT: TextForm.TEXT,
+    Deed.RESULT: TextForm.RESULT,
+    Deed.ERROR: TextForm.ERROR,
 }
 """What a person can do at a desk, and what the text stands for then."""
 
@@ -46,10 +46,10 @@ class Played:
     """
 
     out: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     typed: str = ""
     number: int = 0
-    form: Form | None = None
+    form: TextForm | None = None
     anyway: bool = False
     refused: bool = False
 
@@ -90,7 +90,9 @@ class Player:
                 text = mended(last)
                 return self._send(last.number, text, last.form) if last.form else self._save(text)
             case Deed.ANYWAY:
-                return self._send(last.number, last.typed, last.form or Form.MESSAGE, anyway=True)
+                return self._send(
+                    last.number, last.typed, last.form or TextForm.MESSAGE, anyway=True
+                )
             case Deed.BOOK:
                 (exchange,) = self.session.pending
                 decision = decide(exchange, Book(), self.session.known)
@@ -100,7 +102,7 @@ class Player:
                 (exchange,) = self.session.pending
                 return self._send(exchange.number, text, FORMS[deed])
 
-    def _send(self, number: int, text: str, form: Form, *, anyway: bool = False) -> Played:
+    def _send(self, number: int, text: str, form: TextForm, *, anyway: bool = False) -> Played:
         """Hand a text in at a desk, where it is clear which request it answers."""
         outcome = self.session.reply(number, text, form, anyway=anyway)
         return replace(_settled(outcome, text, number), form=form, anyway=anyway)
@@ -120,7 +122,7 @@ class Player:
         return _settled(self.session.reply(exchange.number, text), text, exchange.number)
 
 
-def _shown(event: Event) -> Sequence[Problem]:
+def _shown(event: Event) -> Sequence[Diagnostic]:
     """Return what a person is told about an event."""
     match event:
         case RequestArrived(exchange):
@@ -128,7 +130,7 @@ def _shown(event: Event) -> Sequence[Problem]:
         case NoticeArrived(_, remarks):
             return remarks
         case UnreadableArrived(malformed):
-            return (Problem(malformed.why, Level.ERROR, malformed.detail),)
+            return (Diagnostic(malformed.why, Severity.ERROR, malformed.detail),)
         case _:
             return ()
 

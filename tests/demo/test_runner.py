@@ -10,7 +10,7 @@ import pytest
 from humanmcp.common.child import EndedError
 from humanmcp.demo import runner
 from humanmcp.demo.good_host import GoodHost
-from humanmcp.demo.runner import Runner
+from humanmcp.demo.runner import DemoRunner
 from humanmcp.demo.screen import Screen, pasted
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def play(
     def against(answer: Callable[[dict[str, Any]], list[bytes]]) -> tuple[Server, bool]:
         server = Server(tmp_path, answer)
         screen = Screen("en", "humanmcp", by_hand=False)
-        done = Runner(server, GoodHost(), screen, 0).play(tmp_path, tmp_path, "en")  # type: ignore[arg-type]  # it has what the runner uses
+        done = DemoRunner(server, GoodHost(), screen, 0).play(tmp_path, tmp_path, "en")  # type: ignore[arg-type]  # it has what the runner uses
         screen.end(tmp_path)
         return server, done
 

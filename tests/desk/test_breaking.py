@@ -11,7 +11,7 @@ import pytest
 
 from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.validation.faults import Fault
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_without_a_script_one_button_breaks_and_one_puts_back(asked: Asked) -> N
     assert answer.status == 303
     draft = asked.inbox.item(asked.key).draft
     assert draft is not None
-    assert (draft.text, draft.form) == ("sunny\n", Form.TEXT)
+    assert (draft.text, draft.form) == ("sunny\n", TextForm.TEXT)
 
 
 def test_a_second_fault_takes_the_place_of_the_first(asked: Asked) -> None:

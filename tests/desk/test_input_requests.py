@@ -13,8 +13,8 @@ from humanmcp.desk.input_requests import Told
 from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.conversation.transcript import Frame, Way
-from humanmcp.protocol.validation.input_requests import Question
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.validation.input_requests import InputRequest
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ class Asked:
         facts = SessionFacts(self.key.session, started=AT, pid=1, revision=revision)
         self.inbox.describe(facts, known)
         self.seq = 0
-        self.record(Way.IN, line, 1)
+        self.record(Direction.IN, line, 1)
         self.inbox.deliver(Item(self.key, line, "tools/call", "7", revision, AT))
         self.path = f"/m/{self.key.session}/{self.key.number}"
 
-    def record(self, way: Way, line: str, number: int = 0) -> None:
+    def record(self, way: Direction, line: str, number: int = 0) -> None:
         """Put a line into the transcript."""
         self.seq += 1
         self.inbox.record(self.key.session, Frame(self.seq, AT, way, line.encode(), number))
@@ -192,10 +192,10 @@ ROOTS = question("roots/list")
 
 def test_an_open_question_stands_at_the_call(asked: Asked) -> None:
     """With its words on one line; progress in between changes nothing."""
-    asked.record(Way.OUT, USER)
+    asked.record(Direction.OUT, USER)
     for _ in range(250):
-        asked.record(Way.OUT, '{"jsonrpc":"2.0","method":"notifications/progress"}')
-    assert asked.told == (Told(Question.USER, "ask-1-1", "Which\\npart?"),)
+        asked.record(Direction.OUT, '{"jsonrpc":"2.0","method":"notifications/progress"}')
+    assert asked.told == (Told(InputRequest.USER, "ask-1-1", "Which\\npart?"),)
     page = html.unescape(asked.desk.page(asked.path))
     assert "The user has not answered yet." in page
 
@@ -227,8 +227,8 @@ def test_what_was_said_is_shown_in_words(
     fields: tuple[tuple[str, str], ...],
 ) -> None:
     """Whatever came: it came over a wire."""
-    asked.record(Way.OUT, asks)
-    asked.record(Way.IN, answer(result))
+    asked.record(Direction.OUT, asks)
+    asked.record(Direction.IN, answer(result))
     (told,) = asked.told
     assert (told.outcome, told.fields) == (outcome, fields)
     assert asked.desk.page(asked.path).count("question told") == 1
@@ -236,9 +236,10 @@ def test_what_was_said_is_shown_in_words(
 
 def test_a_refusal_is_shown_too(asked: Asked) -> None:
     """An error of the client: its code and its words."""
-    asked.record(Way.OUT, USER)
+    asked.record(Direction.OUT, USER)
     asked.record(
-        Way.IN, '{"jsonrpc":"2.0","id":"ask-1-1","error":{"code":-32601,"message":"no forms"}}'
+        Direction.IN,
+        '{"jsonrpc":"2.0","id":"ask-1-1","error":{"code":-32601,"message":"no forms"}}',
     )
     (told,) = asked.told
     assert (told.outcome, told.fields) == ("error", (("error", "-32601 no forms"),))
@@ -249,22 +250,22 @@ def test_a_question_that_was_written_by_hand_may_be_anything(
     asked: Asked, params: dict[str, Any]
 ) -> None:
     """It was sent anyway."""
-    asked.record(Way.OUT, question("sampling/createMessage", params))
+    asked.record(Direction.OUT, question("sampling/createMessage", params))
     assert len(asked.told) == 1
 
 
 def test_what_was_asked_before_the_call_is_not_looked_for(asked: Asked) -> None:
     """Numbers are ours and never come again, but the look back has an end."""
-    asked.record(Way.IN, LINE, 1)
+    asked.record(Direction.IN, LINE, 1)
     assert asked.told == ()
 
 
 def test_an_answer_that_comes_is_a_change_of_the_call(asked: Asked) -> None:
     """It changes no exchange, yet a page that shows the open question hears of it."""
-    asked.record(Way.OUT, USER)
+    asked.record(Direction.OUT, USER)
     asked.desk.page(asked.path)
     version = asked.desk.get("/api/state")["version"]
-    asked.record(Way.IN, answer({"action": "cancel"}))
+    asked.record(Direction.IN, answer({"action": "cancel"}))
 
     def heard() -> bool:
         changes = asked.desk.get(f"/api/state?since={version}")["changes"]

@@ -13,7 +13,7 @@ import pytest
 from humanmcp.inbox.contract import Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.spec import versions
 from tests.desk.desking import Answer, Desking
 from tests.serving import Serving
@@ -112,7 +112,7 @@ def test_a_request_of_the_modern_era_carries_its_envelope(seated: Seated) -> Non
 
 def test_what_was_sent_is_said_and_what_was_not_is_explained(seated: Seated) -> None:
     """The program of the session judges it; a refused text stays in the box."""
-    problems: list[tuple[Problem, ...]] = [(), (Problem("R01", Level.ERROR),)]
+    problems: list[tuple[Diagnostic, ...]] = [(), (Diagnostic("R01", Severity.ERROR),)]
     texts: list[str] = []
 
     def settle() -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from humanmcp.export.reading import Recording
-from humanmcp.protocol.conversation.transcript import Frame, Way, to_json
+from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 
 SEED: Final = Path(__file__).parent / "seed"
 
 
-def frame(seq: int, way: Way, message: Any, **more: Any) -> Frame:  # noqa: ANN401 - any JSON value; any field
+def frame(seq: int, way: Direction, message: Any, **more: Any) -> Frame:  # noqa: ANN401 - any JSON value; any field
     """Make a frame; text and bytes stand as they are."""
     raw = (
         message
@@ -22,20 +22,20 @@ def frame(seq: int, way: Way, message: Any, **more: Any) -> Frame:  # noqa: ANN4
     return Frame(seq, f"2026-11-20T18:49:{seq:02d}.123Z", way, raw, **more)
 
 
-def recording(*messages: tuple[Way, Any]) -> Recording:
+def recording(*messages: tuple[Direction, Any]) -> Recording:
     """Make a recording of messages in order."""
     frames = tuple(frame(seq, way, text) for seq, (way, text) in enumerate(messages, 1))
     return Recording("20261120T184900Z-4f2a", frames)
 
 
-def ask(id: Any, method: str, **params: Any) -> tuple[Way, Any]:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+def ask(id: Any, method: str, **params: Any) -> tuple[Direction, Any]:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
     """Make a request of the client's."""
-    return Way.IN, {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+    return Direction.IN, {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 
-def answer(id: Any, **body: Any) -> tuple[Way, Any]:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+def answer(id: Any, **body: Any) -> tuple[Direction, Any]:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
     """Make an answer of the server's."""
-    return Way.OUT, {"jsonrpc": "2.0", "id": id, **body}
+    return Direction.OUT, {"jsonrpc": "2.0", "id": id, **body}
 
 
 OPENING: Final = (
@@ -55,7 +55,7 @@ OPENING: Final = (
             "instructions": "Ask for the weather.",
         },
     ),
-    (Way.IN, {"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    (Direction.IN, {"jsonrpc": "2.0", "method": "notifications/initialized"}),
 )
 
 TOOL: Final = {
@@ -70,7 +70,7 @@ def text(words: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}]}
 
 
-def call(id: Any, city: str) -> tuple[Way, Any]:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+def call(id: Any, city: str) -> tuple[Direction, Any]:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
     """Make a call of the tool."""
     return ask(id, "tools/call", name="get-forecast", arguments={"city": city})
 
@@ -87,10 +87,10 @@ WEATHER: Final = recording(
     answer(4, result=text("rain")),
     ask(5, "resources/read", uri="file:///a"),
     answer(5, result={"contents": [{"uri": "file:///a", "text": "A"}]}),
-    (Way.OUT, {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}),
-    (Way.IN, {"jsonrpc": "2.0", "id": 1, "result": {"roots": []}}),
-    (Way.ERR, "a line of stderr"),
-    (Way.OUT, "Listening on port 80"),
+    (Direction.OUT, {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}),
+    (Direction.IN, {"jsonrpc": "2.0", "id": 1, "result": {"roots": []}}),
+    (Direction.ERR, "a line of stderr"),
+    (Direction.OUT, "Listening on port 80"),
 )
 """A session with calls that overlap, an error, a question of the server's, and a stray print."""
 

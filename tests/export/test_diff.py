@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from humanmcp.export.conversation import tell
-from humanmcp.export.diff import Change, differences
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.export.diff import MessageChange, differences
+from humanmcp.protocol.conversation.transcript import Direction
 from tests.export.recordings import OPENING, answer, ask, call, recording, text, write
 from tests.waiting import PATIENCE
 
@@ -22,7 +22,7 @@ BEFORE = recording(
 )
 
 
-def compared(before: Recording, now: Recording) -> list[tuple[Change, str]]:
+def compared(before: Recording, now: Recording) -> list[tuple[MessageChange, str]]:
     """Compare two recordings, and say in short what is different."""
     return [(one.change, one.what) for one in differences(tell(before), tell(now))]
 
@@ -45,8 +45,8 @@ def test_another_question_and_another_answer_are_told_apart() -> None:
         *OPENING, call(2, "B"), answer(2, result=text("rain")), ask(3, "ping"), answer(3, result={})
     )
     assert compared(BEFORE, now) == [
-        (Change.ASKED, "tools/call get-forecast"),
-        (Change.ANSWERED, "tools/call get-forecast"),
+        (MessageChange.ASKED, "tools/call get-forecast"),
+        (MessageChange.ANSWERED, "tools/call get-forecast"),
     ]
     found = list(differences(tell(BEFORE), tell(now)))
     assert '-    "city": "A"' in found[0].lines
@@ -57,17 +57,17 @@ def test_what_is_new_and_what_is_gone_is_named() -> None:
     """A request more, a request less, a notification more; an error instead of a result."""
     now = recording(
         *OPENING,
-        (Way.OUT, {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}),
+        (Direction.OUT, {"jsonrpc": "2.0", "method": "notifications/message", "params": {}}),
         ask(1, "tools/list"),
         answer(1, result={"tools": []}),
         call(2, "A"),
         answer(2, error={"code": 1, "message": "no"}),
     )
     assert compared(BEFORE, now) == [
-        (Change.ONLY_NOW, "tools/list"),
-        (Change.ANSWERED, "tools/call get-forecast"),
-        (Change.ONLY_BEFORE, "ping"),
-        (Change.ONLY_NOW, "notifications/message"),
+        (MessageChange.ONLY_NOW, "tools/list"),
+        (MessageChange.ANSWERED, "tools/call get-forecast"),
+        (MessageChange.ONLY_BEFORE, "ping"),
+        (MessageChange.ONLY_NOW, "notifications/message"),
     ]
 
 

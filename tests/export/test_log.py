@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.export import jsonl, log, pretty
-from humanmcp.export.options import Manner
+from humanmcp.export.options import ExportOptions
 from humanmcp.export.reading import find
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import visible
 from tests.export.recordings import SEED, WEATHER, recording, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MANNER = Manner(zone=UTC)
+MANNER = ExportOptions(zone=UTC)
 
 
 def test_the_first_listing_comes_out_as_it_went_in() -> None:
@@ -53,7 +53,7 @@ def test_a_log_is_the_same_from_a_transcript() -> None:
 def test_laying_out_changes_no_token() -> None:
     """1.0, 1e5, big integers, escapes and doubled keys stay; prose and stderr stay lines."""
     odd = '{"a":1.0,"a":1e5,"b":12345678901234567890,"c":"\\u0041 \\"{[","d":{},"e":[]}'
-    told = pretty.write(recording((Way.OUT, odd), (Way.ERR, '{"x":1}')), MANNER)
+    told = pretty.write(recording((Direction.OUT, odd), (Direction.ERR, '{"x":1}')), MANNER)
     assert told == (
         "[2026-11-20 18:49:01.123] OUT: {\n"
         '    "a": 1.0,\n'
@@ -77,7 +77,9 @@ def test_lines_of_a_log_that_are_no_entries_are_kept(tmp_path: Path) -> None:
 
 def test_the_transcript_is_written_whole(tmp_path: Path) -> None:
     """Nothing is lost as jsonl: what is read back are the same frames."""
-    odd = recording((Way.IN, b"\xff\xfe"), (Way.OUT, '{"a":"\\ud800"}'), (Way.IN, ""))
+    odd = recording(
+        (Direction.IN, b"\xff\xfe"), (Direction.OUT, '{"a":"\\ud800"}'), (Direction.IN, "")
+    )
     for recorded in (odd, WEATHER):
         path = tmp_path / "transcript.jsonl"
         path.write_text(jsonl.write(recorded, MANNER), encoding="utf-8")
@@ -95,7 +97,7 @@ def test_a3_nothing_of_the_wire_acts_on_the_terminal_that_shows_an_export(
 ) -> None:
     """There it is shown as code points, in JSON as escapes; a pipe gets what was on the wire."""
     message = json.dumps({"jsonrpc": "2.0", "method": WILD, "params": {}}, ensure_ascii=False)
-    recorded = recording((Way.IN, message), (Way.OUT, WILD), (Way.ERR, WILD))
+    recorded = recording((Direction.IN, message), (Direction.OUT, WILD), (Direction.ERR, WILD))
     path = write(tmp_path / "transcript.jsonl", recorded)
     words = ["export", str(path), "--home", str(tmp_path), "--format", form]
     command = [sys.executable, "-m", "humanmcp", *words]

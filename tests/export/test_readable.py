@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.export import har, html, markdown, mermaid
-from humanmcp.export.options import Manner
+from humanmcp.export.options import ExportOptions
 from humanmcp.export.reading import Recording
 from humanmcp.export.table_cells import defused, markdown_cell
-from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, LET_GO, Way
+from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, LET_GO, Direction
 from tests.export.recordings import OPENING, WEATHER, answer, ask, call, frame, recording, text
 
-MANNER = Manner(zone=UTC)
+MANNER = ExportOptions(zone=UTC)
 
 EVIL = "<img src=x onerror=alert(1)></pre><script>alert(2)</script>\"'`|#;--\n\x1b[2J\u202e"
 HOSTILE = recording(
@@ -26,8 +26,8 @@ HOSTILE = recording(
     ask(2, "tools/call", name=EVIL, arguments={EVIL: EVIL}),
     answer(2, result=text(EVIL)),
     answer(1, error={"code": 1, "message": EVIL}),
-    (Way.OUT, EVIL),
-    (Way.ERR, EVIL),
+    (Direction.OUT, EVIL),
+    (Direction.ERR, EVIL),
 )
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ OURS = {
 @pytest.mark.parametrize("recorded", [WEATHER, HOSTILE], ids=["weather", "hostile"])
 def test_the_page_has_no_element_but_ours(recorded: Recording, language: str) -> None:
     """B1: no script, no image, no handler, nothing fetched, whatever was on the wire."""
-    told = html.write(recorded, Manner(language, UTC))
+    told = html.write(recorded, ExportOptions(language, UTC))
     page = Page(told)
     assert page.tags <= OURS
     assert not [name for name in page.attributes if name.startswith("on") or name == "src"]
@@ -84,7 +84,7 @@ def test_the_page_shows_every_message_with_its_explanation() -> None:
     ):
         assert wanted in page.text
     assert "N01" in page.text  # the stray print is no message
-    assert "最初のメッセージ" in html.write(WEATHER, Manner("ja", UTC))
+    assert "最初のメッセージ" in html.write(WEATHER, ExportOptions("ja", UTC))
 
 
 def test_the_document_has_a_row_and_a_section_a_message() -> None:
@@ -125,7 +125,7 @@ def test_the_diagram_has_an_arrow_a_message() -> None:
     assert any(line.startswith("  C->>S: tools/call get-forecast") for line in lines)
     assert any(line.startswith("  S--xC: -32602") for line in lines)
     assert any(line.startswith("  S->>C: roots/list") for line in lines)
-    messages = [frame for frame in WEATHER.frames if frame.way is not Way.ERR]
+    messages = [frame for frame in WEATHER.frames if frame.way is not Direction.ERR]
     assert len(lines) == 3 + len(messages)
 
 
@@ -151,19 +151,21 @@ def test_what_a_person_did_stands_between_the_two() -> None:
     """Held at the tap, changed by somebody, answered instead."""
     frames = (
         *recording(*OPENING).frames,
-        frame(4, Way.IN, call(2, "A")[1], number=1, note=HELD),
-        frame(5, Way.OUT, answer(2, result=text("mine"))[1], number=1, by="desk", note=INSTEAD),
-        frame(6, Way.IN, call(3, "B")[1], number=2, note=HELD),
-        frame(7, Way.IN, call(3, "C")[1], number=2, by="desk", note=CHANGED),
-        frame(8, Way.OUT, answer(3, result=text("C"))[1], number=3, note=HELD),
-        frame(9, Way.NOTE, "", number=3, by="desk", note=LET_GO),
+        frame(4, Direction.IN, call(2, "A")[1], number=1, note=HELD),
+        frame(
+            5, Direction.OUT, answer(2, result=text("mine"))[1], number=1, by="desk", note=INSTEAD
+        ),
+        frame(6, Direction.IN, call(3, "B")[1], number=2, note=HELD),
+        frame(7, Direction.IN, call(3, "C")[1], number=2, by="desk", note=CHANGED),
+        frame(8, Direction.OUT, answer(3, result=text("C"))[1], number=3, note=HELD),
+        frame(9, Direction.NOTE, "", number=3, by="desk", note=LET_GO),
     )
     recorded = Recording("tapped", frames)
     arrows = [line.split(":")[0].strip() for line in mermaid.write(recorded, MANNER).splitlines()]
     assert arrows[-6:] == ["C->>P", "P-->>C", "C->>P", "P->>S", "S-->>P", "Note over C,S"]
     for language, wanted in (("en", "held by the tap"), ("ja", "タップが止めました")):
-        assert wanted in html.write(recorded, Manner(language, UTC))
-        assert wanted in markdown.write(recorded, Manner(language, UTC))
+        assert wanted in html.write(recorded, ExportOptions(language, UTC))
+        assert wanted in markdown.write(recorded, ExportOptions(language, UTC))
 
 
 def test_the_archive_has_an_entry_a_request() -> None:

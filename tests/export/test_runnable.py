@@ -17,7 +17,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from humanmcp.cli import main
 from humanmcp.export import pytest as pytest_export
 from humanmcp.export import server as server_export
-from humanmcp.export.options import Manner
+from humanmcp.export.options import ExportOptions
 from humanmcp.export.reading import Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.export.source import identifier
@@ -27,8 +27,8 @@ from humanmcp.protocol.conversation.transcript import (
     HELD,
     INSTEAD,
     LET_GO,
+    Direction,
     Frame,
-    Way,
 )
 from tests.export.recordings import (
     OPENING,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 def server(tmp_path: Path) -> Path:
     """Export the weather session as a server."""
     path = tmp_path / "server.py"
-    path.write_text(server_export.write(WEATHER, Manner()), encoding="utf-8")
+    path.write_text(server_export.write(WEATHER, ExportOptions()), encoding="utf-8")
     return path
 
 
@@ -102,7 +102,10 @@ def test_nothing_of_the_wire_becomes_code() -> None:
         ask(2, "tools/call", name=evil, arguments={evil: [1.0, 1e400, None, True]}),
         answer(2, result=text(evil)),
     )
-    for told in (server_export.write(recorded, Manner()), pytest_export.write(recorded, Manner())):
+    for told in (
+        server_export.write(recorded, ExportOptions()),
+        pytest_export.write(recorded, ExportOptions()),
+    ):
         tree = ast.parse(told)
         imported = {
             alias.name
@@ -135,7 +138,7 @@ def test_half_a_character_keeps_no_exported_server_from_answering(tmp_path: Path
         answer(3, result=text("😀")),
     )
     path = tmp_path / "server.py"
-    path.write_text(server_export.write(recorded, Manner()), encoding="utf-8")
+    path.write_text(server_export.write(recorded, ExportOptions()), encoding="utf-8")
 
     async def told() -> list[str]:
         parameters = StdioServerParameters(command=sys.executable, args=[str(path)])
@@ -198,7 +201,7 @@ def run_exported(path: Path, server: Path | None) -> tuple[int, str]:
 def exported_test(folder: Path, recorded: Recording) -> Path:
     """Export a recording as a test."""
     path = folder / "test_session.py"
-    path.write_text(pytest_export.write(recorded, Manner()), encoding="utf-8")
+    path.write_text(pytest_export.write(recorded, ExportOptions()), encoding="utf-8")
     return path
 
 
@@ -227,7 +230,7 @@ CALLS = recording(*CALLS_FRAMES)
 def test_the_exported_test_passes_where_the_server_answers_as_recorded(tmp_path: Path) -> None:
     """Against the server that was exported from the same session: a real one, of the SDK."""
     server = tmp_path / "server.py"
-    server.write_text(server_export.write(CALLS, Manner()), encoding="utf-8")
+    server.write_text(server_export.write(CALLS, ExportOptions()), encoding="utf-8")
     status, said = run_exported(exported_test(tmp_path, CALLS), server)
     assert "3 passed" in said
     assert status == 0
@@ -237,17 +240,27 @@ def test_the_exported_test_asks_what_reached_the_server(tmp_path: Path) -> None:
     """What a person answered is not asked; what they changed is asked as changed."""
     call = {"jsonrpc": "2.0", "method": "tools/call"}
     frames = (
-        frame(1, Way.IN, {**call, "id": 1, "params": {"name": "kept"}}, number=1, note=HELD),
-        frame(2, Way.NOTE, "", number=1, by="desk", note=LET_GO),
-        frame(3, Way.OUT, {"jsonrpc": "2.0", "id": 1, "result": {"a": "server"}}),
-        frame(4, Way.IN, {**call, "id": 2, "params": {"name": "mine"}}, number=2, note=HELD),
-        frame(5, Way.OUT, {"jsonrpc": "2.0", "id": 2, "result": {}}, number=2, note=INSTEAD),
-        frame(6, Way.IN, {**call, "id": 3, "params": {"name": "old"}}, number=3, note=HELD),
-        frame(7, Way.IN, {**call, "id": 3, "params": {"name": "new"}}, number=3, note=CHANGED),
-        frame(8, Way.OUT, {"jsonrpc": "2.0", "id": 3, "result": {"b": 1}}, number=4, note=HELD),
-        frame(9, Way.OUT, {"jsonrpc": "2.0", "id": 3, "result": {"b": 2}}, number=4, note=CHANGED),
+        frame(1, Direction.IN, {**call, "id": 1, "params": {"name": "kept"}}, number=1, note=HELD),
+        frame(2, Direction.NOTE, "", number=1, by="desk", note=LET_GO),
+        frame(3, Direction.OUT, {"jsonrpc": "2.0", "id": 1, "result": {"a": "server"}}),
+        frame(4, Direction.IN, {**call, "id": 2, "params": {"name": "mine"}}, number=2, note=HELD),
+        frame(5, Direction.OUT, {"jsonrpc": "2.0", "id": 2, "result": {}}, number=2, note=INSTEAD),
+        frame(6, Direction.IN, {**call, "id": 3, "params": {"name": "old"}}, number=3, note=HELD),
+        frame(
+            7, Direction.IN, {**call, "id": 3, "params": {"name": "new"}}, number=3, note=CHANGED
+        ),
+        frame(
+            8, Direction.OUT, {"jsonrpc": "2.0", "id": 3, "result": {"b": 1}}, number=4, note=HELD
+        ),
+        frame(
+            9,
+            Direction.OUT,
+            {"jsonrpc": "2.0", "id": 3, "result": {"b": 2}},
+            number=4,
+            note=CHANGED,
+        ),
     )
-    told = pytest_export.write(Recording("tapped", frames), Manner())
+    told = pytest_export.write(Recording("tapped", frames), ExportOptions())
     (tmp_path / "recorded.py").write_text(told, encoding="utf-8")
     session = runpy.run_path(str(tmp_path / "recorded.py"))["SESSION"]
     asked = [(message["params"]["name"], answer["result"]) for message, answer in session]
@@ -257,7 +270,7 @@ def test_the_exported_test_asks_what_reached_the_server(tmp_path: Path) -> None:
 def test_the_exported_test_fails_where_the_server_has_changed(tmp_path: Path) -> None:
     """And names the request."""
     server = tmp_path / "server.py"
-    source = server_export.write(CALLS, Manner())
+    source = server_export.write(CALLS, ExportOptions())
     server.write_text(source.replace("'sunny'", "'rain'"), encoding="utf-8")
     status, said = run_exported(exported_test(tmp_path, CALLS), server)
     assert status == 1
@@ -268,7 +281,7 @@ def test_the_exported_test_fails_where_the_server_has_changed(tmp_path: Path) ->
 def test_the_exported_test_tells_what_was_answered_before_the_server_died(tmp_path: Path) -> None:
     """One request that kills it fails, and those after it; those before it still count."""
     server = tmp_path / "server.py"
-    source = server_export.write(CALLS, Manner())
+    source = server_export.write(CALLS, ExportOptions())
     server.write_text(
         source.replace(
             "    call = CALLS",
@@ -292,7 +305,7 @@ def test_what_was_asked_without_being_offered_is_served_all_the_same(tmp_path: P
         ),
     )
     path = tmp_path / "server.py"
-    path.write_text(server_export.write(recorded, Manner()), encoding="utf-8")
+    path.write_text(server_export.write(recorded, ExportOptions()), encoding="utf-8")
 
     async def told() -> Any:  # noqa: ANN401 - whatever is in the message
         parameters = StdioServerParameters(command=sys.executable, args=[str(path)])
@@ -325,7 +338,7 @@ def test_what_was_called_is_answered_and_only_what_was_listed_is_listed(
         answer(2, **said),
     )
     path = tmp_path / "server.py"
-    path.write_text(server_export.write(recorded, Manner()), encoding="utf-8")
+    path.write_text(server_export.write(recorded, ExportOptions()), encoding="utf-8")
     assert ("async def nosuch" in path.read_text(encoding="utf-8")) is is_tool
     status, told = run_exported(exported_test(tmp_path, recorded), path)
     assert "3 passed" in told
@@ -344,7 +357,7 @@ LOGIN = recording(
 def redacted(folder: Path) -> tuple[Path, Path]:
     """Export a session with a secret in it as a test and as a server, without the secret."""
     taken_out = redact_recording(LOGIN.frames, named=True)
-    recorded, manner = Recording("login", taken_out.frames), Manner(secrets=taken_out.names)
+    recorded, manner = Recording("login", taken_out.frames), ExportOptions(secrets=taken_out.names)
     test, server = folder / "test_session.py", folder / "server.py"
     test.write_text(pytest_export.write(recorded, manner), encoding="utf-8")
     server.write_text(server_export.write(recorded, manner), encoding="utf-8")
@@ -403,7 +416,7 @@ def test_x2_a_refused_probe_is_not_asked_again(tmp_path: Path) -> None:
         *CALLS_FRAMES,
     )
     server = tmp_path / "server.py"  # the SDK's: it knows 2026-07-28
-    server.write_text(server_export.write(recorded, Manner()), encoding="utf-8")
+    server.write_text(server_export.write(recorded, ExportOptions()), encoding="utf-8")
     status, said = run_exported(exported_test(tmp_path, recorded), server)
     assert "3 passed" in said
     assert status == 0
@@ -443,7 +456,7 @@ RICH = recording(
     answer(5, result={}),
     ask(6, "tools/call", name="second", arguments={}, _meta={"progressToken": 6}),
     (
-        Way.OUT,
+        Direction.OUT,
         {
             "jsonrpc": "2.0",
             "method": "notifications/progress",
@@ -451,17 +464,17 @@ RICH = recording(
         },
     ),
     (
-        Way.OUT,
+        Direction.OUT,
         {
             "jsonrpc": "2.0",
             "method": "notifications/message",
             "params": {"level": "info", "data": "rolling"},
         },
     ),
-    (Way.OUT, {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}),
-    (Way.IN, {"jsonrpc": "2.0", "id": 1, "result": {"roots": []}}),
+    (Direction.OUT, {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}),
+    (Direction.IN, {"jsonrpc": "2.0", "id": 1, "result": {"roots": []}}),
     answer(6, result=text("done")),
-    (Way.OUT, {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}),
+    (Direction.OUT, {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}),
 )
 
 
@@ -470,9 +483,9 @@ def test_x4_an_exported_test_starts_the_server_that_the_tap_knew(
 ) -> None:
     """Without MCP_SERVER; another command can be named when it is exported."""
     server = tmp_path / "server.py"
-    server.write_text(server_export.write(CALLS, Manner()), encoding="utf-8")
+    server.write_text(server_export.write(CALLS, ExportOptions()), encoding="utf-8")
     command = json.dumps([sys.executable, str(server)]).encode()
-    note = Frame(99, "", Way.NOTE, command, by="tap", note=COMMAND)
+    note = Frame(99, "", Direction.NOTE, command, by="tap", note=COMMAND)
     recorded = Recording("tapped", (note, *CALLS.frames))
     monkeypatch.delenv("MCP_SERVER", raising=False)
     status, said = run_exported(exported_test(tmp_path, recorded), None)
@@ -483,7 +496,7 @@ def test_x4_an_exported_test_starts_the_server_that_the_tap_knew(
 def test_x4_an_exported_server_is_complete(tmp_path: Path) -> None:
     """The exported test of the same recording finds nothing missing: title, pages, completion."""
     server = tmp_path / "server.py"
-    server.write_text(server_export.write(RICH, Manner()), encoding="utf-8")
+    server.write_text(server_export.write(RICH, ExportOptions()), encoding="utf-8")
     status, said = run_exported(exported_test(tmp_path, RICH), server)
     assert "7 passed" in said
     assert status == 0
@@ -492,7 +505,7 @@ def test_x4_an_exported_server_is_complete(tmp_path: Path) -> None:
 def test_x4_an_exported_server_says_again_what_it_said_of_its_own(tmp_path: Path) -> None:
     """Progress for the token of today, a log, a question that is waited for, a change after it."""
     path = tmp_path / "server.py"
-    path.write_text(server_export.write(RICH, Manner()), encoding="utf-8")
+    path.write_text(server_export.write(RICH, ExportOptions()), encoding="utf-8")
     process = subprocess.Popen(
         [sys.executable, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -570,6 +583,6 @@ def test_the_seeds_session_can_be_run() -> None:
     """The demo-app of the capture, as a server whose shell tool executes nothing."""
     from humanmcp.export.reading import find  # noqa: PLC0415 - one test needs it
 
-    told = server_export.write(find(str(SEED / "demo-app.log"), SEED), Manner())
+    told = server_export.write(find(str(SEED / "demo-app.log"), SEED), ExportOptions())
     assert "async def exec_shell_command(" in told
     compile(told, "server.py", "exec")

@@ -7,11 +7,11 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.child import Command
+from humanmcp.common.child import ChildCommand
 from humanmcp.host.client.respondents import Nobody
-from humanmcp.host.config import Entry
+from humanmcp.host.config import ServerEntry
 from humanmcp.host.models.script import ScriptModel
-from humanmcp.host.runner import Call, Limits, Runner
+from humanmcp.host.runner import HostLoop, Limits, ToolCall
 from humanmcp.host.servers import Servers
 from tests.host.seats import SAMPLES, SCRIPTED, Notes, sample
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.host.conversation import ToolResult, ToolUse, Turn
-    from humanmcp.host.offering import Place
+    from humanmcp.host.offering import ToolAddress
     from humanmcp.host.runner import Choice
 
-DICE: Final = Entry("dice", sample("dice"))
-WEATHER: Final = Entry("human", sample("weather"))
-SCRIPT: Final = Entry("scripted", Command((sys.executable, str(SCRIPTED))))
+DICE: Final = ServerEntry("dice", sample("dice"))
+WEATHER: Final = ServerEntry("human", sample("weather"))
+SCRIPT: Final = ServerEntry("scripted", ChildCommand((sys.executable, str(SCRIPTED))))
 
 
 def use(name: str, call: str = "", /, **given: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
@@ -51,7 +51,7 @@ class Watching:
     def __init__(self, choices: Sequence[Choice] = ()) -> None:
         """Decide as listed, and call what comes after that."""
         self.choices = list(choices)
-        self.called: list[Place] = []
+        self.called: list[ToolAddress] = []
         self.results: list[ToolResult] = []
         self.pauses: list[float] = []
         self.pieces: list[str] = []
@@ -66,11 +66,11 @@ class Watching:
     def broke_off(self) -> None:
         """Do nothing."""
 
-    def permit(self, use: ToolUse, place: Place) -> Choice:  # noqa: ARG002 - Watcher
+    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:  # noqa: ARG002 - Watcher
         """Decide as told."""
-        return self.choices.pop(0) if self.choices else Call()
+        return self.choices.pop(0) if self.choices else ToolCall()
 
-    def calling(self, use: ToolUse, place: Place) -> None:  # noqa: ARG002 - Watcher
+    def calling(self, use: ToolUse, place: ToolAddress) -> None:  # noqa: ARG002 - Watcher
         """Note it."""
         self.called.append(place)
 
@@ -100,7 +100,7 @@ class Table:
         self.notes = notes
         self.watching = watching
         self.slept: list[float] = []
-        self.runner = Runner(self.model, servers, watching, sleep=self.slept.append, **choices)
+        self.runner = HostLoop(self.model, servers, watching, sleep=self.slept.append, **choices)
 
     def wire(self, server: str) -> list[dict[str, Any]]:
         """Return what was sent to one server after its tools were listed."""
@@ -112,7 +112,7 @@ class Table:
 @contextlib.contextmanager
 def table(
     *turns: dict[str, Any],
-    entries: Sequence[Entry] = (DICE,),
+    entries: Sequence[ServerEntry] = (DICE,),
     choices: Sequence[Choice] = (),
     limits: Limits | None = None,
     system: str = "",

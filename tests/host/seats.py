@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from humanmcp.common.child import ChildTransport, Command
-from humanmcp.host.client.callbacks import Onlooker
+from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.transport import pair
 from tests.host.scripted import ScriptedServer
 
@@ -60,15 +60,15 @@ def in_memory(*flags: str) -> Transport:
 
 def as_process(*flags: str) -> Transport:
     """Start a scripted server as a child."""
-    return ChildTransport(Command((sys.executable, str(SCRIPTED), *flags)))
+    return ChildTransport(ChildCommand((sys.executable, str(SCRIPTED), *flags)))
 
 
-def sample(name: str) -> Command:
+def sample(name: str) -> ChildCommand:
     """Return the command of a sample server."""
-    return Command((sys.executable, str(SAMPLES / "servers" / f"{name}.py")))
+    return ChildCommand((sys.executable, str(SAMPLES / "servers" / f"{name}.py")))
 
 
-class Notes(Onlooker):
+class Notes(ClientObserver):
     """An onlooker that writes everything down."""
 
     def __init__(self) -> None:

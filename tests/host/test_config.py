@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.common.child import Command
-from humanmcp.host.config import ConfigError, Entry, find, name_before, parse, read_config
+from humanmcp.common.child import ChildCommand
+from humanmcp.host.config import HostConfigError, ServerEntry, find, name_before, parse, read_config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ def written(servers: Any) -> str:  # noqa: ANN401 - also what is wrong
 
 def complaint(text: str) -> str:
     """Return what is said of a configuration."""
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(HostConfigError) as caught:
         parse(text, "x.json")
     assert caught.value.sentence("ja") != str(caught.value)
     return str(caught.value)
@@ -44,8 +44,8 @@ def test_an_entry_says_how_to_start_a_server() -> None:
     """Seed 000: command, args and env; seed 004: without env."""
     gdrive = {"command": "npx", "args": ["-y", "gdrive"], "env": {"CREDENTIALS": "/x"}}
     assert parse(written({"gdrive": gdrive, "plain": {"command": "dice"}}), "x") == (
-        Entry("gdrive", Command(("npx", "-y", "gdrive"), {"CREDENTIALS": "/x"})),
-        Entry("plain", Command(("dice",))),
+        ServerEntry("gdrive", ChildCommand(("npx", "-y", "gdrive"), {"CREDENTIALS": "/x"})),
+        ServerEntry("plain", ChildCommand(("dice",))),
     )
 
 
@@ -53,7 +53,7 @@ def test_a_remote_entry_is_named_as_remote() -> None:
     """G12, W10: an entry with only a `url` is listed, and cannot be started."""
     (entry,) = parse(written({"github": {"url": "https://example.com/mcp"}}), "x")
     assert not entry.can_start
-    with pytest.raises(ConfigError, match="github is a remote server"):
+    with pytest.raises(HostConfigError, match="github is a remote server"):
         find((entry,), "github", "x")
 
 
@@ -96,7 +96,7 @@ def test_each_mistake_has_its_sentence(text: str, said: str) -> None:
 def test_a_file_that_is_missing_is_an_error_that_names_it(tmp_path: Path) -> None:
     """M1: nothing is created behind anybody's back."""
     missing = tmp_path / ".mcp.json"
-    with pytest.raises(ConfigError, match="there is no"):
+    with pytest.raises(HostConfigError, match="there is no"):
         read_config(missing)
     assert not missing.exists()
 
@@ -123,7 +123,7 @@ def test_a_disabled_entry_is_not_started() -> None:
 def test_a_server_that_is_not_there_is_answered_with_those_that_are() -> None:
     """A mistyped name is seen at once."""
     entries = parse(written({"dice": {"command": "b"}}), "x")
-    with pytest.raises(ConfigError, match="there are: dice"):
+    with pytest.raises(HostConfigError, match="there are: dice"):
         find(entries, "dize", "x")
 
 
@@ -152,7 +152,7 @@ def test_s6_a_server_is_known_to_be_a_person_only_where_it_surely_is(
     words: tuple[str, ...], *, is_person: bool
 ) -> None:
     """S6: what is said of how long a person has must not be made up."""
-    assert Entry("x", Command(words)).is_person is is_person
+    assert ServerEntry("x", ChildCommand(words)).is_person is is_person
 
 
 def test_s7_variables_are_filled_in_as_hosts_do() -> None:
@@ -165,7 +165,7 @@ def test_s7_variables_are_filled_in_as_hosts_do() -> None:
     }
     environment = {"KEY": "k", "EMPTY": "", "HOME": "/home/me"}
     (found,) = parse(written({"a": entry}), "x", environment)
-    assert found.command == Command(
+    assert found.command == ChildCommand(
         ("uvx", "--key=k", "k", "x", "${input:token}", "$KEY", "${a b}"),
         {"TOKEN": "k"},
         "/home/me/work",
@@ -178,12 +178,12 @@ def test_s7_a_variable_that_is_not_set_costs_its_server_only() -> None:
     broken, dice = parse(written(servers), "x", {})
     assert not broken.can_start
     assert dice.can_start
-    with pytest.raises(ConfigError, match=r"a: the variable KEY is not set.*\$\{KEY:-"):
+    with pytest.raises(HostConfigError, match=r"a: the variable KEY is not set.*\$\{KEY:-"):
         find((broken, dice), "a", "x")
 
 
 def test_s7_a_remote_entry_says_what_to_do() -> None:
     """S7: the bridge is named, with the address to copy."""
     (entry,) = parse(written({"github": {"url": "https://${HOST}/mcp"}}), "x", {"HOST": "a.jp"})
-    with pytest.raises(ConfigError, match=r"npx -y mcp-remote https://a\.jp/mcp"):
+    with pytest.raises(HostConfigError, match=r"npx -y mcp-remote https://a\.jp/mcp"):
         find((entry,), "github", "x")

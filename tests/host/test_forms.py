@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from humanmcp.host.forms import Choice, Field, FieldError, TypingError, arguments, fields, value
+from humanmcp.host.forms import (
+    FieldChoice,
+    FieldError,
+    FormField,
+    TypingError,
+    arguments,
+    fields,
+    value,
+)
 
 SCHEMA = {
     "type": "object",
@@ -27,12 +35,12 @@ SCHEMA = {
 def test_fields_say_what_they_take_and_what_they_are_for() -> None:
     """Name, kind, description, choices, default and whether it is needed."""
     found = {field.name: field for field in fields(SCHEMA)}
-    assert found["city"] == Field(
+    assert found["city"] == FormField(
         "city", "string", "where", required=True, schema={"type": "string", "description": "where"}
     )
     assert found["days"].default == "3"
-    assert found["unit"].choices == (Choice("C", "C"), Choice("F", "F"))
-    assert found["level"].choices == (Choice("low", "Low"), Choice("high", "high"))
+    assert found["unit"].choices == (FieldChoice("C", "C"), FieldChoice("F", "F"))
+    assert found["level"].choices == (FieldChoice("low", "Low"), FieldChoice("high", "high"))
 
 
 @pytest.mark.parametrize("schema", [None, 7, {}, {"properties": []}, {"type": "string"}])
@@ -84,7 +92,7 @@ def test_what_is_no_pair_is_refused(typed: str) -> None:
 
 def test_an_integer_may_be_written_as_json_writes_it() -> None:
     """`2.0` is a whole number in JSON Schema."""
-    assert value(Field("n", "integer"), "2.0") == 2.0
+    assert value(FormField("n", "integer"), "2.0") == 2.0
 
 
 MANY = {"type": "array", "items": {"anyOf": [{"const": "g", "title": "Guitar"}, {"const": "p"}]}}

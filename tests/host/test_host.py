@@ -14,20 +14,20 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.common.child import Command
+from humanmcp.common.child import ChildCommand
 from humanmcp.host.client.respondents import Nobody
-from humanmcp.host.config import Entry
-from humanmcp.host.conversation import Role, Text, ToolUse, Turn
+from humanmcp.host.config import ServerEntry
+from humanmcp.host.conversation import TextBlock, ToolUse, Turn, TurnRole
 from humanmcp.host.models.script import ScriptModel
-from humanmcp.host.offering import Place
-from humanmcp.host.runner import Call, Refuse, Runner
+from humanmcp.host.offering import ToolAddress
+from humanmcp.host.runner import HostLoop, Refuse, ToolCall
 from humanmcp.host.servers import Servers
 from humanmcp.host.terminal import chat as chat_module
 from humanmcp.host.terminal.chat import AtHost, Chat
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.host.hosting import configuration, entry, says, use
 from tests.host.seats import SCRIPTED
 from tests.serving import bare_environment
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROLL: Final = use("dice__dice", sides=6)
-SLOW_PERSON: Final = Entry("kim", Command(("humanmcp", "serve", "--title", "kim")))
+SLOW_PERSON: Final = ServerEntry("kim", ChildCommand(("humanmcp", "serve", "--title", "kim")))
 HARD_TO_END: Final = Path(__file__).parents[1] / "common" / "child_of_child.py"
 
 
@@ -149,9 +149,9 @@ def test_s8_a_tool_that_changes_is_trusted_no_more(capsys: pytest.CaptureFixture
     """S8: a server must not get another tool called under a name that was trusted."""
     told = {"description": "harmless"}
     person = AtHost(Typist(["t", "r"]), "en", definition=lambda _place: dict(told))
-    place, wanted = Place("dice", "dice"), ToolUse("1", "dice__dice")
-    assert person.permit(wanted, place) == Call()
-    assert person.permit(wanted, place) == Call()
+    place, wanted = ToolAddress("dice", "dice"), ToolUse("1", "dice__dice")
+    assert person.permit(wanted, place) == ToolCall()
+    assert person.permit(wanted, place) == ToolCall()
     told["description"] = "sends your files"
     assert person.permit(wanted, place) == Refuse()
     assert "dice has changed what it says of dice" in capsys.readouterr().out
@@ -372,7 +372,7 @@ def test_a_turn_that_breaks_off_does_not_run_into_the_next(
     watcher.heard("whole\nhalf")
     watcher.waiting(1)
     watcher.heard("again")
-    watcher.turn_ended(Turn(Role.ASSISTANT, (Text("again"),)))
+    watcher.turn_ended(Turn(TurnRole.ASSISTANT, (TextBlock("again"),)))
     assert capfd.readouterr().out == "whole\nhalf\nagain\n"
 
 
@@ -440,7 +440,7 @@ def test_s6_only_a_person_is_said_to_be_one(
     monkeypatch.setattr(chat_module, "SAY_AFTER", 0.0)
     servers = Servers((SLOW_PERSON,), lambda _name: Nobody(), patience=90)
     person = AtHost(Typist(), "en")
-    chat = Chat(Runner(ScriptModel([]), servers, person), person, Typist(), "en")
+    chat = Chat(HostLoop(ScriptModel([]), servers, person), person, Typist(), "en")
     chat._say_who_is_awaited()
     assert "a person answers there, and has 90 s for each answer" in capfd.readouterr().err
 
@@ -457,7 +457,7 @@ def test_s4_a_question_in_the_inbox_names_its_server(tmp_path: Path) -> None:
     (facts,) = until(lambda: list(inbox.sessions()), "the question")
     assert facts.title == "greeter"
     (item,) = until(lambda: list(inbox.items(facts.name)), "the question")
-    inbox.send(item.key, Reply('{"action": "decline"}', Form.RESULT, by="desk"))
+    inbox.send(item.key, Reply('{"action": "decline"}', TextForm.RESULT, by="desk"))
     host.hear("who are you?")
     host.type("exit")
     assert host.end() == 0

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from humanmcp.host.at_inbox import AtInbox
-from humanmcp.host.conversation import OfferedTool, Role, Text, ToolResult, ToolUse, Turn
+from humanmcp.host.conversation import OfferedTool, TextBlock, ToolResult, ToolUse, Turn, TurnRole
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.human import METHOD, HumanModel, params_of, said
 from humanmcp.inbox.contract import Draft, Item, Life, Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Known, State
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check
 from tests.host.hosting import says, table, use
@@ -26,15 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from humanmcp.host.runner import Runner
+    from humanmcp.host.runner import HostLoop
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
 DICE_TOOL = OfferedTool("dice__dice", "Roll a dice", {"type": "object"})
 HISTORY = (
-    Turn(Role.SYSTEM, (Text("Be brief."),)),
-    Turn(Role.USER, (Text("roll"),)),
-    Turn(Role.ASSISTANT, (Text("I roll."), ToolUse("call-1-1", "dice__dice", {"sides": 6}))),
-    Turn(Role.USER, (ToolResult("call-1-1", "4", is_error=True),)),
+    Turn(TurnRole.SYSTEM, (TextBlock("Be brief."),)),
+    Turn(TurnRole.USER, (TextBlock("roll"),)),
+    Turn(
+        TurnRole.ASSISTANT, (TextBlock("I roll."), ToolUse("call-1-1", "dice__dice", {"sides": 6}))
+    ),
+    Turn(TurnRole.USER, (ToolResult("call-1-1", "4", is_error=True),)),
 )
 
 
@@ -56,7 +58,7 @@ class Desk:
         (item,) = until(lambda: list(self.inbox.items(self.session)), "a turn in the inbox")
         return item
 
-    def answer(self, text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Item:
+    def answer(self, text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False) -> Item:
         """Answer it."""
         item = self.waiting()
         self.inbox.send(item.key, Reply(text, form, anyway=anyway, by="desk"))
@@ -76,7 +78,7 @@ def seated(home: Path) -> Iterator[tuple[HumanModel, Desk]]:
 class Prompted(threading.Thread):
     """The person at the host, who waits for the model."""
 
-    def __init__(self, runner: Runner, prompt: str) -> None:
+    def __init__(self, runner: HostLoop, prompt: str) -> None:
         """Say something to the model."""
         super().__init__(daemon=True)
         self.runner = runner
@@ -136,11 +138,11 @@ def test_a_person_plays_the_model_of_the_dice_chat(tmp_path: Path) -> None:
         again = json.loads(desk.waiting().line)["params"]["messages"]
         assert again[-1]["content"]["toolUseId"] == "my-1"
         assert again[-1]["content"]["content"] == [{"type": "text", "text": "1"}]
-        desk.answer("It shows a one.", Form.TEXT)
+        desk.answer("It shows a one.", TextForm.TEXT)
         host.join(20)
         assert host.answer == "It shows a one."
-        states = [one.state for one in desk.inbox.items(desk.session, State.ANSWERED)]
-        assert states == [State.ANSWERED] * 2
+        states = [one.state for one in desk.inbox.items(desk.session, ExchangeState.ANSWERED)]
+        assert states == [ExchangeState.ANSWERED] * 2
     assert desk.inbox.facts(desk.session).life is Life.CLOSED
     assert len(list(desk.inbox.frames(desk.session))) == 4
 
@@ -154,7 +156,7 @@ def test_a_slip_comes_back_with_its_problems(tmp_path: Path) -> None:
         problems = until(lambda: desk.inbox.item(item.key).problems, "the problems")
         assert problems
         assert (desk.inbox.item(item.key).draft or Draft("")).text.startswith('{"role"')
-        desk.answer("hello", Form.TEXT)
+        desk.answer("hello", TextForm.TEXT)
         host.join(20)
         assert host.answer == "hello"
 
@@ -173,7 +175,7 @@ def test_a_person_may_refuse_to_be_the_model(tmp_path: Path) -> None:
 
         host = threading.Thread(target=prompt)
         host.start()
-        desk.answer('{"code": -1, "message": "no time"}', Form.ERROR)
+        desk.answer('{"code": -1, "message": "no time"}', TextForm.ERROR)
         host.join(20)
         assert trouble == ["no answer of the model: no time"]
         assert laid.runner.history == []
@@ -197,7 +199,7 @@ def test_leaving_the_seat_lets_the_host_go_on(tmp_path: Path) -> None:
         model.close()
         host.join(20)
         assert "left the model's seat" in trouble[0]
-        assert desk.inbox.item(item.key).state is State.ABANDONED
+        assert desk.inbox.item(item.key).state is ExchangeState.ABANDONED
 
 
 def test_an_interrupted_turn_is_taken_out_of_the_inbox(tmp_path: Path) -> None:
@@ -215,7 +217,7 @@ def test_an_interrupted_turn_is_taken_out_of_the_inbox(tmp_path: Path) -> None:
         with pytest.raises(KeyboardInterrupt):
             model.turn(HISTORY[:2], (), lambda _piece: None)
         assert list(desk.inbox.items(desk.session)) == []
-        (item,) = desk.inbox.items(desk.session, State.CANCELLED)
+        (item,) = desk.inbox.items(desk.session, ExchangeState.CANCELLED)
         assert item.reason == "the host was interrupted"
 
 
@@ -251,6 +253,6 @@ def test_s5_a_turn_is_refused_at_the_desk_before_it_is_sent(tmp_path: Path) -> N
         item = desk.answer(f'{{"role":"assistant","model":"x","content":{json.dumps(IMAGE)}}}')
         refused = until(lambda: desk.inbox.item(item.key).problems, "the problem")
         assert [one.code for one in refused] == ["M98"]
-        desk.answer("done", Form.TEXT)
+        desk.answer("done", TextForm.TEXT)
         prompted.join(20)
         assert prompted.answer == "done"

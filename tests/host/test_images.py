@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.host.conversation import Image, Role, Text, ToolResult, ToolUse, Turn
+from humanmcp.host.conversation import ImageBlock, TextBlock, ToolResult, ToolUse, Turn, TurnRole
 from humanmcp.host.models import anthropic, openai
 from humanmcp.host.models.blind import BlindModel
-from humanmcp.host.models.choose import Choice
+from humanmcp.host.models.choose import ModelChoice
 from humanmcp.host.models.human import params_of
 from humanmcp.host.models.script import ScriptModel
 from humanmcp.host.offering import images_of, text_of
@@ -18,7 +18,7 @@ from tests.host.hosting import says
 if TYPE_CHECKING:
     from humanmcp.host.at_inbox import AtInbox
 
-PNG: Final = Image("image/png", "UE5H")
+PNG: Final = ImageBlock("image/png", "UE5H")
 RESULT: Final = {
     "content": [
         {"type": "text", "text": "Here it is."},
@@ -27,9 +27,9 @@ RESULT: Final = {
     ]
 }
 HISTORY: Final = (
-    Turn(Role.USER, (Text("What is this?"), PNG)),
-    Turn(Role.ASSISTANT, (ToolUse("1", "x__draw"), ToolUse("2", "x__add"))),
-    Turn(Role.USER, (ToolResult("1", "a picture", images=(PNG,)), ToolResult("2", "3"))),
+    Turn(TurnRole.USER, (TextBlock("What is this?"), PNG)),
+    Turn(TurnRole.ASSISTANT, (ToolUse("1", "x__draw"), ToolUse("2", "x__add"))),
+    Turn(TurnRole.USER, (ToolResult("1", "a picture", images=(PNG,)), ToolResult("2", "3"))),
 )
 
 
@@ -72,7 +72,7 @@ def test_s8_a_model_without_eyes_is_told_that_there_is_a_picture() -> None:
     inner = ScriptModel([says("well")])
     BlindModel(inner).turn(HISTORY, (), lambda _piece: None)
     ((shown, _tools),) = inner.asked
-    assert shown[0].blocks[1] == Text("[image: image/png]")
+    assert shown[0].blocks[1] == TextBlock("[image: image/png]")
     assert shown[2].blocks[0] == ToolResult("1", "a picture")
 
 
@@ -99,4 +99,4 @@ def test_s8_who_takes_pictures_is_known_or_said(
     """S8: `--images`."""
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
-    assert Choice(word, _nobody, base_url, images=images).takes_images is takes
+    assert ModelChoice(word, _nobody, base_url, images=images).takes_images is takes

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.common.child import Command
+from humanmcp.common.child import ChildCommand
 from humanmcp.host.client.requests import MistypedError
 from humanmcp.host.client.respondents import Nobody
-from humanmcp.host.config import Entry
-from humanmcp.host.conversation import Role, Text, Turn
+from humanmcp.host.config import ServerEntry
+from humanmcp.host.conversation import TextBlock, Turn, TurnRole
 from humanmcp.host.lent import LendingError, Lent
 from humanmcp.host.servers import Servers
 from humanmcp.host.terminal.typing import Typist
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROGRAM: Final = str(Path(__file__).parent / "sdk_library.py")
-LIBRARY: Final = Entry("library", Command((sys.executable, PROGRAM)))
+LIBRARY: Final = ServerEntry("library", ChildCommand((sys.executable, PROGRAM)))
 
 
 @pytest.fixture(scope="module")
@@ -50,15 +50,15 @@ def test_s8_all_servers_are_asked_what_they_lend(
 
 def test_s8_a_prompt_becomes_what_is_said(lent: Lent) -> None:
     """S8: as its server wrote it."""
-    said = Text("Write a short greeting to Oslo.")
-    assert lent.prompt("library greeting city=Oslo") == (Turn(Role.USER, (said,)),)
+    said = TextBlock("Write a short greeting to Oslo.")
+    assert lent.prompt("library greeting city=Oslo") == (Turn(TurnRole.USER, (said,)),)
 
 
 def test_s8_a_resource_becomes_what_is_shown(lent: Lent) -> None:
     """S8: with its address, and a template with its variables filled in."""
-    assert lent.read("library note://today") == (Text("note://today:\nwater the plants"),)
+    assert lent.read("library note://today") == (TextBlock("note://today:\nwater the plants"),)
     shown = lent.read("library weather://{city}/now city=Oslo")
-    assert shown == (Text("weather://Oslo/now:\nsunny in Oslo"),)
+    assert shown == (TextBlock("weather://Oslo/now:\nsunny in Oslo"),)
 
 
 @pytest.mark.parametrize("typed", ["", "library", "nobody greeting"])

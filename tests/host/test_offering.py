@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.host.offering import NoToolError, Place, ToolFilter
+from humanmcp.host.offering import NoToolError, ToolAddress, ToolFilter
 from tests.host.hosting import DICE, WEATHER, says, table, use
 
 
@@ -24,12 +24,12 @@ def test_s8_patterns_say_which_tools_a_model_gets(
     allowed: tuple[str, ...], denied: tuple[str, ...], *, lets: bool
 ) -> None:
     """S8: what is denied is denied, whatever else is allowed."""
-    assert ToolFilter(allowed, denied).lets(Place("weather", "get-forecast")) is lets
+    assert ToolFilter(allowed, denied).lets(ToolAddress("weather", "get-forecast")) is lets
 
 
 def test_s8_a_pattern_holds_for_the_name_that_the_model_reads() -> None:
     """S8: services allow few characters; the same tool has two spellings then."""
-    place = Place("weather", "get.forecast")
+    place = ToolAddress("weather", "get.forecast")
     assert not ToolFilter(denied=("weather__get_forecast",)).lets(place)
     assert not ToolFilter(denied=("weather__get.forecast",)).lets(place)
 

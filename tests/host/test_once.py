@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.common.child import ChildTransport, Command
+from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
 from humanmcp.host.client.requests import MistypedError
 from humanmcp.host.client.respondents import Nobody
-from humanmcp.host.commands.once import Kind, Once, Status
+from humanmcp.host.commands.once import ExitStatus, OneShot, RequestKind
 from tests.host.seats import SAMPLES, SCRIPTED, as_process
 from tests.serving import bare_environment
 
@@ -45,7 +45,7 @@ def script(
 @pytest.fixture(scope="module")
 def library() -> Iterator[Client]:
     """A session with a server of the official SDK."""
-    client = Client(ChildTransport(Command(LIBRARY)), Nobody())
+    client = Client(ChildTransport(ChildCommand(LIBRARY)), Nobody())
     client.open(Opening.HANDSHAKE)
     yield client
     client.close()
@@ -57,7 +57,7 @@ def library() -> Iterator[Client]:
 def test_s8_a_script_gets_the_result_of_a_tool_and_nothing_else(tmp_path: Path) -> None:
     """S8: JSON on stdout alone, and the server's own stderr beside it."""
     run = script(tmp_path, "--call", "add", "first=2", "second=40", "--json", server=LIBRARY)
-    assert run.returncode == Status.DONE, run.stderr
+    assert run.returncode == ExitStatus.DONE, run.stderr
     assert json.loads(run.stdout)["content"] == [{"type": "text", "text": "42"}]
     assert "library is open" in run.stderr
     assert '"method"' not in run.stderr
@@ -67,7 +67,7 @@ def test_s8_the_wire_is_shown_beside_the_result_when_it_is_wanted(tmp_path: Path
     """S8: on stderr; and arguments may stand behind another flag."""
     words = ("--call", "calculate", "--wire", "first=5", "second=[10,20]")
     run = script(tmp_path, *words)
-    assert (run.returncode, run.stdout) == (Status.DONE, SUM + "\n")
+    assert (run.returncode, run.stdout) == (ExitStatus.DONE, SUM + "\n")
     assert '"method":"tools/call"' in run.stderr
 
 
@@ -81,14 +81,14 @@ def test_s8_the_arguments_may_be_one_json_object(tmp_path: Path) -> None:
 def test_s8_a_server_that_dies_is_4_and_said_once(tmp_path: Path) -> None:
     """S8: and nothing stands on stdout."""
     run = script(tmp_path, "--call", "leave", "--json", server=LIBRARY)
-    assert (run.returncode, run.stdout) == (Status.LOST, "")
+    assert (run.returncode, run.stdout) == (ExitStatus.LOST, "")
     assert run.stderr.count("exit status 7") == 1
 
 
 def test_s8_a_server_that_cannot_be_started_is_4(tmp_path: Path) -> None:
     """S8: with the reason on stderr."""
     run = script(tmp_path, "--list", "tools", server=("no-such-program",))
-    assert (run.returncode, run.stdout) == (Status.LOST, "")
+    assert (run.returncode, run.stdout) == (ExitStatus.LOST, "")
     assert "cannot start `no-such-program`" in run.stderr
 
 
@@ -96,7 +96,7 @@ def test_s8_a_server_that_says_nothing_is_5(tmp_path: Path) -> None:
     """S8: it is waited for as long as `--patience` says."""
     silent = (sys.executable, str(SCRIPTED), "no-initialize-answer")
     run = script(tmp_path, "--list", "tools", "--patience", "0.2", server=silent)
-    assert (run.returncode, run.stdout) == (Status.LATE, "")
+    assert (run.returncode, run.stdout) == (ExitStatus.LATE, "")
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_s8_a_server_that_says_nothing_is_5(tmp_path: Path) -> None:
 def test_s8_what_cannot_be_asked_is_2(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
     """S8: nothing is sent, and a sentence says why."""
     run = script(tmp_path, *words)
-    assert (run.returncode, run.stdout) == (Status.MISTYPED, "")
+    assert (run.returncode, run.stdout) == (ExitStatus.MISTYPED, "")
     assert said in run.stderr
 
 
 def test_s8_the_last_resort_of_a_script_is_to_send_it_anyway(tmp_path: Path) -> None:
     """S8: then the server says what it thinks of it."""
     run = script(tmp_path, "--call", "calculate", "first=x", "--anyway", "--json")
-    assert run.returncode in (Status.TOOL_ERROR, Status.ERROR)
+    assert run.returncode in (ExitStatus.TOOL_ERROR, ExitStatus.ERROR)
 
 
 def test_s8_the_statuses_are_in_the_help(tmp_path: Path) -> None:
@@ -138,51 +138,51 @@ def test_s8_the_statuses_are_in_the_help(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "typed", "shown"),
     [
-        (Kind.CALL, "echo", 'text="東京 and Kyoto"', "東京 and Kyoto\n"),
-        (Kind.LIST, "resources", "", "note://today  What is to be done.\n"),
-        (Kind.LIST, "templates", "", "weather://{city}/now  Weather of a city.\n"),
-        (Kind.LIST, "prompts", "", "greeting  city=… [style=…]  Greet a city.\n"),
-        (Kind.READ, "note://today", "", "water the plants\n"),
-        (Kind.READ, "weather://{city}/now", "city=東京", "sunny in 東京\n"),
-        (Kind.GET, "greeting", "city=Oslo", "user: Write a short greeting to Oslo.\n"),
-        (Kind.COMPLETE, "greeting", "city=To", "Tokyo\nToronto\n"),
-        (Kind.COMPLETE, "greeting", "country=Japan city=To", "Tokyo\nToyama\n"),
-        (Kind.COMPLETE, "weather://{city}/now", "city=Tor", "Toronto\n"),
+        (RequestKind.CALL, "echo", 'text="東京 and Kyoto"', "東京 and Kyoto\n"),
+        (RequestKind.LIST, "resources", "", "note://today  What is to be done.\n"),
+        (RequestKind.LIST, "templates", "", "weather://{city}/now  Weather of a city.\n"),
+        (RequestKind.LIST, "prompts", "", "greeting  city=… [style=…]  Greet a city.\n"),
+        (RequestKind.READ, "note://today", "", "water the plants\n"),
+        (RequestKind.READ, "weather://{city}/now", "city=東京", "sunny in 東京\n"),
+        (RequestKind.GET, "greeting", "city=Oslo", "user: Write a short greeting to Oslo.\n"),
+        (RequestKind.COMPLETE, "greeting", "city=To", "Tokyo\nToronto\n"),
+        (RequestKind.COMPLETE, "greeting", "country=Japan city=To", "Tokyo\nToyama\n"),
+        (RequestKind.COMPLETE, "weather://{city}/now", "city=Tor", "Toronto\n"),
     ],
 )
 def test_s8_each_kind_of_request_is_made_of_words(  # noqa: PLR0917 - one row of a table
     library: Client,
     capfd: pytest.CaptureFixture[str],
-    kind: Kind,
+    kind: RequestKind,
     name: str,
     typed: str,
     shown: str,
 ) -> None:
     """S8: against a server of the official SDK."""
-    assert Once(kind, name, typed).ask(library, "en") is Status.DONE
+    assert OneShot(kind, name, typed).ask(library, "en") is ExitStatus.DONE
     assert capfd.readouterr().out == shown
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "typed", "member"),
     [
-        (Kind.LIST, "tools", "", "tools"),
-        (Kind.LIST, "templates", "", "resourceTemplates"),
-        (Kind.READ, "note://today", "", "contents"),
-        (Kind.GET, "greeting", "city=Oslo", "messages"),
-        (Kind.COMPLETE, "greeting", "city=To", "completion"),
+        (RequestKind.LIST, "tools", "", "tools"),
+        (RequestKind.LIST, "templates", "", "resourceTemplates"),
+        (RequestKind.READ, "note://today", "", "contents"),
+        (RequestKind.GET, "greeting", "city=Oslo", "messages"),
+        (RequestKind.COMPLETE, "greeting", "city=To", "completion"),
     ],
 )
 def test_s8_each_result_can_be_had_as_json(  # noqa: PLR0917 - one row of a table
     library: Client,
     capfd: pytest.CaptureFixture[str],
-    kind: Kind,
+    kind: RequestKind,
     name: str,
     typed: str,
     member: str,
 ) -> None:
     """S8: one object."""
-    assert Once(kind, name, typed, as_json=True).ask(library, "en") is Status.DONE
+    assert OneShot(kind, name, typed, as_json=True).ask(library, "en") is ExitStatus.DONE
     assert member in json.loads(capfd.readouterr().out)
 
 
@@ -190,13 +190,16 @@ def test_s8_a_tool_that_fails_is_1_and_its_result_is_shown(
     library: Client, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """S8: `isError`."""
-    assert Once(Kind.CALL, "fail", "", as_json=True).ask(library, "en") is Status.TOOL_ERROR
+    assert (
+        OneShot(RequestKind.CALL, "fail", "", as_json=True).ask(library, "en")
+        is ExitStatus.TOOL_ERROR
+    )
     assert json.loads(capfd.readouterr().out)["isError"] is True
 
 
 def test_s8_an_error_of_the_server_is_3(library: Client, capfd: pytest.CaptureFixture[str]) -> None:
     """S8: its code and its words on stderr."""
-    assert Once(Kind.READ, "note://never", "").ask(library, "en") is Status.ERROR
+    assert OneShot(RequestKind.READ, "note://never", "").ask(library, "en") is ExitStatus.ERROR
     shown = capfd.readouterr()
     assert shown.out == ""
     assert "-32602" in shown.err
@@ -205,7 +208,7 @@ def test_s8_an_error_of_the_server_is_3(library: Client, capfd: pytest.CaptureFi
 def test_s8_what_a_prompt_needs_is_said_before_it_is_asked_for(library: Client) -> None:
     """S8: nobody has to read the list of its arguments first."""
     with pytest.raises(MistypedError, match="greeting needs city"):
-        Once(Kind.GET, "greeting", "style=long").ask(library, "en")
+        OneShot(RequestKind.GET, "greeting", "style=long").ask(library, "en")
 
 
 def test_s8_all_pages_of_a_list_are_one_object(capfd: pytest.CaptureFixture[str]) -> None:
@@ -213,7 +216,10 @@ def test_s8_all_pages_of_a_list_are_one_object(capfd: pytest.CaptureFixture[str]
     client = Client(as_process("paged"), Nobody())
     try:
         client.open(Opening.HANDSHAKE)
-        assert Once(Kind.LIST, "tools", "", as_json=True).ask(client, "en") is Status.DONE
+        assert (
+            OneShot(RequestKind.LIST, "tools", "", as_json=True).ask(client, "en")
+            is ExitStatus.DONE
+        )
     finally:
         client.close()
     listed = json.loads(capfd.readouterr().out)["tools"]

@@ -8,14 +8,14 @@ import pytest
 
 from humanmcp.host.conversation import (
     OfferedTool,
-    Role,
-    Text,
+    TextBlock,
     ToolResult,
     Turn,
+    TurnRole,
     tool_written,
 )
 from humanmcp.host.models import ModelError
-from humanmcp.host.offering import Place, offered_name, text_of
+from humanmcp.host.offering import ToolAddress, offered_name, text_of
 from humanmcp.host.retry import pauses
 from humanmcp.host.runner import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError
 from tests.host.hosting import DICE, OVERLOADED, SCRIPT, WEATHER, Watching, says, table, use
@@ -151,7 +151,7 @@ def test_names_that_lead_nowhere_are_errors_and_the_first_underscores_divide() -
         assert plain.is_error
         assert "server__tool" in plain.text
         assert "Unknown tool: b__c" in third.text
-        assert laid.servers.place("dice__b__c") == Place("dice", "b__c")
+        assert laid.servers.place("dice__b__c") == ToolAddress("dice", "b__c")
 
 
 @pytest.mark.parametrize(
@@ -248,8 +248,8 @@ def test_a_second_prompt_is_heard_with_all_that_was_said() -> None:
         laid.runner.run("hi")
         laid.runner.run("what did I say?")
         shown, _tools = laid.model.asked[1]
-        assert [turn.role for turn in shown] == [Role.USER, Role.ASSISTANT, Role.USER]
-        assert shown[0].blocks == (Text("hi"),)
+        assert [turn.role for turn in shown] == [TurnRole.USER, TurnRole.ASSISTANT, TurnRole.USER]
+        assert shown[0].blocks == (TextBlock("hi"),)
 
 
 def test_a_server_that_dies_costs_its_tools_and_nothing_else() -> None:
@@ -284,6 +284,6 @@ def test_names_fit_what_services_allow() -> None:
     assert offered_name("my server", "a.b", {}) == "my_server__a_b"
     long = offered_name("s", "x" * 100, {})
     assert len(long) == 64
-    taken = {"s__a_b": Place("s", "a.b")}
+    taken = {"s__a_b": ToolAddress("s", "a.b")}
     assert offered_name("s", "a b", taken) != "s__a_b"
     assert isinstance(OfferedTool("n", "", {}).schema, dict)

@@ -12,12 +12,12 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
-from humanmcp.common.child import ChildTransport, Command
+from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from tests.person import Person
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def transcript(home: Path) -> list[tuple[str, Any]]:
     (facts,) = inbox.sessions()
     found: list[tuple[str, Any]] = []
     for frame in inbox.frames(facts.name):
-        if frame.way not in (Way.IN, Way.OUT):
+        if frame.way not in (Direction.IN, Direction.OUT):
             continue
         message = json.loads(frame.raw)
         message.pop("id", None)
@@ -56,7 +56,7 @@ def transcript(home: Path) -> list[tuple[str, Any]]:
 
 def ours(home: Path) -> None:
     """Have the weather session with our client."""
-    client = Client(ChildTransport(Command(words(home))), Nobody())
+    client = Client(ChildTransport(ChildCommand(words(home))), Nobody())
     try:
         client.open(Opening.HANDSHAKE)
         client.call("tools/list")
@@ -94,7 +94,7 @@ def test_a_person_sees_no_difference_between_our_client_and_an_sdk(tmp_path: Pat
 def test_our_client_and_our_stub_speak_the_modern_era_too(tmp_path: Path, opening: Opening) -> None:
     """2026-07-28: the weather session without a handshake, answered by the same person."""
     with Person(tmp_path):
-        client = Client(ChildTransport(Command(words(tmp_path / "home"))), Nobody())
+        client = Client(ChildTransport(ChildCommand(words(tmp_path / "home"))), Nobody())
         try:
             client.open(opening)
             assert client.stated == "2026-07-28"

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.host.client.respondents import Nobody
-from humanmcp.host.conversation import Image, Role, Stop, Text, Turn
+from humanmcp.host.conversation import ImageBlock, StopReason, TextBlock, Turn, TurnRole
 from humanmcp.host.models import ModelError
 from humanmcp.host.sampling import SampledByModel, Sampler, turns_of
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.protocol.conversation.events import RequestArrived, Sent
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.diagnostics.verdict import Form
-from humanmcp.protocol.session import Role as Seat
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.session import Session
+from humanmcp.protocol.session import SessionRole as Seat
 from tests.host.hosting import configuration, says, use
 from tests.host.test_host import chat, recorded, words
 
@@ -40,7 +40,7 @@ class Asking:
     def __init__(self, *typed: str, turn: Turn | None = None, without_asking: bool = False) -> None:
         """Let the person type this, and the model say that."""
         self.shown: list[tuple[tuple[Turn, ...], int]] = []
-        self.turn = turn or Turn(Role.ASSISTANT, (Text("Oslo"),))
+        self.turn = turn or Turn(TurnRole.ASSISTANT, (TextBlock("Oslo"),))
         sampler = Sampler("script:x", self.take_turn, without_asking=without_asking)
         self.respondent = SampledByModel(sampler, Nobody(), Typist(typed), "en", "library")
         self.told: dict[str, Any] = {}
@@ -61,7 +61,7 @@ class Asking:
         (event,) = session.receive(line.encode())
         assert isinstance(event, RequestArrived)
 
-        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+        def judge(text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False) -> Outcome:
             outcome = session.reply(event.exchange.number, text, form, anyway=anyway)
             assert isinstance(outcome, Sent)
             self.told = json.loads(outcome.own)
@@ -83,8 +83,8 @@ def test_s8_the_model_answers_after_a_yes(capsys: pytest.CaptureFixture[str]) ->
     }
     ((turns, tokens),) = asking.shown
     assert [(one.role, one.text) for one in turns] == [
-        (Role.SYSTEM, "Be short."),
-        (Role.USER, "Name a city"),
+        (TurnRole.SYSTEM, "Be short."),
+        (TurnRole.USER, "Name a city"),
     ]
     assert tokens == 7
     shown = capsys.readouterr()
@@ -109,10 +109,10 @@ def test_s8_a_yes_may_be_given_beforehand() -> None:
 
 def test_s8_a_turn_that_is_cut_off_or_fails_is_told_as_such() -> None:
     """S8: `maxTokens`, or an error with the reason."""
-    cut = Turn(Role.ASSISTANT, (Text("Os"),), Stop.LENGTH)
+    cut = Turn(TurnRole.ASSISTANT, (TextBlock("Os"),), StopReason.LENGTH)
     told = Asking("y", turn=cut).ask("sampling/createMessage", ASKED)
     assert told["result"]["stopReason"] == "maxTokens"
-    none = Asking("y", turn=Turn(Role.ASSISTANT, ()))
+    none = Asking("y", turn=Turn(TurnRole.ASSISTANT, ()))
     assert none.ask("sampling/createMessage", ASKED)["error"]["code"] == -32603
 
 
@@ -128,7 +128,9 @@ def test_s8_pictures_in_the_conversation_reach_the_model() -> None:
     picture = {"type": "image", "mimeType": "image/png", "data": "UE5H"}
     sound = {"type": "audio", "mimeType": "audio/wav", "data": "AAAA"}
     (turn,) = turns_of({"messages": [{"role": "assistant", "content": [picture, sound]}]})
-    assert turn == Turn(Role.ASSISTANT, (Image("image/png", "UE5H"), Text("[audio: audio/wav]")))
+    assert turn == Turn(
+        TurnRole.ASSISTANT, (ImageBlock("image/png", "UE5H"), TextBlock("[audio: audio/wav]"))
+    )
 
 
 LIBRARY: Final = {

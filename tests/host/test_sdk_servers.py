@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from humanmcp.common.child import ChildTransport, Command
+from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening, OpeningError
 from humanmcp.host.client.respondents import Nobody
@@ -19,16 +19,16 @@ from tests.host.seats import Notes, sample
 
 HERE: Final = Path(__file__).parent
 NODE: Final = HERE.parent / "clients" / "node"
-PYTHON_2: Final = Command((sys.executable, str(HERE / "sdk_greeter.py")))
-NODE_1: Final = Command(("node", str(NODE / "server1.mjs")))
-NODE_2: Final = Command(("node", str(NODE / "server2.mjs")))
+PYTHON_2: Final = ChildCommand((sys.executable, str(HERE / "sdk_greeter.py")))
+NODE_1: Final = ChildCommand(("node", str(NODE / "server1.mjs")))
+NODE_2: Final = ChildCommand(("node", str(NODE / "server2.mjs")))
 
 HANDSHAKE: Final = Opening.HANDSHAKE
 MODERN: Final = Opening.MODERN
 PROBE: Final = Opening.PROBE
 
 
-def case(command: Command, opening: Opening, revision: str, name: str) -> Any:  # noqa: ANN401 - pytest does not name the type of a parameter set
+def case(command: ChildCommand, opening: Opening, revision: str, name: str) -> Any:  # noqa: ANN401 - pytest does not name the type of a parameter set
     """Mark what needs Node.js, and name the case."""
     marks = [pytest.mark.node] if command.words[0] == "node" else []
     return pytest.param(command, opening, revision, marks=marks, id=f"{name}-{opening.value}")
@@ -48,7 +48,7 @@ CASES: Final = [
 
 @pytest.mark.parametrize(("command", "opening", "revision"), CASES)
 def test_tools_are_listed_called_and_a_question_is_answered(
-    command: Command, opening: Opening, revision: str
+    command: ChildCommand, opening: Opening, revision: str
 ) -> None:
     """Issue 5: both eras, by choice and by probing; the check finds nothing wrong with an SDK."""
     notes = Notes()

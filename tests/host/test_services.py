@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from humanmcp.host.conversation import OfferedTool, Role, Stop, Text, ToolResult, ToolUse, Turn
-from humanmcp.host.keys import Key, KeyFileError, find_key
+from humanmcp.host.conversation import (
+    OfferedTool,
+    StopReason,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    Turn,
+    TurnRole,
+)
+from humanmcp.host.keys import ApiKey, KeyFileError, find_key
 from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.host.models.anthropic import AnthropicModel
-from humanmcp.host.models.choose import Choice, ModelChoiceError, key_kept_back, seat_model
+from humanmcp.host.models.choose import ModelChoice, ModelChoiceError, key_kept_back, seat_model
 from humanmcp.host.models.openai import OpenAIModel
-from humanmcp.host.models.script import Recorder, ScriptError, ScriptModel
+from humanmcp.host.models.script import ScriptError, ScriptModel, ScriptRecorder
 from humanmcp.host.terminal.chat import ending_of
 from tests.host.hosting import table
 from tests.host.services import DONE, Say, chunk, error, message, piece, service
@@ -24,13 +32,13 @@ if TYPE_CHECKING:
 
     from humanmcp.host.models import Model
 
-KEY = Key("sk-very-secret")
+KEY = ApiKey("sk-very-secret")
 DICE = OfferedTool("dice__dice", "Roll a dice", {"type": "object", "required": ["sides"]})
 HISTORY = (
-    Turn(Role.SYSTEM, (Text("Be brief."),)),
-    Turn(Role.USER, (Text("roll"),)),
-    Turn(Role.ASSISTANT, (Text("I roll."), ToolUse("a", "dice__dice", {"sides": 6}))),
-    Turn(Role.USER, (ToolResult("a", "4"),)),
+    Turn(TurnRole.SYSTEM, (TextBlock("Be brief."),)),
+    Turn(TurnRole.USER, (TextBlock("roll"),)),
+    Turn(TurnRole.ASSISTANT, (TextBlock("I roll."), ToolUse("a", "dice__dice", {"sides": 6}))),
+    Turn(TurnRole.USER, (ToolResult("a", "4"),)),
 )
 ROLL = {"type": "tool_use", "id": "t1", "name": "dice__dice", "input": {"sides": 6}}
 
@@ -184,7 +192,7 @@ def test_a_streamed_message_is_put_together() -> None:
         said = turn(AnthropicModel("claude", KEY, there.address), heard)
     assert "".join(heard) == "I roll."
     assert len(heard) == 2
-    assert said.blocks == (Text("I roll."), ToolUse("t1", "dice__dice", {"sides": 6}))
+    assert said.blocks == (TextBlock("I roll."), ToolUse("t1", "dice__dice", {"sides": 6}))
     assert there.paths == ["/v1/messages"]
     assert any("sk-very-secret" in text for text in there.headers[0].values())
 
@@ -263,8 +271,8 @@ def test_a_key_file_must_be_private(tmp_path: Path) -> None:
     with pytest.raises(KeyFileError, match="chmod 600"):
         find_key("X", str(file), {})
     file.chmod(0o600)
-    assert find_key("X", str(file), {"X": "other"}) == Key("sk-file")
-    assert find_key("X", "", {"X": " sk-env "}) == Key("sk-env")
+    assert find_key("X", str(file), {"X": "other"}) == ApiKey("sk-file")
+    assert find_key("X", "", {"X": " sk-env "}) == ApiKey("sk-env")
     assert find_key("X", "", {}) is None
     with pytest.raises(KeyFileError, match="cannot be read"):
         find_key("X", str(tmp_path / "none"), {})
@@ -276,7 +284,7 @@ def test_models_are_named_by_one_word(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
 
     def seat(word: str, **more: Any) -> Model:  # noqa: ANN401 - any choice
-        return seat_model(Choice(word, lambda: pytest.fail("no desk"), **more))
+        return seat_model(ModelChoice(word, lambda: pytest.fail("no desk"), **more))
 
     for word, kind in (
         ("openai:gpt", OpenAIModel),
@@ -303,7 +311,7 @@ def test_a_missing_library_is_named_with_what_to_install(monkeypatch: pytest.Mon
     """The extra is optional: a person or a script needs neither library."""
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(ModelChoiceError, match=r"pip install 'humanmcp\[host\]'"):
-        seat_model(Choice("openai:gpt", lambda: pytest.fail("no desk")))
+        seat_model(ModelChoice("openai:gpt", lambda: pytest.fail("no desk")))
 
 
 def test_a_recorded_session_can_be_played_again(tmp_path: Path) -> None:
@@ -315,13 +323,13 @@ def test_a_recorded_session_can_be_played_again(tmp_path: Path) -> None:
         script = tmp_path / "empty.jsonl"
         script.write_text("", encoding="utf-8")
         recorder = seat_model(
-            Choice(f"script:{script}", lambda: pytest.fail("no desk"), record=str(file))
+            ModelChoice(f"script:{script}", lambda: pytest.fail("no desk"), record=str(file))
         )
         recorder.model = inner  # type: ignore[attr-defined]  # a Recorder, whose inner model is changed
         laid.runner.model = recorder
         first = laid.runner.run("roll")
         recorder.close()
-    again = seat_model(Choice(f"script:{file}", lambda: pytest.fail("no desk")))
+    again = seat_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
     with table() as laid:
         laid.runner.model = again
         assert laid.runner.run("roll") == first == "done"
@@ -334,24 +342,24 @@ def test_a_recorded_model_with_a_slip_is_explained(tmp_path: Path, line: str) ->
     file = tmp_path / "model.jsonl"
     file.write_text(f'# a comment\n{{"text": "hello"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(ScriptError, match=r"line 3[,:].* turn of a model"):
-        seat_model(Choice(f"script:{file}", lambda: pytest.fail("no desk")))
+        seat_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
 
 
 def test_a_recorded_turn_may_hold_any_text(tmp_path: Path) -> None:
     """Line breaks of Unicode inside a text are no ends of a line of the file."""
     file = tmp_path / "model.jsonl"
     spoken = "one\u2028two\u0085three"
-    recorder = Recorder(ScriptModel([{"text": spoken}]), file)
+    recorder = ScriptRecorder(ScriptModel([{"text": spoken}]), file)
     turn(recorder)
-    again = seat_model(Choice(f"script:{file}", lambda: pytest.fail("no desk")))
+    again = seat_model(ModelChoice(f"script:{file}", lambda: pytest.fail("no desk")))
     assert turn(again).text == spoken
 
 
 def test_a_record_that_cannot_be_written_is_said_before_anything_begins(tmp_path: Path) -> None:
     """By name and reason; and a disk that fills up later does not end the conversation."""
     with pytest.raises(ScriptError, match=r"cannot be written to .*nowhere.*: there is no such"):
-        Recorder(ScriptModel([]), tmp_path / "nowhere" / "x.jsonl")
-    recorder = Recorder(ScriptModel([{"text": "hello"}]), tmp_path / "x.jsonl")
+        ScriptRecorder(ScriptModel([]), tmp_path / "nowhere" / "x.jsonl")
+    recorder = ScriptRecorder(ScriptModel([{"text": "hello"}]), tmp_path / "x.jsonl")
     recorder.path = tmp_path
     assert turn(recorder).text == "hello"
 
@@ -362,7 +370,7 @@ SECRET = "sk-somebody-elses-business"
 WORDS = ("openai:gpt", "ollama:mistral", "anthropic:claude")
 
 
-def headers_of(choice: Choice) -> dict[str, str]:
+def headers_of(choice: ModelChoice) -> dict[str, str]:
     """Take one turn of this model, and return the headers that its service was sent."""
     answer = message if choice.word.startswith("anthropic") else _completion
     with service(Say(answer({"type": "text", "text": "hello"}))) as there:
@@ -391,7 +399,7 @@ def test_s2_no_key_of_the_environment_goes_to_another_address(
         for also in ("ADMIN_KEY", "AUTH_TOKEN", "ORG_ID", "PROJECT_ID"):
             monkeypatch.setenv(f"{name}_{also}", SECRET)
         monkeypatch.setenv(f"{name}_CUSTOM_HEADERS", f"Authorization: {SECRET}")
-    assert SECRET not in str(headers_of(Choice(word, no_desk)))
+    assert SECRET not in str(headers_of(ModelChoice(word, no_desk)))
     assert os.environ["OPENAI_API_KEY"] == SECRET
 
 
@@ -402,16 +410,16 @@ def test_s2_another_address_gets_the_key_that_was_named_for_it(
     """S2: from a file of its own, or from a variable of its own."""
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     monkeypatch.setenv("GATEWAY_KEY", "sk-gateway")
-    sent = headers_of(Choice(word, no_desk, key_variable="GATEWAY_KEY"))
+    sent = headers_of(ModelChoice(word, no_desk, key_variable="GATEWAY_KEY"))
     assert "sk-gateway" in str(sent)
     file = tmp_path / "key"
     file.write_text("sk-file", encoding="utf-8")
     file.chmod(0o600)
-    sent = headers_of(Choice(word, no_desk, key_file=str(file)))
+    sent = headers_of(ModelChoice(word, no_desk, key_file=str(file)))
     assert "sk-file" in str(sent)
     assert SECRET not in str(sent)
     with pytest.raises(ModelChoiceError, match="--key-variable NOWHERE"):
-        seat_model(Choice(word, no_desk, key_variable="NOWHERE"))
+        seat_model(ModelChoice(word, no_desk, key_variable="NOWHERE"))
 
 
 def test_s2_the_key_goes_to_the_address_that_the_environment_names_beside_it(
@@ -421,7 +429,7 @@ def test_s2_the_key_goes_to_the_address_that_the_environment_names_beside_it(
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     with service(Say([chunk(content="hello"), DONE])) as there:
         monkeypatch.setenv("OPENAI_BASE_URL", there.address)
-        turn(seat_model(Choice("openai:gpt", no_desk)))
+        turn(seat_model(ModelChoice("openai:gpt", no_desk)))
     assert there.headers[0]["authorization"] == f"Bearer {SECRET}"
 
 
@@ -447,10 +455,10 @@ def test_s2_a_key_that_is_kept_back_is_named(
     """S2: with the address that it belongs to; whoever names another key hears nothing."""
     for name in ("OPENAI", "ANTHROPIC", "OLLAMA"):
         monkeypatch.setenv(f"{name}_API_KEY", SECRET)
-    said = key_kept_back(Choice(word, no_desk, base_url=base_url))
+    said = key_kept_back(ModelChoice(word, no_desk, base_url=base_url))
     assert (said is None) is home
     assert said is None or "--key-variable" in said.sentence("en")
-    assert key_kept_back(Choice(word, no_desk, base_url=base_url, key_variable="X")) is None
+    assert key_kept_back(ModelChoice(word, no_desk, base_url=base_url, key_variable="X")) is None
 
 
 # -- how a turn ended ------------------------------------------------------------------------------
@@ -465,9 +473,13 @@ def ended(reason: str) -> tuple[str, dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("reason", "stop"),
-    [("stop", Stop.DONE), ("length", Stop.LENGTH), ("content_filter", Stop.FILTER)],
+    [
+        ("stop", StopReason.DONE),
+        ("length", StopReason.LENGTH),
+        ("content_filter", StopReason.FILTER),
+    ],
 )
-def test_s7_a_turn_that_was_cut_off_is_known_as_such(reason: str, stop: Stop) -> None:
+def test_s7_a_turn_that_was_cut_off_is_known_as_such(reason: str, stop: StopReason) -> None:
     """S7: as OpenAI says it."""
     with service(Say([chunk(content="half a"), ended(reason), DONE])) as there:
         assert turn(OpenAIModel("gpt", KEY, there.address)).stop is stop
@@ -475,9 +487,13 @@ def test_s7_a_turn_that_was_cut_off_is_known_as_such(reason: str, stop: Stop) ->
 
 @pytest.mark.parametrize(
     ("reason", "stop"),
-    [("end_turn", Stop.DONE), ("max_tokens", Stop.LENGTH), ("refusal", Stop.FILTER)],
+    [
+        ("end_turn", StopReason.DONE),
+        ("max_tokens", StopReason.LENGTH),
+        ("refusal", StopReason.FILTER),
+    ],
 )
-def test_s7_so_it_is_as_anthropic_says_it(reason: str, stop: Stop) -> None:
+def test_s7_so_it_is_as_anthropic_says_it(reason: str, stop: StopReason) -> None:
     """S7: the other service has other words."""
     events = message({"type": "text", "text": "half a"})
     for name, event in events:
@@ -499,17 +515,17 @@ def test_s7_a_200_that_is_no_stream_is_an_error_and_not_silence() -> None:
 @pytest.mark.parametrize(
     ("blocks", "stop", "said"),
     [
-        ((Text("x"),), Stop.DONE, None),
-        ((Text("x"),), Stop.LENGTH, "--max-tokens"),
-        ((), Stop.FILTER, "would not let"),
-        ((), Stop.DONE, "without a word"),
+        ((TextBlock("x"),), StopReason.DONE, None),
+        ((TextBlock("x"),), StopReason.LENGTH, "--max-tokens"),
+        ((), StopReason.FILTER, "would not let"),
+        ((), StopReason.DONE, "without a word"),
     ],
 )
 def test_s7_how_a_turn_ended_is_told(
-    blocks: tuple[Text, ...], stop: Stop, said: str | None
+    blocks: tuple[TextBlock, ...], stop: StopReason, said: str | None
 ) -> None:
     """S7: at the host and at the table."""
-    why = ending_of(Turn(Role.ASSISTANT, blocks, stop))
+    why = ending_of(Turn(TurnRole.ASSISTANT, blocks, stop))
     assert (why is None) is (said is None)
     assert why is None or (said or "") in why.sentence("en")
 
@@ -529,6 +545,6 @@ def test_s7_the_limit_of_tokens_is_a_choice(word: str, limit: int, asked: dict[s
         message({"type": "text", "text": "x"}) if "claude" in word else [chunk(content="x"), DONE]
     )
     with service(Say(said)) as there:
-        choice = Choice(word, no_desk, base_url=there.address, max_tokens=limit)
+        choice = ModelChoice(word, no_desk, base_url=there.address, max_tokens=limit)
         turn(seat_model(choice))
         assert {name: there.asked[0].get(name) for name in asked} == asked

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.spec import versions
 from tests.hosts.model import Model
 from tests.hosts.playing import COMES_WITHIN, Room, client_of, started, wait, waiting
@@ -64,4 +64,4 @@ def waits(
 def _end_of(room: Room, item: Item) -> str:
     """Say how an exchange ended, "" while it waits."""
     now = FolderInbox(room.inbox).item(item.key)
-    return "" if now.state is State.PENDING else f"{now.state.value} {now.reason}".strip()
+    return "" if now.state is ExchangeState.PENDING else f"{now.state.value} {now.reason}".strip()

@@ -26,10 +26,10 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
     Waiting,
 )
-from humanmcp.protocol.conversation.exchange import Known, State
-from humanmcp.protocol.conversation.transcript import Frame, Way
-from humanmcp.protocol.diagnostics.model import Edit, Fix, Level, Problem
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -48,19 +48,19 @@ class Store(Protocol):
 
 AT: Final = "2026-11-20T18:49:07.123Z"
 LINE: Final = '{"jsonrpc":"2.0","id":"東京","method":"tools/call","params":{"n":1.0}}'
-PROBLEM: Final = Problem(
+PROBLEM: Final = Diagnostic(
     code="J01",
-    level=Level.ERROR,
+    level=Severity.ERROR,
     detail=(("found", "“"), ("wanted", '"')),
     pointer="/result/content/0",
     start=3,
     end=4,
     line=1,
     column=4,
-    fix=Fix((Edit(3, 4, '"'), Edit(9, 9, "")), "quotes"),
+    fix=Fix((TextEdit(3, 4, '"'), TextEdit(9, 9, "")), "quotes"),
     page="https://modelcontextprotocol.io/",
 )
-HINT: Final = Problem("M07", Level.HINT)
+HINT: Final = Diagnostic("M07", Severity.HINT)
 
 
 def item_of(session: str, number: int = 1, text: str = "starting text") -> Item:
@@ -78,7 +78,7 @@ def item_of(session: str, number: int = 1, text: str = "starting text") -> Item:
 
 def frame_of(seq: int, raw: bytes = b'{"jsonrpc":"2.0"}', number: int = 0) -> Frame:
     """Make a frame as a stub records it."""
-    return Frame(seq, AT, Way.IN, raw, number)
+    return Frame(seq, AT, Direction.IN, raw, number)
 
 
 class InboxContract:
@@ -122,7 +122,7 @@ class InboxContract:
         item = item_of(session, 7)._replace(
             purpose=Purpose.PASS,
             waiting=Waiting(60.0, "limit.known", 2.5, held=True, means="progress", why_not="x"),
-            draft=Draft("[1]", Form.RESULT, touched=True, hold=True, by="files", at=AT),
+            draft=Draft("[1]", TextForm.RESULT, touched=True, hold=True, by="files", at=AT),
             problems=(PROBLEM, HINT),
         )
         stub.deliver(item)
@@ -148,7 +148,7 @@ class InboxContract:
         store.kill(stub)
         found = store.view().item(key)
         assert found.draft == Draft("typed", touched=True)
-        assert found.state is State.PENDING
+        assert found.state is ExchangeState.PENDING
 
     def test_a_number_is_delivered_once(self, stub: Inbox, key: Key) -> None:
         """An exchange is not overwritten by another one with its number."""
@@ -169,7 +169,7 @@ class InboxContract:
         self, stub: Inbox, desk: Inbox, key: Key
     ) -> None:
         """A timer may fire when the answer is on its way."""
-        stub.close(key, State.ANSWERED, Answer("{}", "desk", AT))
+        stub.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
         before = desk.item(key)
         stub.update(key, line="late", id="9", waiting=Waiting(held=True))
         assert desk.item(key) == before
@@ -180,12 +180,12 @@ class InboxContract:
         """Promise 2: its sender learns who was first, and its text is kept."""
         desk.send(key, Reply("first", by="Aiko"))
         with pytest.raises(TakenError) as caught:
-            store.view().send(key, Reply("second", Form.TEXT, by="Bo", at=AT))
-        assert (caught.value.key, caught.value.state) == (key, State.PENDING)
+            store.view().send(key, Reply("second", TextForm.TEXT, by="Bo", at=AT))
+        assert (caught.value.key, caught.value.state) == (key, ExchangeState.PENDING)
         assert caught.value.by == "Aiko"
         found = desk.item(key)
         assert found.reply == Reply("first", by="Aiko")
-        assert found.kept == (Draft("second", Form.TEXT, touched=True, by="Bo", at=AT),)
+        assert found.kept == (Draft("second", TextForm.TEXT, touched=True, by="Bo", at=AT),)
 
     def test_of_many_replies_exactly_one_wins(self, store: Store, stub: Inbox, key: Key) -> None:
         """Promise 2: whoever they are, and however close; the losing texts are all kept."""
@@ -212,10 +212,10 @@ class InboxContract:
         self, stub: Inbox, desk: Inbox, key: Key
     ) -> None:
         """Promise 2, E26: answered by the book while somebody typed."""
-        stub.close(key, State.ANSWERED, Answer("{}", "book: weather", AT))
+        stub.close(key, ExchangeState.ANSWERED, Answer("{}", "book: weather", AT))
         with pytest.raises(TakenError) as caught:
             desk.send(key, Reply("late"))
-        assert (caught.value.state, caught.value.by) == (State.ANSWERED, "book: weather")
+        assert (caught.value.state, caught.value.by) == (ExchangeState.ANSWERED, "book: weather")
         assert [draft.text for draft in desk.item(key).kept] == ["late"]
 
     def test_a_reply_that_nobody_took_is_kept_when_another_answer_was_first(
@@ -223,7 +223,7 @@ class InboxContract:
     ) -> None:
         """Promise 2: `send` returned, and then the client cancelled."""
         desk.send(key, Reply("just too late", by="Aiko"))
-        stub.close(key, State.CANCELLED, reason="took too long")
+        stub.close(key, ExchangeState.CANCELLED, reason="took too long")
         found = desk.item(key)
         assert [draft.text for draft in found.kept] == ["just too late"]
         assert found.reply is None
@@ -234,7 +234,7 @@ class InboxContract:
         """What was typed and what was sent can be compared later."""
         desk.send(key, Reply("{ }"))
         stub.take(key.session)
-        stub.close(key, State.ANSWERED, Answer("{}", "desk", AT, deliberate=True))
+        stub.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT, deliberate=True))
         found = desk.item(key)
         assert found.reply == Reply("{ }")
         assert found.answer == Answer("{}", "desk", AT, deliberate=True)
@@ -244,7 +244,7 @@ class InboxContract:
 
     def test_a_reply_is_taken_once(self, stub: Inbox, desk: Inbox, key: Key) -> None:
         """Promise 3: and with all its parts."""
-        reply = Reply("text", Form.TOOL_ERROR, anyway=True, by="desk", at=AT)
+        reply = Reply("text", TextForm.TOOL_ERROR, anyway=True, by="desk", at=AT)
         assert stub.take(key.session) == []
         desk.send(key, reply)
         assert stub.take(key.session) == [(key, reply)]
@@ -259,7 +259,7 @@ class InboxContract:
         store.kill(stub)
         after = store.view()
         assert after.take(key.session) == [(key, Reply("text"))]
-        after.close(key, State.ABANDONED)
+        after.close(key, ExchangeState.ABANDONED)
         assert store.view().take(key.session) == []
 
     def test_replies_come_in_the_order_they_were_sent(
@@ -277,11 +277,13 @@ class InboxContract:
 
     def test_a_refused_reply_is_the_draft_again(self, stub: Inbox, desk: Inbox, key: Key) -> None:
         """`refuse`: the text goes back with every part of its problems."""
-        desk.send(key, Reply("{“result”: 1}", Form.RESULT, by="Aiko", at=AT))
+        desk.send(key, Reply("{“result”: 1}", TextForm.RESULT, by="Aiko", at=AT))
         stub.take(key.session)
         stub.refuse(key, [PROBLEM, HINT])
         found = desk.item(key)
-        assert found.draft == Draft("{“result”: 1}", Form.RESULT, touched=True, by="Aiko", at=AT)
+        assert found.draft == Draft(
+            "{“result”: 1}", TextForm.RESULT, touched=True, by="Aiko", at=AT
+        )
         assert found.problems == (PROBLEM, HINT)
         assert found.reply is None
         assert found.kept == ()
@@ -314,21 +316,23 @@ class InboxContract:
         """The client may cancel while a reply is checked."""
         desk.send(key, Reply("text"))
         stub.take(key.session)
-        stub.close(key, State.CANCELLED)
+        stub.close(key, ExchangeState.CANCELLED)
         before = desk.item(key)
         stub.refuse(key, [PROBLEM])
         assert desk.item(key) == before
 
     # -- 4: an exchange ends once -------------------------------------------------------------
 
-    @pytest.mark.parametrize("state", [State.ANSWERED, State.CANCELLED, State.ABANDONED])
+    @pytest.mark.parametrize(
+        "state", [ExchangeState.ANSWERED, ExchangeState.CANCELLED, ExchangeState.ABANDONED]
+    )
     def test_an_exchange_moves_to_its_last_state_once(
-        self, stub: Inbox, desk: Inbox, key: Key, state: State
+        self, stub: Inbox, desk: Inbox, key: Key, state: ExchangeState
     ) -> None:
         """Promise 4: a second `close` changes nothing. The draft is kept beside it."""
         desk.save(key, Draft("typed", touched=True))
         stub.close(key, state, reason="because")
-        stub.close(key, State.ANSWERED, Answer("{}", "desk", AT), "other")
+        stub.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT), "other")
         found = desk.item(key)
         assert (found.state, found.answer, found.reason) == (state, None, "because")
         assert found.draft == Draft("typed", touched=True)
@@ -337,15 +341,15 @@ class InboxContract:
 
     def test_what_is_typed_after_the_end_is_kept(self, stub: Inbox, desk: Inbox, key: Key) -> None:
         """`save`: a desk that has not noticed yet loses nothing."""
-        stub.close(key, State.CANCELLED)
+        stub.close(key, ExchangeState.CANCELLED)
         desk.save(key, Draft("still typing", touched=True))
         assert desk.item(key).draft == Draft("still typing", touched=True)
-        assert desk.item(key).state is State.CANCELLED
+        assert desk.item(key).state is ExchangeState.CANCELLED
 
     def test_an_exchange_does_not_end_as_pending(self, stub: Inbox, key: Key) -> None:
         """`close` takes a last state only."""
         with pytest.raises(ValueError, match="PENDING"):
-            stub.close(key, State.PENDING)
+            stub.close(key, ExchangeState.PENDING)
 
     # -- 5: the transcript --------------------------------------------------------------------
 
@@ -355,8 +359,8 @@ class InboxContract:
         """Promise 5: in order, byte for byte, also what is no UTF-8."""
         frames = [
             frame_of(1, LINE.encode(), number=1),
-            Frame(2, AT, Way.OUT, b"\xff\xfe not text", 1, by="desk", note="deliberate"),
-            Frame(3, AT, Way.NOTE, "結果\u2028".encode(), note="a note"),
+            Frame(2, AT, Direction.OUT, b"\xff\xfe not text", 1, by="desk", note="deliberate"),
+            Frame(3, AT, Direction.NOTE, "結果\u2028".encode(), note="a note"),
         ]
         for count, frame in enumerate(frames, 1):
             stub.record(session, frame)
@@ -425,7 +429,7 @@ class InboxContract:
         with pytest.raises(UnknownItemError):
             desk.send(unknown, Reply("x"))
         with pytest.raises(UnknownItemError):
-            desk.close(unknown, State.ANSWERED)
+            desk.close(unknown, ExchangeState.ANSWERED)
 
     @pytest.mark.parametrize("ticket", ["", "..", "0009", "../0001", "0001/x"])
     def test_a_ticket_that_was_not_given_is_unknown(
@@ -470,7 +474,7 @@ class InboxContract:
         desk.save(Key(session, 1), Draft("half", touched=True))
         desk.send(Key(session, 2), Reply("whole"))
         stub.end(session)
-        first, second = desk.items(session, State.ABANDONED)
+        first, second = desk.items(session, ExchangeState.ABANDONED)
         assert first.draft == Draft("half", touched=True)
         assert [draft.text for draft in second.kept] == ["whole"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Answer, Draft, Key, Reply, SessionFacts, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, frame_of, item_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def stub(home: str) -> None:
             if key.number % 2:
                 inbox.refuse(key, [])
             else:
-                inbox.close(key, State.ANSWERED, Answer(reply.text, "desk", AT))
+                inbox.close(key, ExchangeState.ANSWERED, Answer(reply.text, "desk", AT))
                 say("answered", key.number)
 
 

@@ -10,8 +10,8 @@ from humanmcp.cli import main
 from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 ASKED = b'{"jsonrpc":"2.0","id":"seven","method":"tools/list"}'
 ANSWERED = b'{"jsonrpc":"2.0","id":"seven","result":{"tools":[]}}'
 FRAMES = (
-    Frame(1, "2026-11-20T18:00:00.000Z", Way.IN, ASKED, 1),
-    Frame(2, "2026-11-20T18:00:00.001Z", Way.OUT, b'{"jsonrpc":"2.0","method":"x"}', 1),
-    Frame(3, "2026-11-20T18:00:00.002Z", Way.OUT, ANSWERED, 1, by="book"),
-    Frame(4, "2026-11-20T18:00:00.003Z", Way.IN, ASKED, 2),
-    Frame(5, "2026-11-20T18:00:00.004Z", Way.IN, b"no message", 3),
+    Frame(1, "2026-11-20T18:00:00.000Z", Direction.IN, ASKED, 1),
+    Frame(2, "2026-11-20T18:00:00.001Z", Direction.OUT, b'{"jsonrpc":"2.0","method":"x"}', 1),
+    Frame(3, "2026-11-20T18:00:00.002Z", Direction.OUT, ANSWERED, 1, by="book"),
+    Frame(4, "2026-11-20T18:00:00.003Z", Direction.IN, ASKED, 2),
+    Frame(5, "2026-11-20T18:00:00.004Z", Direction.IN, b"no message", 3),
 )
 
 
@@ -46,7 +46,7 @@ def test_an_answered_request_is_an_item_like_any_other(inbox: FolderInbox) -> No
     """With its line, its id as written, and who answered it; what is still open is none."""
     (item,) = answered_at_once(inbox, record(inbox), ())
     assert (item.key.number, item.method, item.id) == (1, "tools/list", '"seven"')
-    assert item.state is State.ANSWERED
+    assert item.state is ExchangeState.ANSWERED
     assert item.answer is not None
     assert (item.answer.line, item.answer.by) == (ANSWERED.decode(), "book")
 

@@ -22,7 +22,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, HINT, frame_of, item_of
 from tests.inbox.crashing import failing_at, killed_at
 
@@ -113,12 +113,12 @@ DEEDS: Final = {
     ),
     "answer": Deed(
         with_reply,
-        lambda scene: scene.stub.close(scene.key, State.ANSWERED, Answer("{}", "desk", AT)),
+        lambda scene: scene.stub.close(scene.key, ExchangeState.ANSWERED, Answer("{}", "desk", AT)),
         frozenset({"typed", "sent"}),
     ),
     "cancel an untaken reply": Deed(
         lambda scene: scene.desk.send(scene.key, Reply("sent")),
-        lambda scene: scene.stub.close(scene.key, State.CANCELLED, reason="late"),
+        lambda scene: scene.stub.close(scene.key, ExchangeState.CANCELLED, reason="late"),
         frozenset({"typed", "sent"}),
     ),
     "end": Deed(
@@ -142,7 +142,7 @@ DEEDS: Final = {
 def read_everything(inbox: Inbox, session: str) -> dict[int, Item]:
     """Read all there is; each exchange must be in one place only."""
     found: dict[int, Item] = {}
-    for state in State:
+    for state in ExchangeState:
         for item in inbox.items(session, state):
             assert item.key.number not in found
             found[item.key.number] = item

@@ -8,7 +8,7 @@ import pytest
 
 from humanmcp.inbox.contract import InboxError, Key, StoreError, TakenError, UnknownItemError
 from humanmcp.locales import LANGUAGES, sentences_of
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 
 KEY = Key("20261120T184907Z-4f2a", 3)
 
@@ -27,7 +27,7 @@ KEY = Key("20261120T184907Z-4f2a", 3)
             "セッション s に 7 行目はありません。`humanmcp export s` である行を見られます。",
         ),
         (
-            TakenError(KEY, State.PENDING, "desk"),
+            TakenError(KEY, ExchangeState.PENDING, "desk"),
             "Message 3 is being answered already (desk). Your text is kept as a draft.",
             (
                 "メッセージ 3 には、すでに別の回答を送っています\uff08desk\uff09。"
@@ -35,7 +35,7 @@ KEY = Key("20261120T184907Z-4f2a", 3)
             ),
         ),
         (
-            TakenError(KEY, State.CANCELLED),
+            TakenError(KEY, ExchangeState.CANCELLED),
             "Message 3 was cancelled: nobody waits for an answer. Your text is kept as a draft.",
             (
                 "メッセージ 3 は取り消され、もう誰も回答を待っていません。"
@@ -71,9 +71,9 @@ def test_an_error_of_the_inbox_speaks_both_languages(
     assert error.sentence("ja") == japanese
 
 
-@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("state", ExchangeState)
 @pytest.mark.parametrize("by", ["", "files"])
-def test_whatever_became_of_an_exchange_has_a_sentence(state: State, by: str) -> None:
+def test_whatever_became_of_an_exchange_has_a_sentence(state: ExchangeState, by: str) -> None:
     """Also for a state that is seldom met, with and without somebody's name."""
     for language in LANGUAGES:
         assert "3" in TakenError(KEY, state, by).sentence(language)

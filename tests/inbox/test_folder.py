@@ -31,8 +31,8 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.inbox.contract import AT, HINT, InboxContract, frame_of, item_of
 from tests.waiting import until
 
@@ -116,7 +116,7 @@ def test_the_folder_looks_as_the_design_says(
         *("request.json", "wait.json", "draft.json", "reply.json"),
     }
     stub.take(key.session)
-    stub.close(key, State.ANSWERED, Answer("{}", "desk", AT))
+    stub.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
     session = store.home / "sessions" / key.session
     assert sorted(path.name for path in session.iterdir()) == sorted(
         [
@@ -158,7 +158,7 @@ def test_only_the_owner_can_read_anything(
         desk.say(other.session, Reply("x"))
         stub.take(other.session)
         stub.refuse(other, [HINT])
-        stub.close(other, State.ANSWERED, Answer("{}", "desk", AT))
+        stub.close(other, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
     finally:
         os.umask(before)
     for path in everything_in(store.home):
@@ -271,7 +271,7 @@ def read_all(inbox: FolderInbox, session: str) -> None:
     for reader in (inbox.facts, inbox.known):
         with suppress(UnknownItemError):
             reader(session)
-    for state in State:
+    for state in ExchangeState:
         inbox.items(session, state)
     inbox.take(session)
     inbox.drafts(session)
@@ -291,7 +291,7 @@ def test_a_record_that_cannot_be_read_is_passed_over(
         read_all(inbox, key.session)
     assert Key(key.session, 2) in [item.key for item in desk.items(key.session)]
     desk.save(key, Draft("typed", touched=True))
-    stub.close(key, State.CANCELLED)
+    stub.close(key, ExchangeState.CANCELLED)
 
 
 @pytest.mark.parametrize("content", TORN.values(), ids=TORN)
@@ -475,8 +475,8 @@ def test_the_line_of_shell_in_the_manual_answers(
     lines[0] = f"cd {store.home}/sessions/{session}"
     for code in (0, 1):  # the second one comes too late
         assert subprocess.run(["sh", "-ec", "\n".join(lines)], check=False).returncode == code
-    assert stub.take(session) == [(Key(session, 3), Reply("sunny", Form.TEXT))]
-    assert desk.item(Key(session, 3)).reply == Reply("sunny", Form.TEXT)
+    assert stub.take(session) == [(Key(session, 3), Reply("sunny", TextForm.TEXT))]
+    assert desk.item(Key(session, 3)).reply == Reply("sunny", TextForm.TEXT)
 
 
 # -- file systems and clocks of all sorts -----------------------------------------------------

@@ -10,8 +10,8 @@ import pytest
 from humanmcp.inbox.contract import Key, Reply, TakenError, UnknownItemError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.forgetting import NotForgottenError
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import FORGOTTEN, Way
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import FORGOTTEN, Direction
 from tests.serving import Serving
 from tests.waiting import until
 
@@ -60,7 +60,7 @@ def answer(stub: Serving, text: str, number: int = 1) -> Key:
     stub.hear()
     with pytest.raises(TakenError):
         desk.send(key, Reply(f"lost {text}", by="desk"))
-    until(lambda: desk.item(key).state is State.ANSWERED, "the end of the exchange")
+    until(lambda: desk.item(key).state is ExchangeState.ANSWERED, "the end of the exchange")
     return key
 
 
@@ -82,7 +82,7 @@ def test_l8_an_answered_exchange_is_forgotten_while_its_server_goes_on(tmp_path:
         frames = list(inbox.frames(key.session))
         assert [one.seq for one in frames] == list(range(1, len(frames) + 1))
         gone = [one for one in frames if one.note == FORGOTTEN]
-        assert [(one.way, one.raw, one.number) for one in gone] == [(Way.NOTE, b"", 1)] * len(
+        assert [(one.way, one.raw, one.number) for one in gone] == [(Direction.NOTE, b"", 1)] * len(
             before
         )
         assert frames[-1].text.count("later") == 1
@@ -97,7 +97,7 @@ def test_l8_an_answer_from_a_text_file_is_forgotten_with_its_copies(tmp_path: Pa
         stub.hear()
         inbox = FolderInbox(stub.home)
         key = Key(inbox.sessions()[0].name, 1)
-        until(lambda: inbox.item(key).state is State.ANSWERED, "the end of the exchange")
+        until(lambda: inbox.item(key).state is ExchangeState.ANSWERED, "the end of the exchange")
         sent = stub.home / "sessions" / key.session / "sent"
         until(lambda: list(sent.glob("*.txt")), "the text that was sent")
         size = (files / "in.txt").stat().st_size

@@ -13,7 +13,7 @@ import pytest
 
 from humanmcp.inbox.contract import Key, Life, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, item_of
 from tests.waiting import until
 
@@ -65,7 +65,9 @@ def test_nothing_acknowledged_is_lost_by_kill_9(seed: int, tmp_path: Path) -> No
     after = FolderInbox(Path(home))
     assert after.facts(session).life is Life.GONE
     assert [facts.name for facts in after.sessions()] == [session]
-    items = {item.key.number: item for state in State for item in after.items(session, state)}
+    items = {
+        item.key.number: item for state in ExchangeState for item in after.items(session, state)
+    }
     recorded = {frame.seq for frame in after.frames(session)}
     for line in lines[id(stub)] + said + lines[id(desk)]:
         deed, number, *text = line.split(" ", 2)
@@ -75,7 +77,7 @@ def test_nothing_acknowledged_is_lost_by_kill_9(seed: int, tmp_path: Path) -> No
             case "delivered":
                 assert items[int(number)].line == item_of(session).line
             case "answered":
-                assert items[int(number)].state is State.ANSWERED
+                assert items[int(number)].state is ExchangeState.ANSWERED
             case "typed":
                 item = items[int(number)]
                 drafts = [item.draft, item.reply, *item.kept]
@@ -107,7 +109,7 @@ def test_of_two_processes_that_send_at_once_one_wins(tmp_path: Path) -> None:
             assert item.reply.text == winner
             assert [draft.text for draft in item.kept] == [loser]
             assert inbox.take(session) == [(item.key, item.reply)]
-            inbox.close(item.key, State.ANSWERED)
+            inbox.close(item.key, ExchangeState.ANSWERED)
             winners.add(winner)
     inbox.end(session)
     assert winners == {"A", "B"}

@@ -11,7 +11,7 @@ import pytest
 
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.contract import Answer, Draft, Reply, SessionFacts, Waiting
-from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 from humanmcp.protocol.conversation.transcript import to_json
 from tests.inbox.contract import AT, PROBLEM, frame_of, item_of
 
@@ -32,7 +32,7 @@ RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
     layout.DRAFT: records.draft_record(Draft("")),
     layout.REPLY: records.reply_record(Reply("")),
     layout.PROBLEMS: records.problems_record([PROBLEM])["problems"][0],
-    layout.ANSWER: records.close_record(State.ANSWERED, Answer("", "", AT), ""),
+    layout.ANSWER: records.close_record(ExchangeState.ANSWERED, Answer("", "", AT), ""),
 }
 
 

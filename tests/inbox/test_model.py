@@ -13,16 +13,16 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multip
 
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, Life, Reply, SessionFacts, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, HINT, item_of
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 Texts: TypeAlias = "st.SearchStrategy[str]"
 # Few different texts: equal ones must be told apart, and the same one may be typed twice.
 TEXTS: Texts = st.sampled_from(["", "a", "b", "東京", "a\n"])
-LAST = st.sampled_from([State.ANSWERED, State.CANCELLED, State.ABANDONED])
+LAST = st.sampled_from([ExchangeState.ANSWERED, ExchangeState.CANCELLED, ExchangeState.ABANDONED])
 
 
 @dataclass
@@ -34,17 +34,17 @@ class ModelExchange:
     reply: str | None = None
     taken: bool = False
     kept: list[str] = field(default_factory=list)
-    problems: tuple[Problem, ...] = ()
-    state: State = State.PENDING
+    problems: tuple[Diagnostic, ...] = ()
+    state: ExchangeState = ExchangeState.PENDING
 
     def keep(self, text: str) -> None:
         """Keep a text unless it is kept already."""
         if text not in self.kept:
             self.kept.append(text)
 
-    def close(self, state: State) -> None:
+    def close(self, state: ExchangeState) -> None:
         """End; a reply that nobody took is kept."""
-        if self.state is not State.PENDING:
+        if self.state is not ExchangeState.PENDING:
             return
         self.state = state
         if self.reply is not None and not self.taken:
@@ -117,7 +117,9 @@ class InboxMachine(RuleBasedStateMachine):
         expected = {
             number: exchange.reply
             for number, exchange in model.exchanges.items()
-            if exchange.state is State.PENDING and exchange.reply is not None and not exchange.taken
+            if exchange.state is ExchangeState.PENDING
+            and exchange.reply is not None
+            and not exchange.taken
         }
         found = model.stub.take(session)
         assert {key.number: reply.text for key, reply in found} == expected
@@ -129,7 +131,7 @@ class InboxMachine(RuleBasedStateMachine):
     def refuse(self, key: Key) -> None:
         """Give back a reply that was taken."""
         model, exchange = self.model[key.session], self.exchange(key)
-        if model.life is not Life.OPEN or exchange.state is not State.PENDING:
+        if model.life is not Life.OPEN or exchange.state is not ExchangeState.PENDING:
             return
         if exchange.reply is None or not exchange.taken:
             return
@@ -140,12 +142,12 @@ class InboxMachine(RuleBasedStateMachine):
         exchange.reply, exchange.taken, exchange.problems = None, False, (HINT,)
 
     @rule(key=keys, state=LAST)
-    def close(self, key: Key, state: State) -> None:
+    def close(self, key: Key, state: ExchangeState) -> None:
         """End an exchange, or try to end it again."""
         model = self.model[key.session]
         if model.life is not Life.OPEN:
             return
-        answer = Answer("{}", "desk", AT) if state is State.ANSWERED else None
+        answer = Answer("{}", "desk", AT) if state is ExchangeState.ANSWERED else None
         model.stub.close(key, state, answer)
         self.exchange(key).close(state)
 
@@ -158,7 +160,7 @@ class InboxMachine(RuleBasedStateMachine):
         model.stub.end(session)
         model.life = Life.CLOSED
         for exchange in model.exchanges.values():
-            exchange.close(State.ABANDONED)
+            exchange.close(ExchangeState.ABANDONED)
 
     @rule(session=sessions)
     def kill(self, session: str) -> None:
@@ -182,7 +184,7 @@ class InboxMachine(RuleBasedStateMachine):
     def send(self, key: Key, text: str) -> None:
         """Send, from a desk that was opened just now."""
         exchange = self.exchange(key)
-        first = exchange.state is State.PENDING and exchange.reply is None
+        first = exchange.state is ExchangeState.PENDING and exchange.reply is None
         try:
             FolderInbox(self.home).send(key, Reply(text))
         except TakenError:
@@ -204,7 +206,7 @@ class InboxMachine(RuleBasedStateMachine):
             name: session.life for name, session in self.model.items()
         }
         for name, session in self.model.items():
-            found = [item for state in State for item in self.desk.items(name, state)]
+            found = [item for state in ExchangeState for item in self.desk.items(name, state)]
             assert {item.key.number for item in found} == set(session.exchanges)
             for item in found:
                 self.compare(item, session.exchanges[item.key.number])

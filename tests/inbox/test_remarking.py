@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from humanmcp.inbox.contract import Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.remarking import remarks_on
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, item_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def test_two_requests_with_one_id_are_pointed_out_while_both_wait(tmp_path: Path
         return [one.code for one in remarks_on(inbox, inbox.item(Key(session, number)))]
 
     assert ("N10" in said(1), "N10" in said(2), "N10" in said(3)) == (True, False, True)
-    inbox.close(Key(session, 1), State.CANCELLED)
+    inbox.close(Key(session, 1), ExchangeState.CANCELLED)
     assert ("N10" in said(1), "N10" in said(3)) == (False, False)
 
 

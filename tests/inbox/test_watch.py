@@ -15,7 +15,7 @@ from humanmcp.inbox import watch
 from humanmcp.inbox.contract import Answer, Draft, Key, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.watch import Watch
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, frame_of, item_of
 from tests.waiting import until
 
@@ -53,7 +53,9 @@ class Scene:
             "send": lambda: FolderInbox(self.home).send(self.key, Reply("typed")),
             "say": lambda: FolderInbox(self.home).say(self.session, Reply("typed")),
             "refuse": lambda: self.stub.refuse(self.key, []),
-            "close": lambda: self.stub.close(self.key, State.ANSWERED, Answer("{}", "", AT)),
+            "close": lambda: self.stub.close(
+                self.key, ExchangeState.ANSWERED, Answer("{}", "", AT)
+            ),
             "end": lambda: self.stub.end(self.session),
         }
 
@@ -89,7 +91,7 @@ def test_a_new_session_and_what_happens_in_it_at_once_wakes(scene: Scene) -> Non
             scene.session = scene.stub.begin(SessionFacts("", AT))
             scene.expect_wake(lambda: scene.stub.deliver(item_of(scene.session)), "deliver")
             key = Key(scene.session, 1)
-            scene.expect_wake(partial(scene.stub.close, key, State.CANCELLED), "close")
+            scene.expect_wake(partial(scene.stub.close, key, ExchangeState.CANCELLED), "close")
 
 
 def test_reading_wakes_nobody(scene: Scene) -> None:
@@ -203,7 +205,7 @@ def test_a6_what_is_done_to_one_exchange_names_that_one(scene: Scene) -> None:
         woken.clear()
         desk.save(scene.key, Draft("typed"))
         until(lambda: 1 in woken, "the one is named")
-        scene.stub.close(scene.key, State.CANCELLED)
+        scene.stub.close(scene.key, ExchangeState.CANCELLED)
         until(lambda: 1 in woken, "the one that closed is named")
         assert 2 not in woken
 
@@ -220,5 +222,5 @@ def test_a6_two_looks_tell_which_exchange_has_changed(scene: Scene) -> None:
     assert look.changed() == {scene.session: {1}}
     scene.stub.record(scene.session, frame_of(1))
     assert look.changed() == {scene.session: {0}}
-    scene.stub.close(scene.key, State.CANCELLED)
+    scene.stub.close(scene.key, ExchangeState.CANCELLED)
     assert look.changed()[scene.session] - {0} == {1}

@@ -10,7 +10,7 @@ import pytest
 from humanmcp.inbox.contract import Seat
 from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import CLIENT_SIDE, Card, explain
-from humanmcp.protocol.spec.versions import ALL, NOTIFICATIONS, REQUESTS, Way
+from humanmcp.protocol.spec.versions import ALL, NOTIFICATIONS, REQUESTS, MethodDirection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,9 @@ def test_a_line_without_a_method_is_no_message() -> None:
 # -- each seat has its own sentences -------------------------------------------------------------
 
 
-def cards(seat: str, language: str, *, inwards: bool = True) -> Iterator[tuple[Way, Card]]:
+def cards(
+    seat: str, language: str, *, inwards: bool = True
+) -> Iterator[tuple[MethodDirection, Card]]:
     """Walk every method of every revision, as one seat sees it."""
     for table, asks in ((REQUESTS, True), (NOTIFICATIONS, False)):
         for method, (way, known) in table.items():
@@ -124,7 +126,7 @@ def test_only_the_server_is_told_that_it_is_the_server(language: str, party: str
 def test_the_client_sent_what_goes_to_the_server() -> None:
     """What it asks is never called the host's, and never "your tools"; what it hears is for it."""
     for way, card in cards("client", "en"):
-        if way is Way.TO_SERVER:
+        if way is MethodDirection.TO_SERVER:
             assert card.sender == "You, the client, sent it to the server."
             assert "host" not in card.title.lower(), card
             assert not re.search(r"you answer|your (tools|resources|prompts)", sentences_of(card))

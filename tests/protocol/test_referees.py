@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp_types import methods
 from pydantic import TypeAdapter, ValidationError
 
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.spec.versions import R2025_11, R2026_07
 from humanmcp.protocol.validation import check as draft_check
@@ -167,7 +167,7 @@ def test_what_the_official_types_reject_we_reject(method: str, revision: str) ->
         for what, wrong in mutations(result):
             count += 1
             refused = refused_by_referee(method, revision, wrong)
-            if refused and draft_check.check(exchange, json.dumps(wrong), Form.RESULT).sendable:
+            if refused and draft_check.check(exchange, json.dumps(wrong), TextForm.RESULT).sendable:
                 missed.append(f"{variant}: {what}")
     assert missed == []
     assert count or method in versions.EMPTY_RESULTS
@@ -190,7 +190,7 @@ def test_two_mistakes_at_once_are_no_way_past(data: st.DataObject) -> None:
             owner[data.draw(st.sampled_from(NAMES))] = owner.pop(path[-1])
         else:
             owner[path[-1]] = copy.deepcopy(data.draw(st.sampled_from(VALUES)))
-    verdict = check(exchange_of(method, revision), json.dumps(wrong), Form.RESULT)
+    verdict = check(exchange_of(method, revision), json.dumps(wrong), TextForm.RESULT)
     if refused_by_referee(method, revision, wrong):
         assert not verdict.sendable
 
@@ -202,11 +202,11 @@ def test_fixes_never_make_it_worse(revision: str) -> None:
         exchange = exchange_of(method, revision)
         for _variant, result in examples(method, revision):
             for _what, wrong in mutations(result):
-                verdict = draft_check.check(exchange, json.dumps(wrong), Form.RESULT)
+                verdict = draft_check.check(exchange, json.dumps(wrong), TextForm.RESULT)
                 for problem in verdict.problems:
                     if problem.fix:
                         again = draft_check.check(
-                            exchange, problem.fix.apply(verdict.text), Form.RESULT
+                            exchange, problem.fix.apply(verdict.text), TextForm.RESULT
                         )
                         assert not any(each.code.startswith("J") and each.blocks
                                        for each in again.problems)  # fmt: skip

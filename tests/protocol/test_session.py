@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation.events import (
+    AwaitingRetry,
     Late,
     LineReady,
     NoticeArrived,
-    Parked,
     Refused,
     RequestArrived,
     RequestCancelled,
@@ -22,12 +22,12 @@ from humanmcp.protocol.conversation.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.conversation.exchange import Exchange, State
-from humanmcp.protocol.conversation.observer import Correlation
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.conversation.observer import ConversationObserver
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
-from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.session import Session, SessionRole
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -72,7 +72,7 @@ def opened(revision: str = "2025-11-25") -> Session:
                 "serverInfo": {"name": "s", "version": "1"},
             }
         ),
-        Form.RESULT,
+        TextForm.RESULT,
     )
     assert isinstance(outcome, Sent), outcome
     session.receive(line("notifications/initialized"))
@@ -129,12 +129,12 @@ def test_asking_again_which_revisions_there_are_takes_none_back() -> None:
 
     Who hears it from between the two says the same.
     """
-    session, between = Session(), Correlation()
+    session, between = Session(), ConversationObserver()
     for number, method in enumerate(("server/discover", "tools/list", "server/discover"), 1):
         arrived(session, method, number, _meta=MODERN)
         heard = read(line(method, number, _meta=MODERN))
         assert isinstance(heard, Message)
-        between.hear(Way.IN, heard)
+        between.hear(Direction.IN, heard)
     assert session.revision == between.revision == "2026-07-28"
     said = '{"jsonrpc":"2.0","method":"notifications/progress","params":%s}'
     told = session.judge(said % '{"progressToken":1,"progress":1}')
@@ -145,10 +145,10 @@ def test_a_refused_reply_leaves_the_exchange_pending() -> None:
     """H15: corrected text then works."""
     session = opened()
     asked = call(session, 3)
-    refused = session.reply(asked.number, '{"content":"sunny"}', Form.RESULT)
+    refused = session.reply(asked.number, '{"content":"sunny"}', TextForm.RESULT)
     assert isinstance(refused, Refused)
     assert session.pending == (asked,)
-    sent = session.reply(asked.number, SUNNY, Form.RESULT)
+    sent = session.reply(asked.number, SUNNY, TextForm.RESULT)
     assert isinstance(sent, Sent)
     assert json.loads(sent.line or "")["id"] == 3
 
@@ -157,19 +157,19 @@ def test_an_exchange_is_answered_once() -> None:
     """T9, T13, E26: whoever comes second is late."""
     session = opened()
     asked = call(session, 3)
-    assert isinstance(session.reply(asked.number, SUNNY, Form.RESULT), Sent)
-    late = session.reply(asked.number, SUNNY, Form.RESULT)
+    assert isinstance(session.reply(asked.number, SUNNY, TextForm.RESULT), Sent)
+    late = session.reply(asked.number, SUNNY, TextForm.RESULT)
     assert isinstance(late, Late)
     assert late.exchange is not None
-    assert late.exchange.state is State.ANSWERED
-    assert isinstance(session.reply(99, SUNNY, Form.RESULT), Late)
+    assert late.exchange.state is ExchangeState.ANSWERED
+    assert isinstance(session.reply(99, SUNNY, TextForm.RESULT), Late)
 
 
 def test_a_broken_reply_can_be_sent_deliberately() -> None:
     """Send anyway: testing a client with a broken answer is a use."""
     session = opened()
     asked = call(session, 3)
-    sent = session.reply(asked.number, '{"content":"sunny"}', Form.RESULT, anyway=True)
+    sent = session.reply(asked.number, '{"content":"sunny"}', TextForm.RESULT, anyway=True)
     assert isinstance(sent, Sent)
     assert sent.deliberate
     assert json.loads(sent.line or "")["result"] == {"content": "sunny"}
@@ -183,7 +183,7 @@ def test_after_a_cancel_nothing_is_written() -> None:
     assert isinstance(notice, NoticeArrived)
     assert isinstance(cancelled, RequestCancelled)
     assert (cancelled.exchange.number, cancelled.reason) == (asked.number, "gone")
-    assert isinstance(session.reply(asked.number, SUNNY, Form.RESULT, anyway=True), Late)
+    assert isinstance(session.reply(asked.number, SUNNY, TextForm.RESULT, anyway=True), Late)
     assert session.progress(asked.number, 1, "x") is None
 
 
@@ -219,20 +219,20 @@ def test_of_two_requests_with_one_id_the_first_answer_wins() -> None:
     """T17, protocol.md 6 (duplicate id in flight): the other one ends, and says why."""
     session = opened()
     first, second = call(session, 8), call(session, 8)
-    outcome = session.reply(second.number, "sunny", Form.TEXT)
+    outcome = session.reply(second.number, "sunny", TextForm.TEXT)
     assert isinstance(outcome, Sent)
     assert [one.number for one in outcome.overtaken] == [first.number]
     assert session.pending == ()
-    late = session.reply(first.number, "rainy", Form.TEXT)
+    late = session.reply(first.number, "rainy", TextForm.TEXT)
     assert late == Late(session.exchanges[first.number])
-    assert session.exchanges[first.number].state is State.ABANDONED
+    assert session.exchanges[first.number].state is ExchangeState.ABANDONED
 
 
 def test_an_id_of_another_type_is_another_id() -> None:
     """Protocol.md 6: 7 and "7" are two ids; both are answered."""
     session = opened()
     for exchange in (call(session, 7), call(session, "7")):
-        outcome = session.reply(exchange.number, "sunny", Form.TEXT)
+        outcome = session.reply(exchange.number, "sunny", TextForm.TEXT)
         assert isinstance(outcome, Sent)
         assert outcome.overtaken == ()
 
@@ -243,8 +243,8 @@ def test_a_batch_does_not_wait_for_a_request_whose_id_was_taken() -> None:
     session.receive(batch(line("tools/call", 1, name="t"), line("ping", 2)))
     alone = call(session, 1)
     inside, ping = session.pending[0], session.pending[1]
-    assert isinstance(session.reply(ping.number, "{}", Form.RESULT), Sent)
-    outcome = session.reply(alone.number, "sunny", Form.TEXT)
+    assert isinstance(session.reply(ping.number, "{}", TextForm.RESULT), Sent)
+    outcome = session.reply(alone.number, "sunny", TextForm.TEXT)
     assert isinstance(outcome, Sent)
     assert [one.number for one in outcome.overtaken] == [inside.number]
     assert [json.loads(freed)[0]["id"] for freed in outcome.freed] == [2]
@@ -326,11 +326,11 @@ def test_the_answers_of_a_batch_go_out_as_one_array() -> None:
         batch(line("ping", 1), line("notifications/initialized"), line("ping", 2))
     )
     first, second = (event.exchange for event in events if isinstance(event, RequestArrived))
-    held_back = session.reply(second.number, "{}", Form.RESULT)
+    held_back = session.reply(second.number, "{}", TextForm.RESULT)
     assert isinstance(held_back, Sent)
     assert held_back.line is None
     assert json.loads(held_back.own) == {"jsonrpc": "2.0", "id": 2, "result": {}}
-    complete = session.reply(first.number, "{}", Form.RESULT)
+    complete = session.reply(first.number, "{}", TextForm.RESULT)
     assert isinstance(complete, Sent)
     assert [one["id"] for one in json.loads(complete.line or "")] == [2, 1]
 
@@ -340,7 +340,7 @@ def test_a_cancelled_request_is_left_out_of_the_array() -> None:
     session = opened("2025-03-26")
     events = session.receive(batch(line("ping", 1), line("ping", 2)))
     first = next(event.exchange for event in events if isinstance(event, RequestArrived))
-    session.reply(first.number, "{}", Form.RESULT)
+    session.reply(first.number, "{}", TextForm.RESULT)
     *_, ready = session.receive(line("notifications/cancelled", requestId=2))
     assert isinstance(ready, LineReady)
     assert [one["id"] for one in json.loads(ready.line)] == [1]
@@ -361,7 +361,7 @@ def test_two_batches_do_not_mix() -> None:
     for events, id_ in ((two, 2), (one, 1)):
         (event,) = events
         assert isinstance(event, RequestArrived)
-        sent = session.reply(event.exchange.number, "{}", Form.RESULT)
+        sent = session.reply(event.exchange.number, "{}", TextForm.RESULT)
         assert isinstance(sent, Sent)
         assert [answer["id"] for answer in json.loads(sent.line or "")] == [id_]
 
@@ -386,7 +386,7 @@ def test_the_tools_of_all_pages_are_known() -> None:
     def answer(cursor: dict[str, str], name: str) -> None:
         asked = arrived(session, "tools/list", f"l{name}", **cursor)
         tools = {"tools": [{"name": name, "inputSchema": {"type": "object"}}]}
-        assert isinstance(session.reply(asked.number, json.dumps(tools), Form.RESULT), Sent)
+        assert isinstance(session.reply(asked.number, json.dumps(tools), TextForm.RESULT), Sent)
 
     answer({}, "a")
     answer({"cursor": "2"}, "b")
@@ -416,7 +416,7 @@ def test_progress_echoes_the_token_as_it_came(token: str) -> None:
     assert isinstance(event, RequestArrived)
     said = session.progress(event.exchange.number, 2, "Waiting") or ""
     assert f'"progressToken":{token},"progress":2,"message":"Waiting"' in said
-    assert isinstance(session.reply(event.exchange.number, SUNNY, Form.RESULT), Sent)
+    assert isinstance(session.reply(event.exchange.number, SUNNY, TextForm.RESULT), Sent)
     assert session.progress(event.exchange.number, 3, "Waiting") is None
 
 
@@ -446,14 +446,14 @@ def test_a_held_request_comes_back_as_the_same_exchange() -> None:
         "result": {"resultType": "input_required", "requestState": "secret"},
     }
     assert session.hold(asked.number, "again") is None
-    assert isinstance(session.reply(asked.number, SUNNY, Form.RESULT), Parked)
+    assert isinstance(session.reply(asked.number, SUNNY, TextForm.RESULT), AwaitingRetry)
     (event,) = session.receive(
         line("tools/call", 2, name="t", arguments={}, requestState="secret", _meta=MODERN)
     )
     assert isinstance(event, RequestRepeated)
     assert event.exchange.number == asked.number
     assert (event.exchange.id.token, event.exchange.legs) == ("2", 1)
-    sent = session.reply(asked.number, "sunny", Form.TEXT)
+    sent = session.reply(asked.number, "sunny", TextForm.TEXT)
     assert isinstance(sent, Sent)
     assert json.loads(sent.line or "")["id"] == 2
 
@@ -475,7 +475,7 @@ def test_a_client_that_does_not_repeat_is_given_up() -> None:
     session.hold(asked.number, "secret")
     quiet = session.went_quiet(asked.number)
     assert quiet is not None
-    assert quiet.state is State.ABANDONED
+    assert quiet.state is ExchangeState.ABANDONED
 
 
 def test_an_answer_to_a_question_back_names_the_exchange_it_continues() -> None:
@@ -488,7 +488,7 @@ def test_an_answer_to_a_question_back_names_the_exchange_it_continues() -> None:
         "inputRequests": {"r": {"method": "roots/list"}},
         "requestState": "q1",
     }
-    assert isinstance(session.reply(asked.number, json.dumps(question), Form.RESULT), Sent)
+    assert isinstance(session.reply(asked.number, json.dumps(question), TextForm.RESULT), Sent)
     again = call(session, 2, requestState="q1", inputResponses={"r": {"roots": []}}, _meta=meta)
     assert again.continues == asked.number
     assert again.number != asked.number
@@ -505,7 +505,7 @@ def test_a_subscription_is_acknowledged_with_what_is_offered() -> None:
         "ttlMs": 0,
         "cacheScope": "private",
     }
-    assert isinstance(session.reply(discover.number, json.dumps(result), Form.RESULT), Sent)
+    assert isinstance(session.reply(discover.number, json.dumps(result), TextForm.RESULT), Sent)
     wanted = {"toolsListChanged": True, "promptsListChanged": True}
     asked = arrived(session, "subscriptions/listen", "s-1", notifications=wanted, _meta=MODERN)
     said = json.loads(session.acknowledge(asked.number) or "")
@@ -547,8 +547,8 @@ def test_the_end_abandons_what_waits() -> None:
     session = opened()
     asked = call(session, 1)
     (ended,) = session.end()
-    assert (ended.number, ended.state) == (asked.number, State.ABANDONED)
-    assert isinstance(session.reply(asked.number, SUNNY, Form.RESULT), Late)
+    assert (ended.number, ended.state) == (asked.number, ExchangeState.ABANDONED)
+    assert isinstance(session.reply(asked.number, SUNNY, TextForm.RESULT), Late)
 
 
 # -- the other seat ------------------------------------------------------------------------------
@@ -556,12 +556,12 @@ def test_the_end_abandons_what_waits() -> None:
 
 def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
     """h11's test: what one seat writes the other one reads, and nothing is in anybody's way."""
-    client, server = Session(Role.CLIENT), Session()
+    client, server = Session(SessionRole.CLIENT), Session()
 
     def round_trip(text: str, result: str) -> ResponseArrived:
         (asked,) = server.receive(text.encode())
         assert isinstance(asked, RequestArrived)
-        sent = server.reply(asked.exchange.number, result, Form.RESULT)
+        sent = server.reply(asked.exchange.number, result, TextForm.RESULT)
         assert isinstance(sent, Sent), sent
         (answered,) = client.receive((sent.line or "").encode())
         assert isinstance(answered, ResponseArrived)
@@ -595,7 +595,7 @@ def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
 
 def test_swapped_answers_find_their_own_requests() -> None:
     """G7: two requests in flight are never mixed up."""
-    client = Session(Role.CLIENT)
+    client = Session(SessionRole.CLIENT)
     client.ask("tools/list")
     client.ask("prompts/list", id="p")
     (second,) = client.receive(b'{"jsonrpc":"2.0","id":"p","result":{"prompts":[]}}')
@@ -625,7 +625,7 @@ def test_the_server_seat_may_ask_what_the_client_offers() -> None:
     verdict = session.say('{"jsonrpc":"2.0","id":"h-1","method":"roots/list"}')
     assert verdict.line is not None
     assert [one.method for one in session.awaited] == ["roots/list"]
-    client = Session(Role.CLIENT)
+    client = Session(SessionRole.CLIENT)
     (asked,) = client.receive(verdict.line.encode())
     assert isinstance(asked, RequestArrived)
     (event,) = session.receive(b'{"jsonrpc":"2.0","id":"h-1","result":{"roots":[]}}')
@@ -667,7 +667,7 @@ def test_in_any_order_each_request_is_answered_at_most_once(
             case "answer" | "broken" | "anyway":
                 number = chosen.number if chosen is not None else which
                 text = SUNNY if what == "answer" else "{broken"
-                outcome = session.reply(number, text, Form.RESULT, anyway=what == "anyway")
+                outcome = session.reply(number, text, TextForm.RESULT, anyway=what == "anyway")
                 if isinstance(outcome, Sent):
                     written.append(number)
             case _:

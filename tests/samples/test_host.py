@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from humanmcp.common.child import Command
-from humanmcp.host.config import Entry, read_config
+from humanmcp.common.child import ChildCommand
+from humanmcp.host.config import ServerEntry, read_config
 from humanmcp.host.models.script import ScriptModel
 from tests.host.hosting import table
 
@@ -20,7 +20,9 @@ FOLDER: Final = ROOT / "samples" / "host"
 def test_the_sample_model_plays_with_the_sample_servers() -> None:
     """R8: text and a call, then text; with the entries of the sample configuration."""
     entries = [
-        Entry(one.name, Command((sys.executable, *one.command.words[1:]), folder=str(ROOT)))
+        ServerEntry(
+            one.name, ChildCommand((sys.executable, *one.command.words[1:]), folder=str(ROOT))
+        )
         for one in read_config(FOLDER / "mcp.json")
         if one.command is not None and one.command.words[0] == "python"
     ]

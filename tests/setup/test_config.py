@@ -13,7 +13,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.connecting.hosts import HOSTS, Format
-from humanmcp.setup.config_file import ConfigError, parsed
+from humanmcp.setup.config_file import ConfigFileError, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -428,7 +428,7 @@ def test_why_a_configuration_is_no_json_is_said_in_both_languages(
     text: str, english: str, japanese: str, tmp_path: Path
 ) -> None:
     """The reason is ours, not a library's: place, fact and what to do."""
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ConfigFileError) as caught:
         parsed(text, Format.JSON, tmp_path / "mcp.json")
     assert english in caught.value.sentence("en")
     assert japanese in caught.value.sentence("ja")

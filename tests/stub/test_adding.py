@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.protocol.conversation.transcript import Frame, Way, from_json
+from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
 from humanmcp.stub.adding import Addition
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FRAME = Frame(0, "2026-11-20T00:00:00.000Z", Way.IN, b"{}")
+FRAME = Frame(0, "2026-11-20T00:00:00.000Z", Direction.IN, b"{}")
 
 
 def test_frames_are_numbered_on_and_a_torn_line_is_ended(tmp_path: Path) -> None:

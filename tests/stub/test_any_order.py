@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from humanmcp.inbox.contract import InboxError, Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import until
@@ -182,7 +182,7 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(
         item = inbox.item(key)
         kept = [one.text for one in (item.reply, item.draft, *item.kept) if one is not None]
         assert text in kept or (item.answer is not None and text in item.answer.line), key
-        assert item.state in (State.PENDING, State.ANSWERED)
+        assert item.state in (ExchangeState.PENDING, ExchangeState.ANSWERED)
 
 
 def _answer_everything(
@@ -200,5 +200,5 @@ def _answer_everything(
                     continue
                 text = f"answer {item.key.number}"
                 with contextlib.suppress(InboxError):
-                    inbox.send(item.key, Reply(text, Form.TEXT, by="test"))
+                    inbox.send(item.key, Reply(text, TextForm.TEXT, by="test"))
                     sent[item.key] = text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from humanmcp.protocol.conversation.transcript import Frame, Way, from_json, to_json
+from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json, to_json
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import PATIENCE, until
 
@@ -54,7 +54,12 @@ def frames_of(path: Path) -> list[Frame]:
 def recording(tmp_path: Path) -> Path:
     """Write the recording of a handshake and one sum."""
     answer = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"recorded"}]}}'
-    lines = ((Way.IN, HELLO), (Way.OUT, OPENED), (Way.IN, SUM % (1, 2)), (Way.OUT, answer))
+    lines = (
+        (Direction.IN, HELLO),
+        (Direction.OUT, OPENED),
+        (Direction.IN, SUM % (1, 2)),
+        (Direction.OUT, answer),
+    )
     path = tmp_path / "recording.jsonl"
     frames = (
         Frame(n, "2026-11-20T00:00:00.000Z", way, raw.encode())
@@ -95,7 +100,10 @@ def test_p3_what_was_not_recorded_is_asked_of_the_real_server_and_recorded_from_
         assert f"Answered by the real server and added to {recording}: 1." in serving.last_words()
         frame = frames_of(serving.session / "transcript.jsonl")[-1]
         assert (frame.by, frame.note, frame.text) == ("forward", "", line)
-    assert [(one.seq, one.way) for one in frames_of(recording)][4:] == [(5, Way.IN), (6, Way.OUT)]
+    assert [(one.seq, one.way) for one in frames_of(recording)][4:] == [
+        (5, Direction.IN),
+        (6, Direction.OUT),
+    ]
     with Serving(tmp_path / "home", "--replay", str(recording), "--otherwise", "error") as serving:
         opened(serving)
         serving.say(SUM % ('"x"', 41))
@@ -112,7 +120,7 @@ def test_p3_the_server_is_opened_as_the_client_opened_the_session(
         serving.say(call("7.0", "respell"))
         assert serving.hear().startswith('{"jsonrpc":"2.0","id":7.0,"result"')
         frames = frames_of(serving.session / "transcript.jsonl")
-        (aside,) = (frame for frame in frames if frame.way is Way.ERR)
+        (aside,) = (frame for frame in frames if frame.way is Direction.ERR)
         handshake = json.loads(aside.text)
         assert handshake["params"] == json.loads(HELLO)["params"]
 
@@ -167,7 +175,7 @@ def test_p3_a_cancelled_call_is_cancelled_there_as_well(tmp_path: Path, recordin
 
 def _aside(serving: Serving) -> str:
     frames = frames_of(serving.session / "transcript.jsonl")
-    return "".join(frame.text for frame in frames if frame.way is Way.ERR)
+    return "".join(frame.text for frame in frames if frame.way is Direction.ERR)
 
 
 ENDS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
@@ -254,7 +262,7 @@ def _as_session(home: Path, recording: Path) -> tuple[str, Path]:
 
 def _as_log(_home: Path, recording: Path) -> tuple[str, Path]:
     time = "[2025-04-06 15:09:35.419]"
-    words = {Way.IN: "IN", Way.OUT: "OUT"}
+    words = {Direction.IN: "IN", Direction.OUT: "OUT"}
     log = recording.with_name("capture.log")
     lines = (f"{time} {words[one.way]}: {one.text}\n" for one in frames_of(recording))
     log.write_text("".join(lines), encoding="utf-8")

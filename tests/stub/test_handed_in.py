@@ -12,7 +12,7 @@ import pytest
 from humanmcp.inbox.contract import Key, Life, Order, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.ordering import OrderError, hand_in, handed_in
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.serving import Serving
 from tests.waiting import PATIENCE, until
 
@@ -69,7 +69,7 @@ def test_h7_what_was_handed_in_first_goes_out_first(home: Path) -> None:
     with Held(home) as stub:
         for value in range(1, 6):
             stub.desk.say(stub.name, Reply(progress(value), anyway=True, by="test", at=f"t{value}"))
-        stub.desk.send(stub.key, Reply(SUNNY, Form.RESULT, by="test", at="t6"))
+        stub.desk.send(stub.key, Reply(SUNNY, TextForm.RESULT, by="test", at="t6"))
         heard = [json.loads(stub.hear()) for _ in range(6)]
     assert [one["params"]["progress"] for one in heard[:5]] == [1, 2, 3, 4, 5]
     assert heard[5]["id"] == 7
@@ -146,7 +146,7 @@ def test_f5_bytes_go_out_as_they_are_and_the_request_stays_open(home: Path) -> N
             stub.order(Order.RAW, base64.b64encode(raw).decode())
         assert stub.hear_raw() == b'{"jsonrpc":"2.0","id":7,"result":"sunny"}'
         assert stub.hear_raw() == b"\xff\xfe"
-        stub.desk.send(stub.key, Reply(SUNNY, Form.RESULT, by="test"))
+        stub.desk.send(stub.key, Reply(SUNNY, TextForm.RESULT, by="test"))
         assert json.loads(stub.hear())["result"]["content"]
         notes = [frame.note for frame in stub.desk.frames(stub.name)]
     assert notes == ["", "deliberate bytes, no line end", *["deliberate bytes"] * 2, ""]

@@ -12,7 +12,7 @@ import pytest
 from humanmcp.inbox import layout
 from humanmcp.inbox.contract import Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.stub.limits import LARGEST, LONGEST, LONGEST_NAME, MOST_CLIENTS, SeenLimits
 from tests.serving import Serving
 from tests.stub.test_serve import INITIALIZE, call
@@ -139,7 +139,7 @@ def test_h5_an_answer_that_was_waited_for_lifts_what_was_learned(home: Path) -> 
         until(lambda: time.monotonic() - began > 1.3, "it has waited for longer")
         inbox = FolderInbox(home)
         (item,) = inbox.items(host.session.name)
-        inbox.send(item.key, Reply("here", Form.TEXT))
+        inbox.send(item.key, Reply("here", TextForm.TEXT))
         assert "here" in host.hear()
         until(lambda: limits.of("test") == 0, "it is forgotten")
     assert limits.of("other") == 60

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from humanmcp.protocol.policy.answer_book import Decision
-from humanmcp.protocol.policy.timeouts import Patience
-from humanmcp.stub.pending_timers import Duty, Vigil
+from humanmcp.protocol.policy.timeouts import TimeoutPlan
+from humanmcp.stub.pending_timers import DueAction, PendingTimers
 
-NOTHING = Patience(None, "unknown", "", "no-token")
+NOTHING = TimeoutPlan(None, "unknown", "", "no-token")
 
 
 def test_the_book_steps_in_after_its_time_unless_a_person_is_at_it() -> None:
     """design.md 7: the safety net gives way to a person."""
-    vigil = Vigil(100.0, Decision(2.0, "{}", stoppable=True), NOTHING)
+    vigil = PendingTimers(100.0, Decision(2.0, "{}", stoppable=True), NOTHING)
     assert vigil.due(101.9) is None
-    assert vigil.due(102.0) is Duty.ANSWER_BY_BOOK
+    assert vigil.due(102.0) is DueAction.ANSWER_BY_BOOK
     vigil.touched = True
     assert vigil.due(102.0) is None
     vigil.touched, vigil.held = False, True
@@ -24,45 +24,45 @@ def test_the_book_steps_in_after_its_time_unless_a_person_is_at_it() -> None:
 
 def test_f1_the_book_never_steps_in_over_a_text_in_out_txt() -> None:
     """F1: a file that is not empty is somebody who writes."""
-    vigil = Vigil(100.0, Decision(2.0, "{}", stoppable=True), NOTHING)
+    vigil = PendingTimers(100.0, Decision(2.0, "{}", stoppable=True), NOTHING)
     vigil.writing = True
     assert vigil.due(104.9) is None
     assert vigil.waiting().book_at is None
     assert vigil.stops_at is None
     vigil.writing = False
-    assert vigil.due(102.0) is Duty.ANSWER_BY_BOOK
+    assert vigil.due(102.0) is DueAction.ANSWER_BY_BOOK
 
 
 def test_a_rule_with_a_delay_is_not_stopped_by_typing() -> None:
     """It is what somebody decided."""
-    vigil = Vigil(0.0, Decision(2.0, "x"), NOTHING)
+    vigil = PendingTimers(0.0, Decision(2.0, "x"), NOTHING)
     vigil.touched = True
-    assert vigil.due(2.0) is Duty.ANSWER_BY_BOOK
+    assert vigil.due(2.0) is DueAction.ANSWER_BY_BOOK
     assert vigil.waiting().book_at == 2.0
 
 
 def test_progress_is_due_every_five_seconds_and_only_rises() -> None:
     """hosts.md 5.2: every 5 s, strictly increasing."""
-    vigil = Vigil(0.0, Decision(), NOTHING)
+    vigil = PendingTimers(0.0, Decision(), NOTHING)
     assert vigil.due(4.9) is None
-    assert vigil.due(5.0) is Duty.SEND_PROGRESS
+    assert vigil.due(5.0) is DueAction.SEND_PROGRESS
     assert vigil.progressed() == 1
     assert vigil.due(9.9) is None
-    assert vigil.due(10.0) is Duty.SEND_PROGRESS
+    assert vigil.due(10.0) is DueAction.SEND_PROGRESS
     assert vigil.progressed() == 2
 
 
 def test_a_hold_parks_the_request_and_a_repeat_starts_the_clock_again() -> None:
     """design.md 7: the repeat is the same exchange; progress goes on rising."""
-    vigil = Vigil(0.0, Decision(), Patience(60, "measured", "hold", "", hold_at=55))
+    vigil = PendingTimers(0.0, Decision(), TimeoutPlan(60, "measured", "hold", "", hold_at=55))
     for _ in range(10):
         vigil.progressed()
-    assert vigil.due(55.0) is Duty.HOLD
+    assert vigil.due(55.0) is DueAction.HOLD
     vigil.parked(55.0)
     assert vigil.due(56.0) is None
-    vigil.repeated(55.2, Patience(60, "measured", "hold", "", hold_at=55))
+    vigil.repeated(55.2, TimeoutPlan(60, "measured", "hold", "", hold_at=55))
     assert vigil.due(60.1) is None
-    assert vigil.due(60.2) is Duty.SEND_PROGRESS
+    assert vigil.due(60.2) is DueAction.SEND_PROGRESS
     assert vigil.progressed() == 11
     assert vigil.waiting().limit == 115.2
     assert vigil.waiting().means == "hold"
@@ -70,15 +70,15 @@ def test_a_hold_parks_the_request_and_a_repeat_starts_the_clock_again() -> None:
 
 def test_a_client_that_never_repeats_is_given_up() -> None:
     """Nobody waits for an answer any more."""
-    vigil = Vigil(0.0, Decision(), NOTHING)
+    vigil = PendingTimers(0.0, Decision(), NOTHING)
     vigil.parked(10.0)
     assert vigil.due(40.0) is None
-    assert vigil.due(40.1) is Duty.GIVE_UP
+    assert vigil.due(40.1) is DueAction.GIVE_UP
 
 
 def test_a2_nothing_is_due_before_the_moment_that_is_named() -> None:
     """The loop sleeps until then; it wakes too early rather than too late."""
-    vigil = Vigil(100.0, Decision(2.0, "{}", stoppable=True), NOTHING._replace(hold_at=7.0))
+    vigil = PendingTimers(100.0, Decision(2.0, "{}", stoppable=True), NOTHING._replace(hold_at=7.0))
     assert vigil.next() == 102.0
     vigil.touched = True
     assert vigil.next() == 105.0
@@ -86,4 +86,4 @@ def test_a2_nothing_is_due_before_the_moment_that_is_named() -> None:
     assert vigil.next() == 107.0
     vigil.parked(107.0)
     assert vigil.due(vigil.next() - 0.001) is None
-    assert vigil.due(vigil.next() + 0.001) is Duty.GIVE_UP
+    assert vigil.due(vigil.next() + 0.001) is DueAction.GIVE_UP

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.protocol.conversation.transcript import Frame, Way, to_json
+from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from humanmcp.stub.replaying import NoReplayError, read_replay
 from tests.serving import Serving
 
@@ -25,8 +25,8 @@ ANSWER = '{"jsonrpc":"2.0","id":36,"result":{"content":"as broken as it was"}}'
 def transcript(tmp_path: Path) -> Path:
     """Write a transcript of one call."""
     frames = (
-        Frame(1, "2026-11-20T00:00:00.000Z", Way.IN, ASKED.encode()),
-        Frame(2, "2026-11-20T00:00:00.000Z", Way.OUT, ANSWER.encode()),
+        Frame(1, "2026-11-20T00:00:00.000Z", Direction.IN, ASKED.encode()),
+        Frame(2, "2026-11-20T00:00:00.000Z", Direction.OUT, ANSWER.encode()),
     )
     path = tmp_path / "recorded" / "transcript.jsonl"
     path.parent.mkdir()
@@ -63,7 +63,7 @@ def test_a_recording_is_named_in_three_ways(tmp_path: Path, transcript: Path, wa
     assert len(read_replay(names[wanted], home, "exact")) == 1
 
 
-def recorded_at(folder: Path, *lines: tuple[Way, str | bytes]) -> str:
+def recorded_at(folder: Path, *lines: tuple[Direction, str | bytes]) -> str:
     """Write a transcript of lines in order, as a tap records them."""
     folder.mkdir(exist_ok=True)
     path = folder / "transcript.jsonl"
@@ -101,7 +101,7 @@ def test_x3_a_broken_answer_is_given_back_as_it_was_recorded(
     tmp_path: Path, was: bytes, becomes: bytes
 ) -> None:
     """For the request at hand, and marked as deliberate; the request is closed by it."""
-    recording = recorded_at(tmp_path / "recorded", (Way.IN, ASKED), (Way.OUT, was))
+    recording = recorded_at(tmp_path / "recorded", (Direction.IN, ASKED), (Direction.OUT, was))
     with Serving(tmp_path / "home", "--replay", recording) as serving:
         serving.say(ASKED.replace("36", "5"))
         assert serving.hear_raw().startswith(becomes)
@@ -116,10 +116,10 @@ def test_x3_a_print_before_an_answer_is_said_before_it_and_a_second_answer_after
     """What a faulty server does is all of one answer."""
     recording = recorded_at(
         tmp_path / "recorded",
-        (Way.IN, ASKED),
-        (Way.OUT, "Listening on port 80"),
-        (Way.OUT, ANSWER),
-        (Way.OUT, ANSWER),
+        (Direction.IN, ASKED),
+        (Direction.OUT, "Listening on port 80"),
+        (Direction.OUT, ANSWER),
+        (Direction.OUT, ANSWER),
     )
     with Serving(tmp_path / "home", "--replay", recording) as serving:
         serving.say(ASKED.replace("36", "5"))
@@ -144,14 +144,14 @@ def test_p3_what_a_server_said_of_its_own_is_said_again_in_its_place(tmp_path: P
     """Progress with the token of today, logs, questions that are waited for, changes."""
     recording = recorded_at(
         tmp_path / "recorded",
-        (Way.IN, TOKEN % 36),
-        (Way.OUT, PROGRESS % (36, '"progress":1')),
-        (Way.OUT, LOG),
-        (Way.OUT, ROOTS % 1),
-        (Way.IN, '{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}'),
-        (Way.OUT, PROGRESS % (36, '"progress":2')),
-        (Way.OUT, ANSWER),
-        (Way.OUT, CHANGED),
+        (Direction.IN, TOKEN % 36),
+        (Direction.OUT, PROGRESS % (36, '"progress":1')),
+        (Direction.OUT, LOG),
+        (Direction.OUT, ROOTS % 1),
+        (Direction.IN, '{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}'),
+        (Direction.OUT, PROGRESS % (36, '"progress":2')),
+        (Direction.OUT, ANSWER),
+        (Direction.OUT, CHANGED),
     )
     with Serving(tmp_path / "home", "--replay", recording) as serving:
         serving.say(TOKEN.replace("36", "5") % '"mine"')
@@ -176,10 +176,10 @@ def test_p3_what_follows_the_handshake_follows_it_again(tmp_path: Path) -> None:
     ready = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
     recording = recorded_at(
         tmp_path / "recorded",
-        (Way.IN, ready),
-        (Way.OUT, ROOTS % 1),
-        (Way.IN, ASKED),
-        (Way.OUT, ANSWER),
+        (Direction.IN, ready),
+        (Direction.OUT, ROOTS % 1),
+        (Direction.IN, ASKED),
+        (Direction.OUT, ANSWER),
     )
     with Serving(tmp_path / "home", "--replay", recording) as serving:
         serving.say(ready)
@@ -191,7 +191,10 @@ def test_p3_a_call_that_was_cancelled_while_it_was_asked_back_gets_no_answer(
 ) -> None:
     """The answer to the question comes too late."""
     recording = recorded_at(
-        tmp_path / "recorded", (Way.IN, ASKED), (Way.OUT, ROOTS % 1), (Way.OUT, ANSWER)
+        tmp_path / "recorded",
+        (Direction.IN, ASKED),
+        (Direction.OUT, ROOTS % 1),
+        (Direction.OUT, ANSWER),
     )
     cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":36}}'
     with Serving(tmp_path / "home", "--replay", recording) as serving:

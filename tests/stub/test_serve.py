@@ -17,8 +17,8 @@ import pytest
 
 from humanmcp.inbox.contract import Draft, InboxError, Key, Life, Reply, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import PATIENCE, until
 
@@ -119,7 +119,7 @@ def test_a_signal_ends_it_in_order_whatever_is_pending(
     assert time.monotonic() - began < 2  # the bound of the fastest killer; bench/ has the figure
     inbox = FolderInbox(home)
     assert inbox.facts(key.session).life is Life.CLOSED
-    assert len(inbox.items(key.session, State.ABANDONED)) == 20
+    assert len(inbox.items(key.session, ExchangeState.ABANDONED)) == 20
 
 
 MANY: Final = 3000
@@ -145,7 +145,7 @@ def test_a_signal_overtakes_what_was_not_looked_at_yet(serving: Serving, home: P
     serving.process.terminate()
     assert serving.process.wait(timeout=PATIENCE) == 0
     inbox = FolderInbox(home)
-    assert 0 < len(inbox.items(session, State.ABANDONED)) < MANY
+    assert 0 < len(inbox.items(session, ExchangeState.ABANDONED)) < MANY
     frames = list(inbox.frames(session))
     assert [frame.raw.decode() for frame in frames] == [call(n) for n in range(len(frames))]
     assert frames[-1].note == "not looked at any more"
@@ -158,7 +158,7 @@ def test_after_the_end_of_input_nothing_more_is_put_before_people(
     session = flood(serving, home)
     assert serving.close() == (0, [])
     inbox = FolderInbox(home)
-    assert 0 < len(inbox.items(session, State.ABANDONED)) < MANY
+    assert 0 < len(inbox.items(session, ExchangeState.ABANDONED)) < MANY
     assert [one.raw.decode() for one in inbox.frames(session)] == [call(n) for n in range(MANY)]
 
 
@@ -170,7 +170,7 @@ def test_the_end_of_input_ends_it_whatever_is_pending(serving: Serving, home: Pa
     assert serving.close() == (0, [])
     assert time.monotonic() - began < 2  # then the first host kills
     inbox = FolderInbox(home)
-    assert inbox.item(key).state is State.ABANDONED
+    assert inbox.item(key).state is ExchangeState.ABANDONED
     assert [frame.raw.decode() for frame in inbox.frames(key.session)] == [call(1)]
 
 
@@ -188,9 +188,9 @@ def test_a7_a_request_that_is_too_long_to_keep_can_be_refused_by_hand(
     first, long, _ping = pending(home, 3)
     assert inbox.item(long).method == "tools/call"
     assert f"{(64 << 20) + 48} bytes" in inbox.item(long).line
-    inbox.send(long, Reply('{"code": -32600, "message": "too long"}', Form.ERROR))
+    inbox.send(long, Reply('{"code": -32600, "message": "too long"}', TextForm.ERROR))
     assert serving.hear() == '{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"too long"}}'
-    assert inbox.item(first).state is State.PENDING
+    assert inbox.item(first).state is ExchangeState.PENDING
 
 
 def test_a_vanished_parent_ends_it_within_three_seconds(home: Path, tmp_path: Path) -> None:
@@ -401,12 +401,12 @@ def test_h6_a_handshake_ends_the_probe_that_nobody_answered(home: Path) -> None:
         (left,) = pending(home)
         stub.say(INITIALIZE)
         inbox = FolderInbox(home)
-        until(lambda: inbox.item(left).state is State.ABANDONED, "the probe is over")
+        until(lambda: inbox.item(left).state is ExchangeState.ABANDONED, "the probe is over")
         (key,) = pending(home)
         assert inbox.item(key).method == "initialize"
         assert inbox.item(left).reason == "handshake"
         with pytest.raises(TakenError):
-            inbox.send(left, Reply("{}", Form.RESULT, by="test"))
+            inbox.send(left, Reply("{}", TextForm.RESULT, by="test"))
 
 
 def test_a_draft_stops_the_safety_net(home: Path) -> None:
@@ -420,11 +420,11 @@ def test_a_draft_stops_the_safety_net(home: Path) -> None:
         assert json.loads(stub.hear())["id"] == 7
         (key,) = pending(home)
         inbox = FolderInbox(home)
-        inbox.save(key, Draft("{}", Form.RESULT, touched=True, by="test"))
+        inbox.save(key, Draft("{}", TextForm.RESULT, touched=True, by="test"))
         until(lambda: inbox.item(key).waiting.book_at is None, "the countdown to stop")
         with pytest.raises(AssertionError, match="no line on stdout"):
             stub.hear(within=2)  # the book would have answered by now
-        inbox.send(key, Reply(_initialize_result("by hand"), Form.RESULT, by="test"))
+        inbox.send(key, Reply(_initialize_result("by hand"), TextForm.RESULT, by="test"))
         assert json.loads(stub.hear())["result"]["serverInfo"]["name"] == "by hand"
 
 
@@ -445,17 +445,17 @@ def test_a_reply_from_a_desk_goes_out_and_a_refused_one_comes_back(
     serving.say(call(1))
     (key,) = pending(home)
     inbox = FolderInbox(home)
-    inbox.send(key, Reply('{"content":"sunny"}', Form.RESULT, by="test"))
+    inbox.send(key, Reply('{"content":"sunny"}', TextForm.RESULT, by="test"))
     problems = until(lambda: inbox.item(key).problems, "the problems")
     assert [problem.code for problem in problems if problem.blocks]
-    inbox.send(key, Reply("sunny", Form.TEXT, by="test"))
+    inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
     assert json.loads(serving.hear()) == json.loads(text_answer(1))
-    item = until(lambda: _in_state(inbox, key, State.ANSWERED), "the answer in the inbox")
+    item = until(lambda: _in_state(inbox, key, ExchangeState.ANSWERED), "the answer in the inbox")
     assert item.answer is not None
     assert item.answer.by == "test"
 
 
-def _in_state(inbox: FolderInbox, key: Key, state: State) -> Any:  # noqa: ANN401 - an Item or None
+def _in_state(inbox: FolderInbox, key: Key, state: ExchangeState) -> Any:  # noqa: ANN401 - an Item or None
     item = inbox.item(key)
     return item if item.state is state else None
 
@@ -465,9 +465,9 @@ def test_a_broken_reply_is_sent_when_it_is_meant(serving: Serving, home: Path) -
     serving.say(call(1))
     (key,) = pending(home)
     inbox = FolderInbox(home)
-    inbox.send(key, Reply('{"content":"sunny"}', Form.RESULT, anyway=True, by="test"))
+    inbox.send(key, Reply('{"content":"sunny"}', TextForm.RESULT, anyway=True, by="test"))
     assert json.loads(serving.hear())["result"] == {"content": "sunny"}
-    item = until(lambda: _in_state(inbox, key, State.ANSWERED), "the answer in the inbox")
+    item = until(lambda: _in_state(inbox, key, ExchangeState.ANSWERED), "the answer in the inbox")
     assert item.answer.deliberate
     assert list(inbox.frames(key.session))[-1].note == "deliberate"
 
@@ -477,12 +477,12 @@ def test_after_a_cancel_a_reply_is_kept_and_not_sent(serving: Serving, home: Pat
     serving.say(call(4))
     (key,) = pending(home)
     inbox = FolderInbox(home)
-    inbox.save(key, Draft("half an ans", Form.TEXT, touched=True, by="test"))
+    inbox.save(key, Draft("half an ans", TextForm.TEXT, touched=True, by="test"))
     serving.say(
         '{"jsonrpc":"2.0","method":"notifications/cancelled",'
         '"params":{"requestId":4,"reason":"too slow"}}'
     )
-    item = until(lambda: _in_state(inbox, key, State.CANCELLED), "the cancel in the inbox")
+    item = until(lambda: _in_state(inbox, key, ExchangeState.CANCELLED), "the cancel in the inbox")
     assert item.reason == "too slow"
     assert item.draft.text == "half an ans"
     serving.type(text_answer(4))
@@ -499,7 +499,7 @@ def test_of_a_file_and_a_desk_one_answers(serving: Serving, home: Path) -> None:
         (key,) = pending(home)
         serving.type(text_answer(count, "file"))
         with contextlib.suppress(InboxError):  # the file was first
-            FolderInbox(home).send(key, Reply("desk", Form.TEXT, by="desk"))
+            FolderInbox(home).send(key, Reply("desk", TextForm.TEXT, by="desk"))
         said = json.loads(serving.hear())
         assert said["id"] == count
         pending(home, 0)
@@ -530,7 +530,7 @@ def test_a_2026_call_is_held_before_the_clients_limit(home: Path) -> None:
         assert held["result"]["resultType"] == "input_required"
         frame = list(FolderInbox(home).frames(key.session))[-1]
         assert (json.loads(frame.raw), frame.by, frame.note) == (held, "humanmcp", "hold")
-        FolderInbox(home).send(key, Reply("at last", Form.TEXT, by="test"))
+        FolderInbox(home).send(key, Reply("at last", TextForm.TEXT, by="test"))
         stub.say(call(2, requestState=held["result"]["requestState"], _meta=MODERN))
         said = json.loads(stub.hear())
         assert (said["id"], said["result"]["content"][0]["text"]) == (2, "at last")
@@ -588,7 +588,7 @@ def test_fifty_requests_of_five_sessions_wait_side_by_side(home: Path) -> None:
         random.Random(14).shuffle(keys)
         inbox = FolderInbox(home)
         for key in keys:
-            inbox.send(key, Reply(f"for {inbox.item(key).id}", Form.TEXT, by="test"))
+            inbox.send(key, Reply(f"for {inbox.item(key).id}", TextForm.TEXT, by="test"))
         for number, stub in enumerate(stubs):
             heard = [json.loads(stub.hear()) for _ in range(10)]
             assert {one["id"] for one in heard} == {f"{number}-{round_}" for round_ in range(10)}
@@ -692,9 +692,9 @@ def test_a2_whatever_a_desk_sends_wakes_a_stub_that_looks_once_an_hour(home: Pat
         stub.say(call(1))
         (key,) = pending(home)
         inbox = FolderInbox(home)
-        inbox.send(key, Reply('{"content":"sunny"}', Form.RESULT, by="test"))
+        inbox.send(key, Reply('{"content":"sunny"}', TextForm.RESULT, by="test"))
         until(lambda: inbox.item(key).problems, "the reply to come back")
-        inbox.send(key, Reply("sunny", Form.TEXT, by="test"))
+        inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
         assert json.loads(stub.hear())["result"]["content"][0]["text"] == "sunny"
         params = '{"level":"info","data":"x"}'
         log = f'{{"jsonrpc":"2.0","method":"notifications/message","params":{params}}}'
@@ -707,5 +707,5 @@ def test_a2_what_nobody_rang_for_is_found_all_the_same(serving: Serving, home: P
     serving.say(call(1))
     (key,) = pending(home)
     (serving.session / "bell").unlink(missing_ok=True)
-    FolderInbox(home).send(key, Reply("sunny", Form.TEXT, by="test"))
+    FolderInbox(home).send(key, Reply("sunny", TextForm.TEXT, by="test"))
     assert json.loads(serving.hear())["id"] == 1

@@ -22,9 +22,9 @@ from humanmcp.desk.http import launch
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.lock import is_held
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import from_json
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.serving import COMMAND, Serving, bare_environment
 from tests.waiting import PATIENCE, until
@@ -120,14 +120,14 @@ def test_a_refused_reply_comes_back_when_there_is_room_again(serving: Serving, h
     (key,) = pending(home, 1)
     inbox = FolderInbox(home)
     fill(serving, 0)
-    inbox.send(key, Reply('{"content":"sunny"}', Form.RESULT, by="test"))
+    inbox.send(key, Reply('{"content":"sunny"}', TextForm.RESULT, by="test"))
     until(lambda: inbox.item(key).reply is not None, "the reply in the inbox")
     write(serving, '{"jsonrpc":"2.0","id":9,"method":"ping"}')
     assert json.loads(serving.hear())["error"]["code"] == -32603  # the reply was looked at before
     assert not inbox.item(key).problems
     empty(serving)
     assert until(lambda: inbox.item(key).problems, "the problems")
-    inbox.send(key, Reply("sunny", Form.TEXT, by="test"))
+    inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
     assert json.loads(serving.hear())["result"]["content"][0]["text"] == "sunny"
 
 
@@ -162,7 +162,10 @@ def test_a_cancel_counts_even_if_it_cannot_be_written_down(serving: Serving, hom
     write(serving, '{"jsonrpc":"2.0","id":9,"method":"ping"}')
     assert json.loads(serving.hear())["id"] == 9
     empty(serving)
-    until(lambda: FolderInbox(home).item(key).state is State.CANCELLED, "the cancel in the inbox")
+    until(
+        lambda: FolderInbox(home).item(key).state is ExchangeState.CANCELLED,
+        "the cancel in the inbox",
+    )
 
 
 def test_a_log_that_cannot_be_written_does_not_flood_stderr(serving: Serving) -> None:
@@ -198,7 +201,7 @@ def test_the_log_holds_nothing_that_was_said(home: Path) -> None:
         until(stub.complaint, "the refusal")
         key = pending(home, 1)[0]
         inbox = FolderInbox(home)
-        inbox.send(key, Reply(f'{{"content":"{secret}"}}', Form.RESULT, by=secret))
+        inbox.send(key, Reply(f'{{"content":"{secret}"}}', TextForm.RESULT, by=secret))
         until(lambda: inbox.item(key).problems, "the refusal of the desk's reply")
         fill(stub, 0)
         write(stub, call(5, secret))
@@ -263,10 +266,10 @@ def test_of_two_open_requests_with_one_id_one_is_answered(serving: Serving, home
     serving.say(call(8, "b"))
     first, second = sorted(pending(home, 2), key=lambda key: key.number)
     inbox = FolderInbox(home)
-    inbox.send(second, Reply("sunny", Form.TEXT, by="test"))
+    inbox.send(second, Reply("sunny", TextForm.TEXT, by="test"))
     assert json.loads(serving.hear())["id"] == 8
     ended = until(lambda: _ended(inbox, first), "the other one to end")
-    assert (ended.state, ended.reason) == (State.ABANDONED, "twin")
+    assert (ended.state, ended.reason) == (ExchangeState.ABANDONED, "twin")
     serving.type(answer(8, "late"))
     assert "already answered" in until(serving.complaint, "the refusal")
     assert serving.close() == (0, [])
@@ -274,7 +277,7 @@ def test_of_two_open_requests_with_one_id_one_is_answered(serving: Serving, home
 
 def _ended(inbox: FolderInbox, key: Key):  # type: ignore[no-untyped-def]  # noqa: ANN202 - an Item or None
     item = inbox.item(key)
-    return None if item.state is State.PENDING else item
+    return None if item.state is ExchangeState.PENDING else item
 
 
 def test_nothing_answers_by_itself_under_an_id_that_is_open(home: Path) -> None:
@@ -619,7 +622,7 @@ def test_what_a_client_did_not_take_before_the_end_is_in_the_log(home: Path) -> 
         (key,) = pending(home, 1)
         inbox = FolderInbox(home)
         inbox.send(key, Reply(answer(1, "x" * (1 << 20)), by="test"))
-        until(lambda: inbox.item(key).state is State.ANSWERED, "the answer is written")
+        until(lambda: inbox.item(key).state is ExchangeState.ANSWERED, "the answer is written")
         stub.stdin.close()
         assert stub.wait(PATIENCE) == 0
     log = home.joinpath("humanmcp.log").read_text(encoding="utf-8")

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from humanmcp.stub.wire import (
     EndOfInput,
     LineError,
-    Lines,
+    LineReader,
+    SignalArrived,
     Stderr,
-    Stop,
-    Told,
+    StopSignals,
     TooLong,
     Wire,
 )
@@ -224,7 +224,7 @@ def test_a_line_in_tiny_pieces_takes_linear_time() -> None:
     """Twice the pieces take about twice the time, not four times."""
 
     def seconds(pieces: int) -> float:
-        lines = Lines()
+        lines = LineReader()
         start = time.process_time()
         for _ in range(pieces):
             for _line in lines.feed(b"x" * 64):
@@ -240,7 +240,7 @@ def test_a_line_in_tiny_pieces_takes_linear_time() -> None:
 def test_where_the_pieces_are_cut_does_not_matter(content: bytes, cuts: list[int]) -> None:
     """Any bytes, in any pieces: the same lines as those of the whole."""
     edges = sorted({0, len(content), *(cut for cut in cuts if cut < len(content))})
-    lines = Lines()
+    lines = LineReader()
     got: list[bytes | TooLong] = []
     for start, end in itertools.pairwise(edges):
         got += lines.feed(content[start:end])
@@ -251,7 +251,7 @@ def test_where_the_pieces_are_cut_does_not_matter(content: bytes, cuts: list[int
 @given(content=st.binary(max_size=200), longest=st.integers(0, 40), size=st.integers(1, 50))
 def test_a_long_line_hides_none_of_its_neighbours(content: bytes, longest: int, size: int) -> None:
     """C10: whatever is too long stands in the place of exactly one line."""
-    lines = Lines(longest)
+    lines = LineReader(longest)
     got: list[bytes | TooLong] = []
     for start in range(0, len(content), size):
         got += lines.feed(content[start : start + size])
@@ -519,8 +519,8 @@ def test_to_be_told_overtakes_the_lines_that_wait(pipes: Pipes) -> None:
     pipes.say(b"one\ntwo\nthree\n")
     assert pipes.next() == b"one"
     until(lambda: pipes.wire._arrived.qsize() == 2, "the other lines")
-    pipes.wire.wake(Told(15))
-    assert pipes.next() == Told(15)
+    pipes.wire.wake(SignalArrived(15))
+    assert pipes.next() == SignalArrived(15)
     assert list(pipes.wire.rest()) == [b"two", b"three"]
     assert pipes.wire.get(0) is None
 
@@ -598,16 +598,16 @@ wire.flush(30)
 def test_stop_gives_the_signals_back() -> None:
     """What reacted to them before does so again."""
     before = signal.getsignal(signal.SIGTERM)
-    with Stop(lambda _told: None):
+    with StopSignals(lambda _told: None):
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_a_signal_in_this_process_arrives_as_a_value(pipes: Pipes) -> None:
     """The handler only puts a value where the loop finds it."""
-    with Stop(pipes.wire.wake):
+    with StopSignals(pipes.wire.wake):
         os.kill(os.getpid(), signal.SIGHUP)
-        assert pipes.next() == Told(signal.SIGHUP)
+        assert pipes.next() == SignalArrived(signal.SIGHUP)
 
 
 def test_a_vanished_parent_is_noticed() -> None:

@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, Self
 
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.serving import bare_environment
 from tests.waiting import PATIENCE, until
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from humanmcp.inbox.contract import Item, Key, Reply
-    from humanmcp.protocol.conversation.transcript import Frame, Way
+    from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 SERVERS: Final = Path(__file__).parent / "servers"
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "tap", "--quiet")
@@ -131,7 +131,7 @@ class Tapped:
         """Return what is recorded so far."""
         return list(self.inbox.frames(self.session))
 
-    def recorded(self, way: Way) -> list[bytes]:
+    def recorded(self, way: Direction) -> list[bytes]:
         """Return the lines of one way."""
         return [frame.raw for frame in self.frames() if frame.way is way]
 
@@ -151,6 +151,6 @@ class Tapped:
         """Wait until a held message is held no more."""
         inbox = self.inbox
         return until(
-            lambda: item if (item := inbox.item(key)).state is not State.PENDING else None,
+            lambda: item if (item := inbox.item(key)).state is not ExchangeState.PENDING else None,
             f"{key} settled",
         )

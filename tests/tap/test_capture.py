@@ -14,7 +14,7 @@ import pytest
 
 from humanmcp.inbox.contract import Life, Seat
 from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
-from humanmcp.protocol.conversation.transcript import Way, command_in
+from humanmcp.protocol.conversation.transcript import Direction, command_in
 from tests.person import Person
 from tests.tap.tapped import COMMAND, Tapped, python, server
 from tests.waiting import PATIENCE, until
@@ -65,7 +65,7 @@ def test_stderr_is_recorded_and_goes_to_stderr(home: Path, tmp_path: Path) -> No
     logs = tmp_path / "mcptest" / "logs"
     with Tapped(home, python(code), "--log-dir", str(logs)) as tapped:
         status, rest, errors = tapped.close()
-        assert tapped.recorded(Way.ERR) == [b"careful"]
+        assert tapped.recorded(Direction.ERR) == [b"careful"]
     assert (status, rest, errors) == (0, b"", b"careful\n")
     (log,) = logs.iterdir()
     assert re.fullmatch(rb"\[.*\] ERR: careful\n", log.read_bytes())
@@ -82,7 +82,7 @@ def test_a_long_line_passes_whole_and_so_does_the_next_one(home: Path, size: int
         tapped.say(short)
         assert tapped.hear() == short
         assert tapped.close()[0] == 0
-        for way in (Way.IN, Way.OUT):
+        for way in (Direction.IN, Direction.OUT):
             assert tapped.recorded(way) == [long[:-1], short[:-1]]
 
 
@@ -106,7 +106,7 @@ def test_the_end_of_a_long_output_is_not_lost(home: Path) -> None:
     code = "print('\\n'.join(str(n) for n in range(1000))); raise SystemExit(7)"
     with Tapped(home, python(code)) as tapped:
         status, rest, _errors = tapped.ended()
-        assert tapped.recorded(Way.OUT) == [str(n).encode() for n in range(1000)]
+        assert tapped.recorded(Direction.OUT) == [str(n).encode() for n in range(1000)]
     assert status == 7
     assert rest == b"".join(b"%d\n" % n for n in range(1000))
 
@@ -116,7 +116,7 @@ def test_the_last_line_needs_no_line_feed_and_the_end_is_passed_on(home: Path) -
     with Tapped(home, python("import sys; sys.stdout.write(sys.stdin.read())")) as tapped:
         tapped.say(b"no end")
         status, rest, _errors = tapped.close()
-        notes = [frame.note for frame in tapped.frames() if frame.way is not Way.NOTE]
+        notes = [frame.note for frame in tapped.frames() if frame.way is not Direction.NOTE]
         assert notes == ["no line feed at its end"] * 2
     assert (status, rest) == (0, b"no end")
 
@@ -127,7 +127,7 @@ def test_every_byte_passes_as_it_was(home: Path) -> None:
     with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
         tapped.say(odd)
         status, rest, _errors = tapped.close()
-        assert b"".join(raw + b"\n" for raw in tapped.recorded(Way.IN)) == odd
+        assert b"".join(raw + b"\n" for raw in tapped.recorded(Direction.IN)) == odd
     assert (status, rest) == (0, odd)
 
 
@@ -289,7 +289,7 @@ def test_without_a_log_everything_else_works(home: Path) -> None:
         tapped.say(b"{}\n")
         assert tapped.hear() == b"{}\n"
         assert tapped.close() == (0, b"", b"")
-        assert tapped.recorded(Way.OUT) == [b"{}"]
+        assert tapped.recorded(Direction.OUT) == [b"{}"]
 
 
 def test_a_command_that_is_not_there_is_said(home: Path) -> None:
@@ -352,7 +352,7 @@ def test_p2_what_keeps_an_answer_from_the_client_is_said_with_its_effect(
         if answer:
             assert tapped.hear() == answer + b"\n"
         _status, _rest, errors = tapped.close()
-        notes = [frame for frame in tapped.frames() if frame.way is Way.NOTE]
+        notes = [frame for frame in tapped.frames() if frame.way is Direction.NOTE]
         said = [json.loads(note.raw)["code"] for note in notes if note.note != COMMAND_NOTE]
     assert said == codes
     named = "tools/call with id 3" in errors.decode()
@@ -368,5 +368,7 @@ def test_p2_an_answered_session_ends_without_a_word(home: Path, tmp_path: Path) 
         tapped.say(CALL + b"\n")
         tapped.hear()
         assert tapped.close()[2] == b""
-        assert [frame.note for frame in tapped.frames() if frame.way is Way.NOTE] == [COMMAND_NOTE]
+        assert [frame.note for frame in tapped.frames() if frame.way is Direction.NOTE] == [
+            COMMAND_NOTE
+        ]
         assert command_in(tapped.frames()) == server("scripted", str(log))

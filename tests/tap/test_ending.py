@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.protocol.conversation.transcript import HELD, Way
+from humanmcp.protocol.conversation.transcript import HELD, Direction
 from humanmcp.tap.child import exit_status
 from tests.tap.tapped import COMMAND, Tapped, python, server
 from tests.waiting import PATIENCE, until
@@ -71,7 +71,7 @@ def test_a_signal_is_passed_on_and_the_server_may_answer_it(
         tapped.process.send_signal(number)
         assert tapped.hear() == b"told %d\n" % number
         assert tapped.process.wait(timeout=PATIENCE) == 40 + number
-        assert tapped.recorded(Way.OUT)[-1] == b"told %d" % number
+        assert tapped.recorded(Direction.OUT)[-1] == b"told %d" % number
 
 
 CALLS: Final = b"".join(
@@ -225,7 +225,7 @@ def test_p1_kill_9_loses_no_line_that_was_passed(home: Path, seed: int) -> None:
         tapped.process.kill()
         tapped.process.wait()
         passed = [line.removesuffix(b"\n") for line in heard]
-        assert tapped.recorded(Way.IN)[:CALLED] == passed
-        assert tapped.recorded(Way.OUT)[:CALLED] == passed
+        assert tapped.recorded(Direction.IN)[:CALLED] == passed
+        assert tapped.recorded(Direction.OUT)[:CALLED] == passed
         (log,) = (home.parent / "log").iterdir()
         assert all(log.read_bytes().count(b": " + line + b"\n") == 2 for line in passed)

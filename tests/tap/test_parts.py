@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.tap.cutter import Cut, Cutter
 from humanmcp.tap.pump import Pump
-from humanmcp.tap.recorder import Recorder
+from humanmcp.tap.recorder import TapRecorder
 from humanmcp.tap.sink import Sink
 from tests.waiting import PATIENCE, until
 
@@ -105,9 +105,9 @@ class Kept:
 def test_p1_a_line_is_written_down_when_put_returns() -> None:
     """Before it passes, and although nobody hears anything yet; in the order of the numbers."""
     kept = Kept()
-    recorder = Recorder([kept])
+    recorder = TapRecorder([kept])
     for number in range(100):
-        recorder.heard(Way.IN, Cut(b"%d" % number, ended=True, size=2))
+        recorder.heard(Direction.IN, Cut(b"%d" % number, ended=True, size=2))
     assert [frame.raw for frame in kept.frames] == [b"%d" % number for number in range(100)]
     assert [frame.seq for frame in kept.frames] == list(range(1, 101))
     assert kept.told == []
@@ -117,16 +117,16 @@ def test_what_nobody_had_time_to_hear_is_counted_and_said() -> None:
     """It is in the record all the same: nothing is dropped from that."""
     kept = Kept()
     kept.go.clear()
-    recorder = Recorder([kept], most=5000)
+    recorder = TapRecorder([kept], most=5000)
     recorder.start()
     for number in range(100):
-        recorder.heard(Way.IN, Cut(b"%d" % number, ended=True, size=2))
+        recorder.heard(Direction.IN, Cut(b"%d" % number, ended=True, size=2))
     kept.go.set()
     recorder.stop()
     assert recorder.wait(PATIENCE)
-    lines = [frame for frame in kept.frames if frame.way is Way.IN]
-    said = [frame.note for frame in kept.frames if frame.way is Way.NOTE]
-    heard = [frame for frame in kept.told if frame.way is Way.IN]
+    lines = [frame for frame in kept.frames if frame.way is Direction.IN]
+    said = [frame.note for frame in kept.frames if frame.way is Direction.NOTE]
+    heard = [frame for frame in kept.told if frame.way is Direction.IN]
     assert (len(lines), recorder.missing) == (100, 0)
     assert 0 < len(heard) < 100
     assert said == [
@@ -137,8 +137,8 @@ def test_what_nobody_had_time_to_hear_is_counted_and_said() -> None:
 def test_who_must_know_what_has_passed_hears_it_at_once() -> None:
     """A pattern that is set while lines pass: the requests that are open are known."""
     kept = Kept()
-    recorder = Recorder([kept])
-    recorder.put(Way.IN, b"{}")
+    recorder = TapRecorder([kept])
+    recorder.put(Direction.IN, b"{}")
     recorder.catch_up()
     assert [frame.raw for frame in kept.told] == [b"{}"]
 
@@ -146,10 +146,10 @@ def test_who_must_know_what_has_passed_hears_it_at_once() -> None:
 def test_a_flood_of_two_hundred_thousand_messages_is_recorded() -> None:
     """Whoever hears is told to hurry at the end."""
     kept = Kept()
-    recorder = Recorder([kept])
+    recorder = TapRecorder([kept])
     line = b"x" * 110
     for _ in range(200_000):
-        recorder.heard(Way.IN, Cut(line, ended=True, size=len(line)))
+        recorder.heard(Direction.IN, Cut(line, ended=True, size=len(line)))
     recorder.stop()
     recorder.start()
     assert recorder.wait(PATIENCE)
@@ -169,7 +169,7 @@ class Remarking(Kept):
     def hear(self, frame: Frame) -> None:
         """Keep a line for later."""
         super().hear(frame)
-        self.unsaid += frame.way is not Way.NOTE
+        self.unsaid += frame.way is not Direction.NOTE
 
     def idle(self) -> bool:
         """Say something about one line."""
@@ -182,10 +182,10 @@ class Remarking(Kept):
 def test_what_is_said_of_the_last_lines_is_in_the_record() -> None:
     """What the check finds after the end is written down, and counts as no missing line."""
     output = Remarking()
-    recorder = Recorder([output])
-    output.say = lambda: recorder.put(Way.NOTE, b"", note="odd")
+    recorder = TapRecorder([output])
+    output.say = lambda: recorder.put(Direction.NOTE, b"", note="odd")
     for number in range(5):
-        recorder.put(Way.IN, b"%d" % number)
+        recorder.put(Direction.IN, b"%d" % number)
     recorder.stop()
     recorder.start()
     assert recorder.wait(PATIENCE)
@@ -203,7 +203,7 @@ class Thoughtful:
 
     closed = True
 
-    def passes(self, _way: Way, _line: bytes) -> bool:
+    def passes(self, _way: Direction, _line: bytes) -> bool:
         """Let it pass, after a while."""
         self.looking.set()
         return self.go.wait(PATIENCE)
@@ -216,11 +216,11 @@ def test_a_line_that_is_looked_at_for_long_is_no_silence() -> None:
     gate = Thoughtful()
     sink, ended = Sink(sink_end), threading.Event()
     pump = Pump(
-        Way.OUT,
+        Direction.OUT,
         source,
         sink,
         gate=gate,
-        listener=Recorder([Kept()]),
+        listener=TapRecorder([Kept()]),
         ended=lambda _way: ended.set(),
     )
     pump.start()
@@ -240,7 +240,12 @@ def test_what_waits_unread_in_a_pipe_is_no_silence() -> None:
     """A thread that was not let run has not read it yet."""
     source, server = os.pipe()
     pump = Pump(
-        Way.OUT, source, Sink(1), gate=Thoughtful(), listener=Recorder([]), ended=lambda _way: None
+        Direction.OUT,
+        source,
+        Sink(1),
+        gate=Thoughtful(),
+        listener=TapRecorder([]),
+        ended=lambda _way: None,
     )
     assert pump.silent_for(0.0)
     os.write(server, b"x")
@@ -276,9 +281,9 @@ class Full:
 def test_a_full_disk_is_counted_and_the_other_output_goes_on(tmp_path: Path) -> None:
     """One output that fails does not take the other with it."""
     kept = Kept()
-    recorder = Recorder([Full(), kept])
+    recorder = TapRecorder([Full(), kept])
     recorder.start()
-    recorder.put(Way.IN, b"{}")
+    recorder.put(Direction.IN, b"{}")
     recorder.stop()
     assert recorder.wait(PATIENCE)
     assert len(kept.frames) == 1

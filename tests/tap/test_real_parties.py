@@ -18,8 +18,8 @@ from humanmcp.export.conversation import tell
 from humanmcp.export.reading import find
 from humanmcp.inbox.contract import Reply, Seat, TakenError
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.clients.hosts import (
     CLIENT_2_AUTO,
     CLIENT_2_LEGACY,
@@ -154,7 +154,7 @@ def test_a_question_in_the_middle_of_a_call_is_told_apart(
     story = tell(find(facts.name, home))
     assert story.revision == revision
     calls = [talk for talk in story.talks if talk.asked.method == "tools/call"]
-    asked_back = [talk for talk in story.talks if talk.asked.way is Way.OUT]
+    asked_back = [talk for talk in story.talks if talk.asked.way is Direction.OUT]
     if mode == "legacy":
         assert [talk.asked.method for talk in asked_back] == ["elicitation/create"]
         assert len(calls) == 1
@@ -224,6 +224,6 @@ class Stepping:
             for facts in self._inbox.sessions():
                 for item in self._inbox.items(facts.name):
                     if item.reply is None:
-                        reply = Reply(f"answered {item.key.number}", Form.TEXT, by="desk")
+                        reply = Reply(f"answered {item.key.number}", TextForm.TEXT, by="desk")
                         with suppress(TakenError):
                             self._inbox.send(item.key, reply)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from humanmcp.inbox.contract import Action, Purpose, Reply
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.tap.tapped import Tapped, python, server
 from tests.waiting import PATIENCE, until
 
@@ -35,7 +35,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def notes(tapped: Tapped) -> list[tuple[Way, int, str, str]]:
+def notes(tapped: Tapped) -> list[tuple[Direction, int, str, str]]:
     """Return what is remarkable in the record: way, number, by, note."""
     return [
         (frame.way, frame.number, frame.by, frame.note)
@@ -58,7 +58,7 @@ def test_a_held_message_waits_in_the_inbox_and_holds_up_nothing_else(home: Path)
         item = hold_call(tapped)
         assert (item.purpose, item.way, item.method, item.id) == (
             Purpose.PASS,
-            Way.IN,
+            Direction.IN,
             "tools/call",
             "7",
         )
@@ -74,11 +74,11 @@ def test_what_is_let_go_is_the_original_byte_for_byte(home: Path) -> None:
         assert "\n" in item.draft.text
         tapped.send(item.key, Reply(item.draft.text, by="desk"))
         assert tapped.hear() == CALL
-        assert tapped.settled(item.key).state is State.ANSWERED
+        assert tapped.settled(item.key).state is ExchangeState.ANSWERED
         assert tapped.close()[0] == 0
         assert notes(tapped) == [
-            (Way.IN, 1, "", "held"),
-            (Way.NOTE, 1, "desk", "let go"),
+            (Direction.IN, 1, "", "held"),
+            (Direction.NOTE, 1, "desk", "let go"),
         ]
 
 
@@ -94,7 +94,10 @@ def test_an_edited_message_goes_on_and_is_marked(home: Path) -> None:
         assert settled.answer is not None
         assert settled.answer.line.encode() == changed[:-1]
         assert tapped.close()[0] == 0
-        assert notes(tapped) == [(Way.IN, 1, "", "held"), (Way.IN, 1, "desk", "changed")]
+        assert notes(tapped) == [
+            (Direction.IN, 1, "", "held"),
+            (Direction.IN, 1, "desk", "changed"),
+        ]
 
 
 def test_a_dropped_message_never_arrives(home: Path) -> None:
@@ -103,10 +106,10 @@ def test_a_dropped_message_never_arrives(home: Path) -> None:
         item = hold_call(tapped)
         tapped.send(item.key, Reply("", action=Action.DROP, by="desk"))
         settled = tapped.settled(item.key)
-        assert (settled.state, settled.reason) == (State.CANCELLED, "dropped")
+        assert (settled.state, settled.reason) == (ExchangeState.CANCELLED, "dropped")
         status, rest, _errors = tapped.close()
         assert (status, rest) == (0, b"")
-        assert notes(tapped)[-1] == (Way.NOTE, 1, "desk", "dropped")
+        assert notes(tapped)[-1] == (Direction.NOTE, 1, "desk", "dropped")
 
 
 @pytest.mark.parametrize(
@@ -114,8 +117,8 @@ def test_a_dropped_message_never_arrives(home: Path) -> None:
     [
         Reply(ANSWER, action=Action.ANSWER, by="desk"),
         Reply(ANSWER, by="desk"),
-        Reply('{"content":[{"type":"text","text":"4"}]}', Form.RESULT, by="desk"),
-        Reply("4", Form.TEXT, by="desk"),
+        Reply('{"content":[{"type":"text","text":"4"}]}', TextForm.RESULT, by="desk"),
+        Reply("4", TextForm.TEXT, by="desk"),
     ],
     ids=["action", "a response", "a result", "text"],
 )
@@ -129,7 +132,7 @@ def test_a_person_answers_instead_of_the_server(home: Path, reply: Reply) -> Non
         assert answer["result"]["content"] == [{"type": "text", "text": "4"}]
         status, rest, _errors = tapped.close()
         assert (status, rest) == (0, b"")
-        assert notes(tapped)[-1] == (Way.OUT, 1, "desk", "answered instead")
+        assert notes(tapped)[-1] == (Direction.OUT, 1, "desk", "answered instead")
 
 
 def test_a_wrong_answer_comes_back_with_its_problems(home: Path) -> None:
@@ -142,7 +145,7 @@ def test_a_wrong_answer_comes_back_with_its_problems(home: Path) -> None:
         back = until(
             lambda: one if (one := inbox.item(item.key)).problems else None, "the problems"
         )
-        assert back.state is State.PENDING
+        assert back.state is ExchangeState.PENDING
         assert back.draft is not None
         assert back.draft.text == wrong
         tapped.send(item.key, Reply(wrong, anyway=True, by="desk"))
@@ -173,12 +176,12 @@ def test_an_answer_can_be_held_and_changed(home: Path) -> None:
     with Tapped(home, server("scripted", str(script)), "--hold", "out:tool:dice") as tapped:
         tapped.say(request)
         (item,) = tapped.held()
-        assert (item.way, item.method, item.id) == (Way.OUT, "tools/call", "0")
+        assert (item.way, item.method, item.id) == (Direction.OUT, "tools/call", "0")
         assert item.asked.encode() == request[:-1]
         tapped.send(item.key, Reply(item.line.replace('"1"', '"6"'), by="desk"))
         assert json.loads(tapped.hear())["result"]["content"][0]["text"] == "6"
         assert tapped.close()[0] == 0
-        assert notes(tapped)[-1] == (Way.OUT, 1, "desk", "changed")
+        assert notes(tapped)[-1] == (Direction.OUT, 1, "desk", "changed")
 
 
 def test_next_holds_one_message_and_no_more(home: Path) -> None:
@@ -215,7 +218,7 @@ def test_all_go_after_a_time(home: Path) -> None:
         tapped.say(CALL)
         assert tapped.hear() == CALL
         assert tapped.close()[0] == 0
-        assert notes(tapped)[-1] == (Way.NOTE, 1, "tap", "let go")
+        assert notes(tapped)[-1] == (Direction.NOTE, 1, "tap", "let go")
 
 
 def test_a_cancelled_request_is_held_no_more(home: Path) -> None:
@@ -229,7 +232,7 @@ def test_a_cancelled_request_is_held_no_more(home: Path) -> None:
         tapped.say(cancel)
         assert tapped.hear() == cancel
         settled = tapped.settled(item.key)
-        assert (settled.state, settled.reason) == (State.CANCELLED, "too slow")
+        assert (settled.state, settled.reason) == (ExchangeState.CANCELLED, "too slow")
 
 
 def test_a_cancelled_request_is_held_no_more_when_nothing_else_is_to_be_held(home: Path) -> None:
@@ -239,7 +242,7 @@ def test_a_cancelled_request_is_held_no_more_when_nothing_else_is_to_be_held(hom
         item = hold_call(tapped)
         tapped.say(cancel)
         assert tapped.hear() == cancel
-        assert tapped.settled(item.key).state is State.CANCELLED
+        assert tapped.settled(item.key).state is ExchangeState.CANCELLED
 
 
 LATE: Final = """
@@ -267,7 +270,7 @@ def test_a_late_wish_finds_what_is_in_flight_and_what_was_agreed(home: Path) -> 
         until(lambda: _holds_a_ping(tapped), "the tap to hold")
         tapped.say(b'{"jsonrpc":"2.0","method":"notifications/progress"}\n')
         found = until(
-            lambda: next((one for one in inbox.items(name) if one.way is Way.OUT), None),
+            lambda: next((one for one in inbox.items(name) if one.way is Direction.OUT), None),
             "the held answer",
         )
         assert (found.revision, found.asked.encode()) == ("2024-11-05", call[:-1])
@@ -294,7 +297,10 @@ def test_a_held_array_goes_on_whole_byte_for_byte(home: Path) -> None:
         tapped.send(item.key, Reply(item.line, action=Action.PASS, by="desk"))
         assert tapped.hear() == BATCH
         assert tapped.close()[0] == 0
-        assert notes(tapped) == [(Way.IN, 1, "", "held"), (Way.NOTE, 1, "desk", "let go")]
+        assert notes(tapped) == [
+            (Direction.IN, 1, "", "held"),
+            (Direction.NOTE, 1, "desk", "let go"),
+        ]
 
 
 def test_a_held_array_outlives_the_end_of_one_request_in_it(home: Path) -> None:
@@ -322,7 +328,7 @@ def test_a_held_array_can_be_changed_and_dropped(home: Path) -> None:
         tapped.send(first.key, Reply("[\n" + item_of(BATCH, 1) + "\n]"))
         assert tapped.hear() == b"[" + item_of(BATCH, 1).encode() + b"]\n"
         tapped.send(second.key, Reply("", action=Action.DROP))
-        assert tapped.settled(second.key).state is State.CANCELLED
+        assert tapped.settled(second.key).state is ExchangeState.CANCELLED
 
 
 ANSWERS: Final = (
@@ -345,7 +351,7 @@ def test_a_held_array_can_be_answered_instead_of_the_server(home: Path) -> None:
         tapped.send(item.key, Reply(ANSWERS, by="desk"))
         assert json.loads(tapped.hear()) == json.loads(ANSWERS)
         assert tapped.close()[:2] == (0, b"")
-        assert notes(tapped)[-1] == (Way.OUT, 1, "desk", "answered instead")
+        assert notes(tapped)[-1] == (Direction.OUT, 1, "desk", "answered instead")
 
 
 def item_of(batch: bytes, index: int) -> str:
@@ -358,7 +364,7 @@ def test_nothing_held_keeps_the_end_back(home: Path) -> None:
     with Tapped(home, server("echo", "3"), "--hold", "in:tools/call") as tapped:
         item = hold_call(tapped)
         assert tapped.close()[0] == 3
-        assert tapped.inbox.item(item.key).state is State.ABANDONED
+        assert tapped.inbox.item(item.key).state is ExchangeState.ABANDONED
 
 
 def test_the_servers_last_words_are_let_go_when_it_ends(home: Path) -> None:
@@ -410,7 +416,7 @@ def test_the_answer_book_answers_forwards_and_holds(home: Path) -> None:
         (item,) = tapped.held()
         assert item.id == "3"
         assert tapped.close()[0] == 0
-        assert (Way.OUT, 1, "book: rule 1", "answered instead") in notes(tapped)
+        assert (Direction.OUT, 1, "book: rule 1", "answered instead") in notes(tapped)
 
 
 def test_a_saved_book_is_followed_and_a_broken_one_is_said(home: Path) -> None:
@@ -467,8 +473,8 @@ def test_one_held_message_is_dropped_with_a_command(home: Path) -> None:
         tapped.say(CALL + LIST)
         first, second = tapped.held(2)
         assert command(tapped, "release", str(first.key.number), "--drop") == (0, "1 dropped\n")
-        assert tapped.settled(first.key).state is State.CANCELLED
-        assert tapped.inbox.item(second.key).state is State.PENDING
+        assert tapped.settled(first.key).state is ExchangeState.CANCELLED
+        assert tapped.inbox.item(second.key).state is ExchangeState.PENDING
         status, said = command(tapped, "release", "99")
         assert status == 1
         assert "Message 99 is not held" in said

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, Purpose, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.held import Passing, judge
+from humanmcp.protocol.validation.held import HeldMessage, judge
 from humanmcp.terminal_desk.sending import exchange_of
 from tests.waiting import EVERY
 
@@ -122,12 +122,12 @@ class Taker:
                     self._inbox.refuse(key, verdict.problems)
                     continue
                 answer = Answer(line, reply.by, stamp(datetime.now(UTC)), reply.anyway)
-                self._inbox.close(key, State.ANSWERED, answer)
+                self._inbox.close(key, ExchangeState.ANSWERED, answer)
 
 
 def _judged(item: Item, reply: Reply) -> Verdict:
     if item.purpose is Purpose.PASS:
-        held = Passing(item.line, item.way, item.revision, item.asked)
+        held = HeldMessage(item.line, item.way, item.revision, item.asked)
         return judge(held, reply.text, reply.form)
     exchange = exchange_of(item)
     assert exchange is not None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.inbox.contract import Answer, Draft, Reply, Seat
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.terminal_desk import sending
 from tests.terminal_desk.rooms import CALL, INITIALIZE, QUESTION, ago
 
@@ -80,11 +80,11 @@ def test_a_wrong_answer_is_explained_kept_and_not_sent(key: Key, room: Room, she
     assert "line 1, column 10" in ran.out
     assert "^^^^^" in ran.out
     assert "Not sent: 1 error" in ran.err
-    assert (item.state, item.reply) == (State.PENDING, None)
+    assert (item.state, item.reply) == (ExchangeState.PENDING, None)
     assert item.draft is not None
     assert (item.draft.text, item.draft.form, item.draft.touched) == (
         '{"code": "abc", "message": "no"}',
-        Form.ERROR,
+        TextForm.ERROR,
         True,
     )
 
@@ -159,7 +159,7 @@ def test_an_answered_exchange_says_so(key: Key, shell: Shell) -> None:
 def test_a_cancelled_exchange_keeps_the_text(room: Room, shell: Shell) -> None:
     """T22 and H19: nothing is sent after a cancel, and the words stay as the draft."""
     key = room.ask(room.session(), 3)
-    room.inbox.close(key, State.CANCELLED, reason="the user stopped it")
+    room.inbox.close(key, ExchangeState.CANCELLED, reason="the user stopped it")
     ran = shell("answer", "3", "--text", "too late")
     item = room.inbox.item(key)
     assert ran.status == 1
@@ -215,8 +215,8 @@ def test_the_verdict_of_the_stub_counts(
     desk = "humanmcp.protocol.validation.check.check"
     from humanmcp.protocol.validation import check  # noqa: PLC0415 - the real one, before it is replaced
 
-    lenient = check.check(exchange, '{"content":[]}', Form.RESULT)
-    strict = check.check(exchange, wrong, Form.RESULT)
+    lenient = check.check(exchange, '{"content":[]}', TextForm.RESULT)
+    strict = check.check(exchange, wrong, TextForm.RESULT)
 
     def refuse(*_: object) -> None:
         for taken, _reply in room.inbox.take(session):
@@ -256,7 +256,7 @@ def test_a_draft_from_another_desk_is_what_is_sent_as_it_is(
     key: Key, room: Room, shell: Shell
 ) -> None:
     """The draft is shared: what was begun on the page goes on in the terminal, in its form."""
-    room.inbox.save(key, Draft("sunny", Form.TEXT, touched=True, by="desk"))
+    room.inbox.save(key, Draft("sunny", TextForm.TEXT, touched=True, by="desk"))
     assert shell("answer", "3", "--as-is").out.splitlines()[-1] == SUNNY
 
 
@@ -264,7 +264,7 @@ def test_an_answer_by_somebody_else_in_the_meantime_is_told(room: Room, shell: S
     """The line of the other one is not passed off as one's own."""
     session = room.session()
     key = room.ask(session, 3, CALL)
-    room.inbox.close(key, State.ANSWERED, Answer(SUNNY, "book: weather", ago(0)))
+    room.inbox.close(key, ExchangeState.ANSWERED, Answer(SUNNY, "book: weather", ago(0)))
     ran = shell("answer", "3", "--text", "rain", "--json").json
     assert ran["sent"] is False
     assert "book: weather" in ran["why"]

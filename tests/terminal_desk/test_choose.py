@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.inbox.letters import letter_of, rank_of
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal_desk.choose import ChoiceError, choose, label, seats
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_a_number_of_two_sessions_asks_for_the_session(room: Room) -> None:
 def test_what_waits_comes_before_what_was_answered(room: Room) -> None:
     """An answered 3 of another session does not make the pending 3 ambiguous."""
     answered = room.ask(room.session(), 3)
-    room.inbox.close(answered, State.ANSWERED)
+    room.inbox.close(answered, ExchangeState.ANSWERED)
     wanted = room.ask(room.session(), 3)
     _, item = choose(room.inbox, "3")
     assert item.key == wanted
@@ -135,7 +135,7 @@ def test_a_number_of_a_session_that_is_over_is_still_found(room: Room) -> None:
     room.inbox.end(old)
     room.inbox.end(new)
     _, item = choose(room.inbox, "4")
-    assert (item.key, item.state) == (wanted, State.ABANDONED)
+    assert (item.key, item.state) == (wanted, ExchangeState.ABANDONED)
 
 
 def test_the_letter_is_shown_only_where_it_is_needed(room: Room) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.diagnostics.model import Edit, Fix, Level, Problem, line_and_column
+from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit, line_and_column
 from humanmcp.terminal_desk.explain import columns, cut, explained, fix_in_words, pad, summary
 
 TEXT = '{\n\t"a\u202e": 1\n}'
 
 
-def problem(start: int, end: int, fix: Fix | None = None, text: str = TEXT) -> Problem:
+def problem(start: int, end: int, fix: Fix | None = None, text: str = TEXT) -> Diagnostic:
     """Make a problem with a place."""
     line, column = line_and_column(text, start)
-    return Problem("J99", Level.ERROR, (), "", start, end, line, column, fix)
+    return Diagnostic("J99", Severity.ERROR, (), "", start, end, line, column, fix)
 
 
-def shown(found: Problem, text: str = TEXT) -> list[str]:
+def shown(found: Diagnostic, text: str = TEXT) -> list[str]:
     """Return the lines without their colours."""
     return [
         "".join(part if isinstance(part, str) else part.text for part in line)
@@ -40,7 +40,7 @@ def test_a_problem_over_several_lines_is_marked_to_the_end_of_its_first() -> Non
 
 def test_a_problem_without_a_place_has_no_excerpt() -> None:
     """An empty text, say."""
-    assert len(shown(Problem("J99", Level.ERROR))) == 1
+    assert len(shown(Diagnostic("J99", Severity.ERROR))) == 1
 
 
 def test_a_place_at_the_end_of_the_text_has_one_caret() -> None:
@@ -51,20 +51,24 @@ def test_a_place_at_the_end_of_the_text_has_one_caret() -> None:
 @pytest.mark.parametrize(
     ("edits", "words"),
     [
-        ((Edit(0, 1, "["),), "fix: write [ instead of {"),
-        ((Edit(0, 1, ""),), "fix: remove {"),
-        ((Edit(0, 0, "["),), "fix: add ["),
-        ((Edit(0, 1, "["), Edit(2, 3, "]")), "fix: 2 small changes"),
+        ((TextEdit(0, 1, "["),), "fix: write [ instead of {"),
+        ((TextEdit(0, 1, ""),), "fix: remove {"),
+        ((TextEdit(0, 0, "["),), "fix: add ["),
+        ((TextEdit(0, 1, "["), TextEdit(2, 3, "]")), "fix: 2 small changes"),
     ],
 )
-def test_a_fix_is_said_in_words(edits: tuple[Edit, ...], words: str) -> None:
+def test_a_fix_is_said_in_words(edits: tuple[TextEdit, ...], words: str) -> None:
     """What goes, what comes."""
     assert fix_in_words(Fix(edits), TEXT, "en").startswith(words)
 
 
 def test_problems_are_counted_by_level() -> None:
     """One is singular."""
-    found = [Problem("x", Level.ERROR), Problem("x", Level.HINT), Problem("x", Level.HINT)]
+    found = [
+        Diagnostic("x", Severity.ERROR),
+        Diagnostic("x", Severity.HINT),
+        Diagnostic("x", Severity.HINT),
+    ]
     assert summary(found, "en") == "1 error, 2 hints"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.inbox.contract import Answer, Key
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.terminal_desk.rooms import CALL, ago
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def answered(room: Room, session: str, number: int, at: str) -> Key:
     """Deliver a call and answer it."""
     key = room.ask(session, number, arrived=at)
-    room.inbox.close(key, State.ANSWERED, Answer(CALL, "desk", at))
+    room.inbox.close(key, ExchangeState.ANSWERED, Answer(CALL, "desk", at))
     return key
 
 
@@ -42,7 +42,7 @@ def test_l8_what_waits_is_named_and_stays(room: Room, shell: Shell) -> None:
     ran = shell("forget", "a", "--yes", "--json")
     assert ran.json == {"forgotten": ["a/3"], "waiting": ["a/4"]}
     assert "a/4 stays" in shell("forget", "a", "--yes").out
-    assert room.inbox.item(Key(session, 4)).state is State.PENDING
+    assert room.inbox.item(Key(session, 4)).state is ExchangeState.PENDING
 
 
 def test_l8_what_is_older_than_some_days_is_forgotten(room: Room, shell: Shell) -> None:

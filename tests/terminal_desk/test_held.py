@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.inbox.contract import Draft, Purpose, Seat
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.layout import pretty
 from tests.terminal_desk.rooms import CALL
 
@@ -30,7 +30,7 @@ def written(folder: Path, text: str) -> str:
 def held(room: Room) -> Key:
     """Hold one tool call at a tap that takes replies."""
     session = room.session(seat=Seat.TAP)
-    delivered = room.ask(session, 3, purpose=Purpose.PASS, way=Way.IN, draft=Draft(CALL))
+    delivered = room.ask(session, 3, purpose=Purpose.PASS, way=Direction.IN, draft=Draft(CALL))
     room.serve(session)
     return delivered
 
@@ -76,7 +76,7 @@ def test_a_changed_draft_is_put_back_with_one_command(
     assert item.draft is not None
     assert item.draft.text == pretty(CALL)
     assert not item.draft.touched
-    assert item.state is State.PENDING
+    assert item.state is ExchangeState.PENDING
     assert "`humanmcp release 3`" in shell("show", "3").out
 
 

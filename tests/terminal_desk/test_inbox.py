@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from humanmcp.inbox.contract import Answer, Draft
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal_desk.inbox import request_in_short
 from tests.terminal_desk.rooms import CALL, INITIALIZE, ago, waiting
 from tests.waiting import PATIENCE, until
@@ -79,7 +79,7 @@ def test_the_list_says_what_the_book_and_the_client_will_do(room: Room, shell: S
 def test_all_shows_answered_ones_too(room: Room, shell: Shell) -> None:
     """Without --all they are out of the way."""
     key = room.ask(room.session(), 1)
-    room.inbox.close(key, State.ANSWERED, Answer("{}", "terminal", ago(0)))
+    room.inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "terminal", ago(0)))
     assert "tools/call" not in shell("inbox").out
     assert "answered (terminal)" in shell("inbox", "--all").out
 
@@ -105,7 +105,7 @@ def test_nothing_from_the_wire_reaches_the_terminal_as_it_is(room: Room, shell: 
     room.ask(session, 1, line)
     room.ask(session, 2, json.dumps({"jsonrpc": "2.0", "id": 2, "method": HOSTILE}))
     key = room.ask(session, 3)
-    room.inbox.close(key, State.CANCELLED, reason=HOSTILE)
+    room.inbox.close(key, ExchangeState.CANCELLED, reason=HOSTILE)
     for words in (("inbox", "--all"), ("show", "1"), ("show", "2"), ("show", "3"), ("answer", "3")):
         ran = shell(*words)
         for bad in ("\x1b", "\x07", "\r", "\u202e", "\u0085"):
@@ -149,7 +149,7 @@ def test_watching_into_a_pipe_appends_a_line_for_each_change(room: Room) -> None
     try:
         key = room.ask(session, 1)
         came = process.stdout.readline().decode()
-        room.inbox.close(key, State.ANSWERED, Answer("{}", "terminal", ago(0)))
+        room.inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "terminal", ago(0)))
         went = process.stdout.readline().decode()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=PATIENCE)
@@ -191,7 +191,7 @@ def test_watching_as_json_gives_an_object_a_change(room: Room) -> None:
     assert process.stdout is not None
     try:
         first = json.loads(process.stdout.readline())
-        room.inbox.close(key, State.CANCELLED, reason="enough")
+        room.inbox.close(key, ExchangeState.CANCELLED, reason="enough")
         second = json.loads(process.stdout.readline())
     finally:
         process.kill()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.inbox.contract import Answer, Draft
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.terminal_desk.rooms import CALL, INITIALIZE, QUESTION, ago, waiting
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_what_keeps_the_client_waiting_is_said(room: Room, shell: Shell) -> None
 def test_the_sent_answer_is_shown_afterwards(room: Room, shell: Shell) -> None:
     """The line that went out, and that it can no longer be answered."""
     key = room.ask(room.session(), 3)
-    room.inbox.close(key, State.ANSWERED, Answer('{"jsonrpc":"2.0"}', "desk", ago(0)))
+    room.inbox.close(key, ExchangeState.ANSWERED, Answer('{"jsonrpc":"2.0"}', "desk", ago(0)))
     out = shell("show", "3").out
     assert "answered (desk)" in out
     assert '{"jsonrpc":"2.0"}' in out
@@ -106,7 +106,7 @@ def test_a_second_request_with_an_open_id_is_pointed_out(room: Room, shell: Shel
     room.ask(session, 4)
     for name in ("3", "4"):
         assert "N10" in str(shell("show", name, "--json").json["remarks"])
-    room.inbox.close(first, State.CANCELLED)
+    room.inbox.close(first, ExchangeState.CANCELLED)
     assert "N10" not in str(shell("show", "4", "--json").json["remarks"])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from humanmcp.cli import main
-from humanmcp.protocol.conversation.transcript import Frame, Way, to_json
+from humanmcp.protocol.conversation.transcript import Direction, Frame, to_json
 from tests.terminal_desk.rooms import Ran
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def check(
     return run
 
 
-def transcript(*lines: tuple[Way, str]) -> list[str]:
+def transcript(*lines: tuple[Direction, str]) -> list[str]:
     """Write the lines of a transcript."""
     return [
         to_json(Frame(seq, "2026-11-20T00:00:00.000Z", way, raw.encode()))
@@ -96,13 +96,13 @@ def test_k15_a_transcript_is_judged_in_both_directions_with_its_own_line_numbers
 ) -> None:
     """What the two sides declared counts, and what never got an answer is named."""
     lines = transcript(
-        (Way.IN, INITIALIZE),
-        (Way.OUT, OPENED),
-        (Way.IN, READY),
-        (Way.IN, CALL),
-        (Way.OUT, SAMPLING),
-        (Way.OUT, BROKEN),
-        (Way.IN, CALL.replace("3", "4")),
+        (Direction.IN, INITIALIZE),
+        (Direction.OUT, OPENED),
+        (Direction.IN, READY),
+        (Direction.IN, CALL),
+        (Direction.OUT, SAMPLING),
+        (Direction.OUT, BROKEN),
+        (Direction.IN, CALL.replace("3", "4")),
     )
     ran = check(*lines[:1], "torn", *lines[1:], flags=("--json",))
     assert codes(ran) == [
@@ -122,7 +122,7 @@ def test_k15_a_good_conversation_ends_with_status_zero_in_every_form(
     check: Any,  # noqa: ANN401 - see the fixture
 ) -> None:
     """As a transcript, as a text log, as the messages of a pipe."""
-    said = [(Way.IN, CALL), (Way.OUT, GOOD)]
+    said = [(Direction.IN, CALL), (Direction.OUT, GOOD)]
     assert check(*transcript(*said)).status == 0
     assert check(*(line for _way, line in said)).status == 0
     log = [f"[2025-04-06 15:09:35.419] {way.name}: {line}" for way, line in said]
@@ -169,8 +169,8 @@ def test_k15_a_session_folder_means_its_transcript_and_an_empty_one_is_said(
     tmp_path: Path,
 ) -> None:
     """Exit status 2 for what holds no message."""
-    check(*transcript((Way.IN, CALL), (Way.OUT, GOOD)), name="transcript.jsonl")
+    check(*transcript((Direction.IN, CALL), (Direction.OUT, GOOD)), name="transcript.jsonl")
     assert main(["check", str(tmp_path)]) == 0
-    note = to_json(Frame(1, "", Way.NOTE, b"", note="nothing was said"))
+    note = to_json(Frame(1, "", Direction.NOTE, b"", note="nothing was said"))
     ran = check(note, note)
     assert (ran.status, "has no message in it" in ran.err) == (2, True)

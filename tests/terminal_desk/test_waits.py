@@ -7,14 +7,16 @@ from datetime import UTC, datetime
 import pytest
 
 from humanmcp.inbox.contract import Item, Key, Reply, Waiting
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.terminal_desk.waits import clock, outlook, waited
 
 NOW = datetime(2026, 11, 20, 12, 0, 30, tzinfo=UTC)
 
 
 def item(
-    wait: Waiting | None = None, state: State = State.PENDING, reply: Reply | None = None
+    wait: Waiting | None = None,
+    state: ExchangeState = ExchangeState.PENDING,
+    reply: Reply | None = None,
 ) -> Item:
     """Make an exchange that arrived thirty seconds ago."""
     made = Item(Key("s", 1), "{}", "ping", "1", "2025-11-25", "2026-11-20T12:00:00.000Z")
@@ -69,8 +71,10 @@ def test_a_reply_on_its_way_is_all_there_is_to_say() -> None:
     assert said(item(Waiting(limit=60), reply=Reply("{}"))) == ["a reply is on its way"]
 
 
-@pytest.mark.parametrize("state", [State.ANSWERED, State.CANCELLED, State.ABANDONED])
-def test_every_last_state_has_a_sentence(state: State) -> None:
+@pytest.mark.parametrize(
+    "state", [ExchangeState.ANSWERED, ExchangeState.CANCELLED, ExchangeState.ABANDONED]
+)
+def test_every_last_state_has_a_sentence(state: ExchangeState) -> None:
     """In both languages, also without an answer or a reason."""
     for language in ("en", "ja"):
         (one,) = outlook(item(state=state), NOW, language)
@@ -80,10 +84,10 @@ def test_every_last_state_has_a_sentence(state: State) -> None:
 @pytest.mark.parametrize(("reason", "part"), [("twin", "same id"), ("quiet", "repeat")])
 def test_an_exchange_that_ended_before_its_session_says_why(reason: str, part: str) -> None:
     """Protocol.md 6: not that the session is over, which it is not."""
-    ended = item(state=State.ABANDONED)._replace(reason=reason)
+    ended = item(state=ExchangeState.ABANDONED)._replace(reason=reason)
     assert part in said(ended)[0]
 
 
 def test_a_reason_of_a_newer_version_is_shown_as_it_is() -> None:
     """Failure 38: another process wrote it."""
-    assert said(item(state=State.ABANDONED)._replace(reason="moonshine")) == ["moonshine"]
+    assert said(item(state=ExchangeState.ABANDONED)._replace(reason="moonshine")) == ["moonshine"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.requests import ClientDisconnect
 
 from humanmcp.desk.auth.visit_path import place_of, placed, visit_of, within
-from humanmcp.desk.http.bodies import LARGEST, Bodies, Body, BodyError, Trouble
+from humanmcp.desk.http.bodies import LARGEST, Bodies, Body, BodyError, BodyTrouble
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
@@ -290,11 +290,11 @@ class Guard:
         )
 
 
-_REFUSALS: Final[Mapping[Trouble, Refusal]] = {
-    Trouble.LARGE: TOO_LARGE,
-    Trouble.MUCH: TOO_MUCH,
-    Trouble.SLOW: TOO_SLOW,
-    Trouble.BUSY: TOO_BUSY,
+_REFUSALS: Final[Mapping[BodyTrouble, Refusal]] = {
+    BodyTrouble.LARGE: TOO_LARGE,
+    BodyTrouble.MUCH: TOO_MUCH,
+    BodyTrouble.SLOW: TOO_SLOW,
+    BodyTrouble.BUSY: TOO_BUSY,
 }
 
 

@@ -45,7 +45,7 @@ MOST_OF_AN_ADDRESS: Final = 16
 """The same from one address."""
 
 
-class Trouble(enum.Enum):
+class BodyTrouble(enum.Enum):
     """Why a body was not taken."""
 
     LARGE = "large"
@@ -58,7 +58,7 @@ class Trouble(enum.Enum):
 class BodyError(Exception):
     """A body broke a limit while it was read."""
 
-    def __init__(self, trouble: Trouble) -> None:
+    def __init__(self, trouble: BodyTrouble) -> None:
         """Remember which one."""
         super().__init__(trouble)
         self.trouble = trouble
@@ -108,7 +108,7 @@ class Body:
     def __init__(self, receive: Receive, bodies: Bodies, *, stranger: bool) -> None:
         """Read from `receive`; `bodies` counts all of them."""
         loop = asyncio.get_running_loop()
-        self.trouble: Trouble | None = None
+        self.trouble: BodyTrouble | None = None
         self.reserved = 0
         self._receive = receive
         self._bodies = bodies
@@ -126,9 +126,9 @@ class Body:
     def reserve(self, size: int) -> None:
         """Ask for room for so many bytes in all."""
         if size > self._most:
-            self.trouble = Trouble.LARGE if self._most == LARGEST else Trouble.MUCH
+            self.trouble = BodyTrouble.LARGE if self._most == LARGEST else BodyTrouble.MUCH
         elif self._bodies.held + size - self.reserved > LARGEST_TOGETHER:
-            self.trouble = Trouble.BUSY
+            self.trouble = BodyTrouble.BUSY
         else:
             self._bodies.held += size - self.reserved
             self.reserved = size
@@ -155,7 +155,7 @@ class Body:
     async def _part(self) -> Message:
         left = self._until - asyncio.get_running_loop().time()
         if left <= 0:
-            self.trouble = Trouble.SLOW
+            self.trouble = BodyTrouble.SLOW
             self._stop_if(self.trouble)
         part = asyncio.ensure_future(self._receive())
         waiting: set[asyncio.Future[Any]] = {part, self._given_up}
@@ -169,10 +169,10 @@ class Body:
             if not part.done():
                 part.cancel()
         if not part.done():
-            self.trouble = Trouble.SLOW
+            self.trouble = BodyTrouble.SLOW
         self._stop_if(self.trouble)
         return part.result()
 
-    def _stop_if(self, trouble: Trouble | None) -> None:
+    def _stop_if(self, trouble: BodyTrouble | None) -> None:
         if trouble is not None:
             raise BodyError(trouble)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from humanmcp.desk.presenters import tools as tool_cards
-from humanmcp.desk.presenters.readable_json import Number, decoded, is_text, shown, written
+from humanmcp.desk.presenters.readable_json import WrittenNumber, decoded, is_text, shown, written
 from humanmcp.inbox.decoded import read_line
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
@@ -47,7 +47,7 @@ class Speaker(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ModelText:
     """Words."""
 
     kind: ClassVar[str] = "text"
@@ -57,7 +57,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelToolCall:
     """The call of a tool: its name, and its arguments as `city: "東京", days: 3`."""
 
     kind: ClassVar[str] = "call"
@@ -67,7 +67,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ModelToolResult:
     """What a tool answered. `tool` is its name; the id of the call where no call is known."""
 
     kind: ClassVar[str] = "result"
@@ -97,11 +97,11 @@ class Unread:
     name: str = ""
 
 
-Part: TypeAlias = Said | Call | Result | Thing | Unread
+Part: TypeAlias = ModelText | ModelToolCall | ModelToolResult | Thing | Unread
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ModelTurn:
     """What one of them said. `more` counts the parts that are not shown."""
 
     speaker: Speaker
@@ -111,12 +111,12 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ModelConversation:
     """All that a model is given to answer."""
 
-    system: Said | None
-    earlier: tuple[Turn, ...]
-    recent: tuple[Turn, ...]
+    system: ModelText | None
+    earlier: tuple[ModelTurn, ...]
+    recent: tuple[ModelTurn, ...]
     left_out: int
     """Turns before those, which are not shown."""
     tools: tuple[Offered, ...]
@@ -125,7 +125,7 @@ class Conversation:
     """The parameters that all this stands for; the others are still to be listed."""
 
 
-def conversation_of(item: Item) -> Conversation | None:
+def conversation_of(item: Item) -> ModelConversation | None:
     """Read what a model is asked; None when this is no such request, or has no list of messages."""
     if item.method != METHOD or item.asked:  # the answer to one has no conversation in it
         return None
@@ -137,8 +137,8 @@ def conversation_of(item: Item) -> Conversation | None:
     turns = _turns(said)
     listed = tools if isinstance(tools, list) else []
     read = {"messages": True, "systemPrompt": is_text(system), "tools": isinstance(tools, list)}
-    return Conversation(
-        system=Said(*shown(system)) if is_text(system) and system else None,
+    return ModelConversation(
+        system=ModelText(*shown(system)) if is_text(system) and system else None,
         earlier=turns[:-RECENT],
         recent=turns[-RECENT:],
         left_out=len(said) - len(turns),
@@ -159,10 +159,10 @@ def _params(line: str) -> dict[str, Any]:
 # -- who said what --------------------------------------------------------------------------------
 
 
-def _turns(said: Sequence[Any]) -> tuple[Turn, ...]:
+def _turns(said: Sequence[Any]) -> tuple[ModelTurn, ...]:
     """Read the newest turns, as many as a page can hold, the oldest of them first."""
     names = _names_of_calls(said)
-    turns: list[Turn] = []
+    turns: list[ModelTurn] = []
     characters = 0
     for message in reversed(said[-MOST_TURNS:]):
         turn = _turn(message, names)
@@ -175,22 +175,22 @@ def _turns(said: Sequence[Any]) -> tuple[Turn, ...]:
 
 def _length(part: Part) -> int:
     match part:
-        case Said(text) | Unread(text) | Call(text=text):
+        case ModelText(text) | Unread(text) | ModelToolCall(text=text):
             return len(text)
-        case Result(parts=parts):
+        case ModelToolResult(parts=parts):
             return sum(map(_length, parts))
         case Thing():
             return 0
 
 
-def _turn(message: Any, names: Mapping[str, str]) -> Turn:  # noqa: ANN401 - it came over a wire
+def _turn(message: Any, names: Mapping[str, str]) -> ModelTurn:  # noqa: ANN401 - it came over a wire
     if not isinstance(message, dict) or "content" not in message:
-        return Turn(Speaker.OTHER, "", (_unread(message),))
+        return ModelTurn(Speaker.OTHER, "", (_unread(message),))
     content = _blocks(message["content"])
     parts = tuple(_part(block, names) for block in content[:MOST_PARTS])
     role = _role(message)
     match role:
-        case "user" if parts and all(isinstance(part, Result) for part in parts):
+        case "user" if parts and all(isinstance(part, ModelToolResult) for part in parts):
             speaker = Speaker.TOOL  # MCP has no role for tools: their results come as the user's
         case "user":
             speaker = Speaker.USER
@@ -198,7 +198,7 @@ def _turn(message: Any, names: Mapping[str, str]) -> Turn:  # noqa: ANN401 - it 
             speaker = Speaker.MODEL
         case _:
             speaker = Speaker.OTHER
-    return Turn(speaker, role, parts, max(0, len(content) - MOST_PARTS))
+    return ModelTurn(speaker, role, parts, max(0, len(content) - MOST_PARTS))
 
 
 def _role(message: Mapping[str, Any]) -> str:
@@ -233,9 +233,9 @@ def _all_blocks(said: Sequence[Any]) -> Iterator[dict[str, Any]]:
 def _part(block: Any, names: Mapping[str, str]) -> Part:  # noqa: ANN401 - it came over a wire
     match block:
         case {"type": "text", "text": str(text)} if is_text(text):
-            return Said(*shown(text))
+            return ModelText(*shown(text))
         case {"type": "tool_use", "name": str(name)} if is_text(name):
-            return Call(one_line(name, _NAME), *shown(_arguments(block.get("input", {}))))
+            return ModelToolCall(one_line(name, _NAME), *shown(_arguments(block.get("input", {}))))
         case {"type": "tool_result", "content": list(content)}:
             return _result(block, content, names)
         case {"type": "text" | "tool_use" | "tool_result"}:
@@ -246,7 +246,9 @@ def _part(block: Any, names: Mapping[str, str]) -> Part:  # noqa: ANN401 - it ca
             return _unread(block)
 
 
-def _result(block: Mapping[str, Any], content: list[Any], names: Mapping[str, str]) -> Result:
+def _result(
+    block: Mapping[str, Any], content: list[Any], names: Mapping[str, str]
+) -> ModelToolResult:
     call = block.get("toolUseId")
     tool = names.get(call, call) if is_text(call) else ""
     # A result in a result is none of MCP's: it is shown as it came, and nothing nests further.
@@ -258,7 +260,7 @@ def _result(block: Mapping[str, Any], content: list[Any], names: Mapping[str, st
     ]
     if "structuredContent" in block:
         parts.append(_unread(block["structuredContent"], "structuredContent"))
-    return Result(
+    return ModelToolResult(
         one_line(tool, _NAME),
         block.get("isError") is True,
         tuple(parts),
@@ -287,7 +289,7 @@ def _size(held: Mapping[str, Any]) -> int:
 
 def _declared(size: object) -> int | None:
     """Read the size that a link declares: a whole number, and not one of a thousand digits."""
-    if not isinstance(size, Number):
+    if not isinstance(size, WrittenNumber):
         return None
     digits = str(size)
     return int(digits) if digits.isdigit() and len(digits) < _NAME else None

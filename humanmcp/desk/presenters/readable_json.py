@@ -14,7 +14,7 @@ LONGEST: Final = 8_000
 """Characters of one text that are shown; the message as it came has the others."""
 
 
-class Number(str):
+class WrittenNumber(str):
     """A number as it was written: 9007199254740993 and 1.0 stay what they are."""
 
     __slots__ = ()
@@ -29,12 +29,14 @@ class Shown(NamedTuple):
 
 def decoded(text: str) -> Any:  # noqa: ANN401 - any JSON value
     """Decode a JSON text that `messages.read` has found sound: it bounds how deep one nests."""
-    return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=Number)
+    return json.loads(
+        text, parse_int=WrittenNumber, parse_float=WrittenNumber, parse_constant=WrittenNumber
+    )
 
 
 def is_text(value: object) -> TypeGuard[str]:
     """Say whether a decoded value is a string."""
-    return isinstance(value, str) and not isinstance(value, Number)
+    return isinstance(value, str) and not isinstance(value, WrittenNumber)
 
 
 def shown(text: str, longest: int = LONGEST) -> Shown:
@@ -45,7 +47,7 @@ def shown(text: str, longest: int = LONGEST) -> Shown:
 def written(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Write a decoded value on one line."""
     match value:
-        case Number():
+        case WrittenNumber():
             return str(value)
         case dict():
             inner = (f"{written(name)}: {written(one)}" for name, one in value.items())

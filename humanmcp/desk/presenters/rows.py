@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.inbox.contract import Purpose
 from humanmcp.inbox.decoded import read_line
 from humanmcp.inbox.letters import letter_of, rank_of
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line, visible
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
@@ -67,7 +67,7 @@ class Row:
     name: str
     """The tool, the prompt, the address of a resource: what tells two calls apart."""
     gist: str
-    state: State
+    state: ExchangeState
     arrived: float
     waiting: Waiting
     purpose: str
@@ -97,7 +97,7 @@ def row(item: Item, mark: Badge) -> Row:
         waiting=item.waiting,
         purpose=item.purpose.value,
         touched=draft is not None and draft.touched,
-        on_its_way=item.reply is not None and item.state is State.PENDING,
+        on_its_way=item.reply is not None and item.state is ExchangeState.PENDING,
         refused=bool(item.problems),
     )
 
@@ -261,7 +261,7 @@ def paired(steps: Iterable[Step]) -> list[Step]:
 
 def step(session: str, mark: Badge, frame: Frame) -> Step:
     """Make the row of a recorded line."""
-    found = jsonrpc.read(frame.raw) if frame.way in (Way.IN, Way.OUT) else None
+    found = jsonrpc.read(frame.raw) if frame.way in (Direction.IN, Direction.OUT) else None
     kind, word, name, words = _step_words(frame, found)
     token = found.id if isinstance(found, Message) else None
     return Step(
@@ -270,7 +270,7 @@ def step(session: str, mark: Badge, frame: Frame) -> Step:
         seq=frame.seq,
         at=frame.at,
         number=frame.number,
-        inwards=frame.way is Way.IN,
+        inwards=frame.way is Direction.IN,
         kind=kind,
         word=word,
         name=name,

@@ -18,7 +18,7 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.diagnostics.raw import quoted
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.repair.reading import read
 
@@ -30,10 +30,10 @@ BOOK_NAME: Final = "book.toml"
 """The book that every stub of this inbox reads unless it was given another."""
 
 _KEYS: Final = {
-    Form.TEXT: "text",
-    Form.TOOL_ERROR: "tool_error",
-    Form.RESULT: "result",
-    Form.ERROR: "error",
+    TextForm.TEXT: "text",
+    TextForm.TOOL_ERROR: "tool_error",
+    TextForm.RESULT: "result",
+    TextForm.ERROR: "error",
 }
 _ALWAYS: Final = frozenset({"method", *_KEYS.values()})
 """What a rule says even if it is empty."""
@@ -51,7 +51,7 @@ class NewRule:
 
     method: str
     tool: str
-    form: Form
+    form: TextForm
     text: str
     where: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     after: float = 0.0
@@ -63,7 +63,7 @@ def sentence(rule: NewRule, language: str) -> str:
     name = f"{rule.method} {rule.tool}".strip()
     where = ", ".join(f"{key} = {_literal(value)}" for key, value in rule.where.items())
     condition = say("desk", "rule.with", language, where=where) if where else ""
-    code = "rule.answer" if rule.form in (Form.TEXT, Form.RESULT) else "rule.error"
+    code = "rule.answer" if rule.form in (TextForm.TEXT, TextForm.RESULT) else "rule.error"
     parts = [say("desk", code, language, name=name, condition=condition, text=rule.text)]
     if rule.after:
         parts.append(say("desk", "rule.after", language, seconds=f"{rule.after:g}"))
@@ -111,7 +111,7 @@ def to_toml(rule: NewRule) -> str:
 def _element(rule: NewRule) -> dict[str, Any]:
     """Return what the book holds of a rule."""
     answer: object = rule.text
-    if rule.form in (Form.RESULT, Form.ERROR):
+    if rule.form in (TextForm.RESULT, TextForm.ERROR):
         reading = read(rule.text)
         broken = blocking(reading.problems)
         if broken:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.locales import LANGUAGES, UnknownSentenceError, problem, say, sentences_of
-from humanmcp.protocol.diagnostics.model import Applicability, Level
+from humanmcp.protocol.diagnostics.model import Applicability, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.diagnostics.model import Fix, Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic, Fix
     from humanmcp.protocol.validation.faults import Fault
 
 ROOM: Final = "desk"
@@ -39,13 +39,13 @@ def for_scripts(language: str) -> Mapping[str, str]:
     return {code[len(SCRIPT) :]: text for code, text in found.items() if code.startswith(SCRIPT)}
 
 
-def describe(found: Problem, language: str) -> dict[str, Any]:
+def describe(found: Diagnostic, language: str) -> dict[str, Any]:
     """Write a problem as the page and the scripts read it."""
     fix = found.fix
     return {
         "code": found.code,
         "level": found.level.value,
-        "blocks": found.level is Level.ERROR,
+        "blocks": found.level is Severity.ERROR,
         "text": problem(found, language),
         "pointer": found.pointer,
         "start": found.start,

@@ -20,7 +20,7 @@ from humanmcp.desk.state.live import MOST, EventStream, report
 from humanmcp.inbox.contract import Item, Key, UnknownItemError
 from humanmcp.inbox.remarking import remarks_on
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.layout import pretty
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
@@ -138,7 +138,7 @@ def write_item(desk: Desk, item: Item, language: str) -> dict[str, Any]:
         "document": composing.document(item, draft, desk.inbox.known(item.key.session)),
         "problems": [describe(one, language) for one in item.problems],
         "remarks": [describe(one, language) for one in remarks_on(desk.inbox, item)],
-        "on_its_way": item.reply is not None and item.state is State.PENDING,
+        "on_its_way": item.reply is not None and item.state is ExchangeState.PENDING,
         "answer": None
         if answer is None
         else {

@@ -8,7 +8,7 @@ from typing import Any, Final
 from fastapi import APIRouter, HTTPException, Request
 
 from humanmcp.desk import composing
-from humanmcp.desk.composing import BY, Became, Outcome
+from humanmcp.desk.composing import BY, Became, SendOutcome
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.request_context import AsciiJson, called, now, spoken
 from humanmcp.desk.presenters.serializers import describe
@@ -17,7 +17,7 @@ from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.inbox.ordering import hand_in as hand_in_order
 from humanmcp.protocol.diagnostics.autofix import autofix
-from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.validation.faults import Fault
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
@@ -30,7 +30,7 @@ class TextBody:
     """A text and what it stands for: message, result, error, text, or tool error."""
 
     text: str
-    form: Form = Form.MESSAGE
+    form: TextForm = TextForm.MESSAGE
 
 
 @dataclass
@@ -38,7 +38,7 @@ class DraftBody:
     """What a person is writing. `hold` stops the answer book; `who` names the page that writes."""
 
     text: str
-    form: Form = Form.MESSAGE
+    form: TextForm = TextForm.MESSAGE
     touched: bool = True
     hold: bool = False
     who: str = ""
@@ -52,7 +52,7 @@ class ReplyBody:
     """
 
     text: str
-    form: Form = Form.MESSAGE
+    form: TextForm = TextForm.MESSAGE
     anyway: bool = False
     action: Action = Action.PASS
 
@@ -102,7 +102,7 @@ class BreakBody:
 
     fault: Fault
     text: str
-    form: Form = Form.MESSAGE
+    form: TextForm = TextForm.MESSAGE
 
 
 @router.post("/exchanges/{session}/{number}/break")
@@ -158,7 +158,7 @@ _STATUS: Final = {
 }
 
 
-def hand_in(desk: Desk, key: Key, body: ReplyBody) -> Outcome:
+def hand_in(desk: Desk, key: Key, body: ReplyBody) -> SendOutcome:
     """Send an answer and look again at its session at once."""
     answer = Reply(body.text, body.form, body.anyway, BY, now(), body.action)
     outcome = composing.send(desk.inbox, key, answer)
@@ -166,7 +166,7 @@ def hand_in(desk: Desk, key: Key, body: ReplyBody) -> Outcome:
     return outcome
 
 
-def write_outcome(outcome: Outcome, language: str) -> dict[str, Any]:
+def write_outcome(outcome: SendOutcome, language: str) -> dict[str, Any]:
     """Write what became of a reply."""
     return {
         "became": outcome.became.value,
@@ -190,7 +190,7 @@ class SayBody:
 @router.post("/sessions/{session}/say")
 def say_first(request: Request, session: str, body: SayBody) -> dict[str, Any]:
     """Hand in something of your own: a notification, a request to the client, an order."""
-    reply = Reply(body.text, Form.MESSAGE, body.anyway, BY, now(), order=body.order)
+    reply = Reply(body.text, TextForm.MESSAGE, body.anyway, BY, now(), order=body.order)
     try:
         return {"ticket": hand_in_order(desk_of(request).inbox, session, reply)}
     except OrderError as error:

@@ -14,7 +14,7 @@ from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import history
 from humanmcp.desk.state.saved_answers import Saved
 from humanmcp.inbox.contract import Key
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.layout import pretty
 
@@ -29,7 +29,7 @@ class SavedBody:
     method: str
     text: str
     tool: str = ""
-    form: Form = Form.TEXT
+    form: TextForm = TextForm.TEXT
 
 
 @dataclass
@@ -91,7 +91,7 @@ class RuleBody:
     method: str
     text: str
     tool: str = ""
-    form: Form = Form.TEXT
+    form: TextForm = TextForm.TEXT
     where: dict[str, Any] = field(default_factory=dict)
     after: float = 0.0
     times: int = 0

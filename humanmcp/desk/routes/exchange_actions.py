@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.desk import composing
-from humanmcp.desk.composing import Became, Outcome
+from humanmcp.desk.composing import Became, SendOutcome
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version
 from humanmcp.desk.http.request_context import now
@@ -27,7 +27,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.inbox.ordering import hand_in as hand_in_order
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.validation.faults import Fault
 
@@ -66,7 +66,7 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
             _save(desk, key, start.text, start.form, touched=False)
         case "original":
             original = pretty(desk.inbox.item(key).line)
-            _save(desk, key, original, Form.MESSAGE, touched=False)
+            _save(desk, key, original, TextForm.MESSAGE, touched=False)
         case "save":
             _save(desk, key, text, form, touched=True)
         case "mend":
@@ -91,7 +91,9 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
 def _reply(desk: Desk, key: Key, act_on: str, written: Draft) -> api_drafts.ReplyBody:
     """Return what is sent: an option that was chosen, else what was written."""
     if act_on.startswith("choose "):
-        return api_drafts.ReplyBody(_option(desk, key, act_on.removeprefix("choose ")), Form.TEXT)
+        return api_drafts.ReplyBody(
+            _option(desk, key, act_on.removeprefix("choose ")), TextForm.TEXT
+        )
     return api_drafts.ReplyBody(written.text, written.form, anyway=act_on == "anyway")
 
 
@@ -130,25 +132,27 @@ def _break(request: Request, key: Key, before: Draft, name: str) -> Response:
     if name not in {one.value for one in faults_of(desk, item)}:
         raise UnknownItemError(name)
     fault = Fault(name)
-    _save(desk, key, composing.broken(desk.inbox, item, before, fault), Form.MESSAGE, touched=True)
+    _save(
+        desk, key, composing.broken(desk.inbox, item, before, fault), TextForm.MESSAGE, touched=True
+    )
     return show_inbox(request, key, chosen=True, broken=Broken(fault, before.text, before.form))
 
 
-def _save(desk: Desk, key: Key, text: str, form: Form, *, touched: bool) -> None:
+def _save(desk: Desk, key: Key, text: str, form: TextForm, *, touched: bool) -> None:
     item = desk.inbox.item(key)
     held = item.draft is not None and item.draft.hold
     desk.inbox.save(key, Draft(text, form, touched, held, composing.BY, now()))
     desk.board.refresh(*key)
 
 
-def _after_sending(here: str, key: Key, outcome: Outcome) -> Response:
+def _after_sending(here: str, key: Key, outcome: SendOutcome) -> Response:
     if outcome.became in (Became.SENT, Became.ON_ITS_WAY):
         return RedirectResponse(f"/?{urlencode({'sent': f'{key.session}/{key.number}'})}", 303)
     return RedirectResponse(f"{here}#answer", 303)
 
 
-def _form(value: str) -> Form:
+def _form(value: str) -> TextForm:
     try:
-        return Form(value)
+        return TextForm(value)
     except ValueError:
-        return Form.MESSAGE
+        return TextForm.MESSAGE

@@ -19,7 +19,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.locales.explain import Card, explain
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.layout import pretty
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -90,7 +90,11 @@ def present(request: Request, name: str = "", seq: int = 0) -> HTMLResponse:
 def _stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
     """Gather one step and what stands around it: the newest one unless another is named."""
     mark = desk.board.session(name)
-    frames = [one for one in desk.inbox.before(name, 0, STAGED) if one.way in (Way.IN, Way.OUT)]
+    frames = [
+        one
+        for one in desk.inbox.before(name, 0, STAGED)
+        if one.way in (Direction.IN, Direction.OUT)
+    ]
     at = next((at for at, one in enumerate(frames) if one.seq == seq), len(frames) - 1)
     if at < 0:
         return {}

@@ -34,9 +34,9 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.remarking import remarks_on
 from humanmcp.locales.explain import explain
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
@@ -101,7 +101,7 @@ class Broken:
 
     fault: Fault
     before: str
-    form: Form
+    form: TextForm
 
 
 def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
@@ -156,7 +156,7 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
     answerable = composing.answerable(item)
     draft = item.draft if item.draft is not None and item.draft.touched else start
     problems = item.problems
-    if item.state is State.PENDING and draft.touched:
+    if item.state is ExchangeState.PENDING and draft.touched:
         problems = composing.verdict(desk.inbox, item, draft.text, draft.form).problems
     saved = desk.shelf.fitting(item.method, row.name)[:9]
     talk = conversation_of(item)
@@ -183,7 +183,7 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
             language,
             asks=bool(item.id),
             seat=desk.board.session(key.session).facts.seat.value,
-            inwards=item.way is Way.IN,
+            inwards=item.way is Direction.IN,
         ),
         "answerable": answerable,
         "steps": sequence.draw(history.conversation(desk.board, key.session), key.number),
@@ -249,8 +249,8 @@ def _standing(desk: Desk, item: Item, language: str) -> dict[str, Any]:
     client = known_clients.find(session.facts.client)
     living = session.facts.life is Life.OPEN
     state = item.state
-    if state is State.PENDING and not living:
-        state = State.ABANDONED
+    if state is ExchangeState.PENDING and not living:
+        state = ExchangeState.ABANDONED
     desk.board.listens(item.key)  # first, so that an answer that comes just now is not missed
     questions = input_requests.told(desk.inbox, item)
     desk.board.listens(item.key, on=any(not one.outcome for one in questions))

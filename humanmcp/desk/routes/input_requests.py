@@ -25,11 +25,11 @@ from humanmcp.desk.outgoing import soon
 from humanmcp.desk.presenters import rows, serializers
 from humanmcp.desk.state.history import recent
 from humanmcp.inbox.contract import Draft, Item, Key, Reply, UnknownItemError
-from humanmcp.protocol.diagnostics.model import Problem
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.model import Diagnostic
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation import input_requests as back_requests
-from humanmcp.protocol.validation.input_requests import Field, Question
+from humanmcp.protocol.validation.input_requests import InputField, InputRequest
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -43,10 +43,10 @@ ROWS: Final = 4
 class Written:
     """What was written so far. `text` is the whole message, "" while it is the form."""
 
-    question: Question
+    question: InputRequest
     values: dict[str, str]
     text: str = ""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     waits: bool = False
 
 
@@ -81,7 +81,7 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
     _offers(request, key)
     item = desk.inbox.item(key)
     try:
-        question = Question(values.get("of", ""))
+        question = InputRequest(values.get("of", ""))
     except ValueError:
         raise UnknownItemError("this question") from None
     modern = item.revision in versions.MODERN
@@ -89,12 +89,12 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
     if values.get("act") == "json":
         return _page(request, key, Written(question, values, text))
     if modern:
-        draft = Draft(text, Form.MESSAGE, touched=True, by=BY, at=now())
+        draft = Draft(text, TextForm.MESSAGE, touched=True, by=BY, at=now())
         desk.inbox.save(key, draft)
         desk.board.refresh(*key)
         return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
     anyway = values.get("act") == "anyway"
-    ticket = desk.inbox.say(key.session, Reply(text, Form.MESSAGE, anyway, BY, now()))
+    ticket = desk.inbox.say(key.session, Reply(text, TextForm.MESSAGE, anyway, BY, now()))
     problems = soon(lambda: desk.inbox.refused(key.session, ticket), SETTLES_WITHIN)
     if problems is None or problems:
         waits = problems is None
@@ -103,7 +103,7 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
     return RedirectResponse(f"/m/{key.session}/{key.number}#status", 303)
 
 
-def _text(item: Item, question: Question, values: dict[str, str]) -> str:
+def _text(item: Item, question: InputRequest, values: dict[str, str]) -> str:
     """Write the message that the form stands for."""
     exchange = composing.exchange_of(item)
     asked = back_requests.params(question, values.get("words", "").strip(), _fields(values))
@@ -113,7 +113,7 @@ def _text(item: Item, question: Question, values: dict[str, str]) -> str:
     return back_requests.request(exchange, question, asked, mark)
 
 
-def _fields(values: dict[str, str]) -> tuple[Field, ...]:
+def _fields(values: dict[str, str]) -> tuple[InputField, ...]:
     """Read the rows of the form that have a name."""
     found = []
     for row in range(ROWS):
@@ -122,7 +122,7 @@ def _fields(values: dict[str, str]) -> tuple[Field, ...]:
             listed = values.get(f"choices {row}", "").replace("、", ",").split(",")
             choices = tuple(one.strip() for one in listed if one.strip())
             found.append(
-                Field(
+                InputField(
                     name,
                     kind if kind in KINDS[:-1] else "string",
                     needed=f"needed {row}" in values,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.desk.presenters.rows import Badge, Row, badge_of, row
 from humanmcp.inbox.contract import Key, Life, UnknownItemError
 from humanmcp.inbox.letters import rank_of
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ WRITING_FOR: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class BoardChange:
     """Something is different: in this session, and in this exchange (0: in the session itself)."""
 
     version: int
@@ -83,7 +83,7 @@ class Board:
     inbox: Inbox
     clock: Callable[[], float] = time.monotonic
     _sessions: dict[str, _Seen] = field(default_factory=dict)
-    _changes: deque[Change] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    _changes: deque[BoardChange] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     _version: int = field(default_factory=lambda: int(time.time()) << 10)
     # The versions of a desk that starts anew are greater than those of the one before it: a page
     # that was connected to that one is then told to look at everything.
@@ -178,7 +178,7 @@ class Board:
             item = self.inbox.item(key)
         except UnknownItemError:
             return {}
-        return {key.number: item} if item.state is State.PENDING else {}
+        return {key.number: item} if item.state is ExchangeState.PENDING else {}
 
     def _missed(
         self,
@@ -197,7 +197,7 @@ class Board:
 
     def _is_over(self, key: Key) -> bool:
         try:
-            return self.inbox.item(key).state is not State.PENDING
+            return self.inbox.item(key).state is not ExchangeState.PENDING
         except UnknownItemError:
             return False
 
@@ -226,7 +226,7 @@ class Board:
 
     def _note(self, what: str, session: str, number: int = 0) -> None:
         self._version += 1
-        self._changes.append(Change(self._version, what, session, number))
+        self._changes.append(BoardChange(self._version, what, session, number))
 
     def _tell(self, before: int) -> None:
         if self._version != before:
@@ -240,7 +240,7 @@ class Board:
         """The number of the last change."""
         return self._version
 
-    def since(self, version: int) -> tuple[Change, ...] | None:
+    def since(self, version: int) -> tuple[BoardChange, ...] | None:
         """List the changes after `version`; None when that is too long ago, or not of this desk."""
         with self._lock:
             if version > self._version:

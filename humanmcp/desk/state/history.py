@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.desk.presenters.rows import Step, paired, params_of, step
 from humanmcp.inbox.contract import InboxError, Key
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 
@@ -66,7 +66,7 @@ def parse(text: str) -> Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HistoryMatch:
     """One page of the history. `further` says where the next one starts, None at the very end."""
 
     steps: tuple[Step, ...]
@@ -78,7 +78,7 @@ class Found:
 
 def look(
     board: Board, query: Query, *, start: tuple[str, int] | None = None, most: int = PAGE
-) -> Found:
+) -> HistoryMatch:
     """Find the newest lines that are wanted, before `start` if given."""
     until = time.monotonic() + _SEARCH_FOR
     steps: list[Step] = []
@@ -94,7 +94,7 @@ def look(
         if not query.empty and time.monotonic() > until:
             further, complete = place, False
             break
-    return Found(tuple(reversed(paired(reversed(steps)))), further, complete)
+    return HistoryMatch(tuple(reversed(paired(reversed(steps)))), further, complete)
 
 
 def _backwards(
@@ -169,7 +169,7 @@ def last_answer(board: Board, item: Item) -> str | None:
         if not frame.number or time.monotonic() > until:
             continue
         place = (view.facts.name, frame.number)
-        if frame.way is Way.OUT:
+        if frame.way is Direction.OUT:
             answers.setdefault(place, frame)
         elif place in answers and _asks_the_same(frame, item.method, tool):
             return _with_id(answers[place].text, item.id)

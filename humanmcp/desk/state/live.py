@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from humanmcp.desk.auth.login import Door
-    from humanmcp.desk.state.board import Board, Change
+    from humanmcp.desk.state.board import Board, BoardChange
 
 _log = logging.getLogger(__name__)
 
@@ -84,11 +84,11 @@ class Live:
             self._waiting.discard(future)
 
 
-def report(changes: tuple[Change, ...] | None) -> list[dict[str, Any]]:
+def report(changes: tuple[BoardChange, ...] | None) -> list[dict[str, Any]]:
     """Say what changed as the page reads it; an exchange that changed often is named once."""
     if changes is None:
         return [{"what": "everything"}]
-    latest: dict[tuple[str, int], Change] = {}
+    latest: dict[tuple[str, int], BoardChange] = {}
     for change in changes:
         key = (change.session, change.number)
         before = latest.pop(key, None)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.desk.auth.login import write_private
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ class Saved:
     name: str
     method: str
     tool: str
-    form: Form
+    form: TextForm
     text: str
 
 
@@ -55,7 +55,7 @@ class Shelf:
         fits = [one for one in self.all() if one.method == method and one.tool in ("", tool)]
         return tuple(sorted(fits, key=lambda one: (one.tool == "", one.number)))
 
-    def add(self, *, name: str, method: str, tool: str, form: Form, text: str) -> Saved:
+    def add(self, *, name: str, method: str, tool: str, form: TextForm, text: str) -> Saved:
         """Save an answer.
 
         Raises:
@@ -89,7 +89,7 @@ class Shelf:
                 name=str(record["name"]),
                 method=str(record["method"]),
                 tool=str(record.get("tool", "")),
-                form=Form(record["form"]),
+                form=TextForm(record["form"]),
                 text=str(record["text"]),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

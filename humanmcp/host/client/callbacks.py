@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     from humanmcp.common.child import EndedError
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 class Judge(Protocol):
     """Hands in an answer to a server's question. It is checked, and sent when it passes."""
 
-    def __call__(self, text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+    def __call__(
+        self, text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False
+    ) -> Outcome:
         """Return what became of it; `Refused` may be tried again."""
 
 
-class Respondent(Protocol):
+class ServerRequestHandler(Protocol):
     """Who answers what a server asks of the client: a person, or nobody."""
 
     def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
@@ -46,7 +48,7 @@ class Stray:
     taken: Message | None = None
 
 
-class Onlooker:
+class ClientObserver:
     """Sees everything that goes over the wire. This one looks away; others override."""
 
     def line_sent(self, line: str) -> None:

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from humanmcp.common.child import EndedError
-from humanmcp.host.client.callbacks import Onlooker, Stray
+from humanmcp.host.client.callbacks import ClientObserver, Stray
 from humanmcp.host.client.eras import enveloped, needed_capability
 from humanmcp.host.client.handshake import (
     Identity,
@@ -35,16 +35,16 @@ from humanmcp.protocol.conversation.events import (
     Sent,
 )
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from humanmcp.host.client.callbacks import Judge, Respondent
+    from humanmcp.host.client.callbacks import Judge, ServerRequestHandler
     from humanmcp.host.client.transport import Transport
     from humanmcp.protocol.conversation.events import Event, Outcome
     from humanmcp.protocol.conversation.exchange import Exchange, Known
@@ -116,10 +116,10 @@ class Client:
     def __init__(  # noqa: PLR0913 - what a client is made of; all but the transport have defaults
         self,
         transport: Transport,
-        respondent: Respondent,
+        respondent: ServerRequestHandler,
         *,
         identity: Identity | None = None,
-        onlooker: Onlooker | None = None,
+        onlooker: ClientObserver | None = None,
         patience: float = PATIENCE,
         longest: float = LONGEST,
         strict: bool = False,
@@ -138,14 +138,14 @@ class Client:
         self.transport = transport
         self.respondent = respondent
         self.identity = identity or Identity()
-        self.onlooker = onlooker or Onlooker()
+        self.onlooker = onlooker or ClientObserver()
         self.patience = patience
         self.longest = longest
         self.strict = strict
         self.lenient = lenient
         self.progress = progress
         self._wait = wait
-        self.session = Session(Role.CLIENT, first_id)
+        self.session = Session(SessionRole.CLIENT, first_id)
         self.stated = ""
         """The revision that every request carries; "" in a session with a handshake."""
         self.server: Mapping[str, Any] = {}
@@ -428,14 +428,14 @@ class Client:
     # -- the server's questions ------------------------------------------------------------------
 
     def _let_answer(self, exchange: Exchange) -> None:
-        def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+        def judge(text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False) -> Outcome:
             return self._judge(exchange.number, text, form, anyway=anyway)
 
         with contextlib.suppress(EndedError):  # the server ended while somebody was answering
             self._ask(exchange, self.session.known, judge)
 
     def _judge(
-        self, number: int, text: str, form: Form = Form.RESULT, *, anyway: bool = False
+        self, number: int, text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False
     ) -> Outcome:
         with self._lock:
             outcome = self.session.reply(number, text, form, anyway=anyway)

@@ -12,7 +12,7 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
 class Opening(enum.Enum):
@@ -50,7 +50,7 @@ class Response:
 
     asked: Message
     message: Message
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
 
     @property
     def result(self) -> dict[str, Any] | None:

@@ -10,10 +10,10 @@ import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from humanmcp.protocol.conversation.events import RequestArrived, Sent
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.session import Session, SessionRole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,11 +47,11 @@ def _answer(key: str, asked: Any, known: Known, ask: Ask) -> dict[str, Any] | No
     """Have one question answered, in the shape of the last revision in which it was a request."""
     if not isinstance(asked, dict):
         return None
-    aside = Session(Role.CLIENT)
+    aside = Session(SessionRole.CLIENT)
     aside.known = known
     found: list[Sent] = []
 
-    def judge(text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+    def judge(text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False) -> Outcome:
         outcome = aside.reply(1, text, form, anyway=anyway)
         if isinstance(outcome, Sent):
             found.append(outcome)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from humanmcp.host.client.client import Client
     from humanmcp.host.client.handshake import Response
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
     Fill: TypeAlias = Callable[[object], dict[str, Any]]
     """Has a person fill in a form, given its schema; raises `LeftError`."""
@@ -163,7 +163,7 @@ class Requests:
             params["context"] = {"arguments": given}
         return Asking("completion/complete", params)
 
-    def remarks(self, method: str, params: Mapping[str, Any] | None) -> tuple[Problem, ...]:
+    def remarks(self, method: str, params: Mapping[str, Any] | None) -> tuple[Diagnostic, ...]:
         """Ask the check about a request or a notification before it is sent."""
         client = self.client
         said: dict[str, Any] = {"jsonrpc": "2.0", "method": method}

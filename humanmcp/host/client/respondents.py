@@ -7,7 +7,7 @@ import threading
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,17 +37,17 @@ class Nobody:
         answer, form = self.ready_answer(exchange)
         judge(json.dumps(answer, ensure_ascii=False), form)
 
-    def ready_answer(self, exchange: Exchange) -> tuple[dict[str, Any], Form]:
+    def ready_answer(self, exchange: Exchange) -> tuple[dict[str, Any], TextForm]:
         """Return what is said without a person."""
         match exchange.method:
             case "roots/list":
-                return {"roots": list(self.roots)}, Form.RESULT
+                return {"roots": list(self.roots)}, TextForm.RESULT
             case "elicitation/create":
-                return {"action": "cancel"}, Form.RESULT
+                return {"action": "cancel"}, TextForm.RESULT
             case "sampling/createMessage":
-                return dict(REFUSAL), Form.ERROR
+                return dict(REFUSAL), TextForm.ERROR
             case _:
-                return {"code": -32601, "message": "Method not found"}, Form.ERROR
+                return {"code": -32601, "message": "Method not found"}, TextForm.ERROR
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Do nothing: what was asked is answered already."""

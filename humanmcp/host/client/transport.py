@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Protocol
 from humanmcp.common.child import EndedError
 
 if TYPE_CHECKING:
-    from humanmcp.common.child import Listener
+    from humanmcp.common.child import OutputListener
 
 
 class Transport(Protocol):
     """A way to a peer. `start` it once, then `send`; `close` it once or more."""
 
-    def start(self, listener: Listener) -> None:
+    def start(self, listener: OutputListener) -> None:
         """Begin to bring lines to the listener."""
 
     def send(self, line: str) -> None:
@@ -46,7 +46,7 @@ class MemoryTransport:
         self._arrived: SimpleQueue[bytes | None] = SimpleQueue()
         self._over = threading.Event()
 
-    def start(self, listener: Listener) -> None:
+    def start(self, listener: OutputListener) -> None:
         """Begin to bring lines to the listener."""
         threading.Thread(target=self._bring, args=(listener,), daemon=True).start()
 
@@ -67,7 +67,7 @@ class MemoryTransport:
         """Say no more than that: a pair in memory ends in one way only."""
         return EndedError()
 
-    def _bring(self, listener: Listener) -> None:
+    def _bring(self, listener: OutputListener) -> None:
         while (line := self._arrived.get()) is not None:
             listener.line_arrived(line)
         listener.ended()

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.common.child import ChildTransport, Command
+from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import complain
@@ -24,7 +24,7 @@ from humanmcp.host.commands import once
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.commands.numbers import from_one, seconds
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
-from humanmcp.host.recorded import Recorded
+from humanmcp.host.recorded import SessionRecorder
 from humanmcp.host.terminal.answering import AtTerminal
 from humanmcp.host.terminal.prompt import Prompt
 from humanmcp.host.terminal.typing import Typist
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.host.client.callbacks import Onlooker, Respondent
+    from humanmcp.host.client.callbacks import ClientObserver, ServerRequestHandler
     from humanmcp.host.client.client import Wait
 
 ROOM: Final = "client"
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return USAGE_ERROR if isinstance(error, (ClientError, MistypedError)) else REFUSED
 
 
-def command_of(arguments: argparse.Namespace) -> Command:
+def command_of(arguments: argparse.Namespace) -> ChildCommand:
     """Return the server to start, with what the flags add to its environment."""
     command = _server_of(arguments)
     added = dict(_variable(one) for one in arguments.env)
@@ -131,12 +131,12 @@ def _variable(typed: str) -> tuple[str, str]:
     return name, value if given else os.environ[name]
 
 
-def _server_of(arguments: argparse.Namespace) -> Command:
+def _server_of(arguments: argparse.Namespace) -> ChildCommand:
     """Return the server that is meant: the words after `--`, or one of a configuration."""
     if arguments.words:
         if arguments.words[0].startswith(("http://", "https://")):
             raise ClientError("is an address", url=arguments.words[0])
-        return Command(tuple(arguments.words))
+        return ChildCommand(tuple(arguments.words))
     if not arguments.server:
         raise ClientError("no server")
     path = Path(arguments.config or Path.home() / DEFAULT_NAME).expanduser()
@@ -180,7 +180,7 @@ def identity_of(arguments: argparse.Namespace) -> Identity:
 
 
 def _sit(
-    arguments: argparse.Namespace, settings: Settings, command: Command, script: list[str]
+    arguments: argparse.Namespace, settings: Settings, command: ChildCommand, script: list[str]
 ) -> int:
     language = language_of(settings.lang)
     if arguments.example:
@@ -198,7 +198,7 @@ def _sit(
 
 
 def _ask_once(
-    arguments: argparse.Namespace, settings: Settings, command: Command, wanted: once.Once
+    arguments: argparse.Namespace, settings: Settings, command: ChildCommand, wanted: once.OneShot
 ) -> int:
     """Make one request for a script. Nothing but its result goes to stdout."""
     language = language_of(settings.lang)
@@ -215,25 +215,25 @@ def _nobody(arguments: argparse.Namespace) -> Nobody:
 class _Company(NamedTuple):
     """Who is with the client: who answers the server's questions, who looks on, how it waits."""
 
-    respondent: Respondent
-    log: Onlooker
+    respondent: ServerRequestHandler
+    log: ClientObserver
     wait: Wait
 
 
 @contextlib.contextmanager
 def _connected(
-    arguments: argparse.Namespace, settings: Settings, command: Command, company: _Company
+    arguments: argparse.Namespace, settings: Settings, command: ChildCommand, company: _Company
 ) -> Iterator[Connection]:
     """Start the server and open the session; end both in order."""
     language = language_of(settings.lang)
     identity = identity_of(arguments)
     respondent, log, wait = company
-    recorded: Recorded | None = None
+    recorded: SessionRecorder | None = None
     with contextlib.ExitStack() as stack:
         desk = _desk(settings, command, language) if arguments.desk else None
         if desk is not None:
             stack.callback(desk.end)
-            log = recorded = Recorded(desk, log)
+            log = recorded = SessionRecorder(desk, log)
             respondent = desk
 
         def make() -> Client:
@@ -283,7 +283,7 @@ def _as_the_example_goes_on(client: Client, language: str) -> None:
         complain("  ", say(ROOM, "no example", language, name=EXAMPLE_CALL["name"]))
 
 
-def _desk(settings: Settings, command: Command, language: str) -> AtInbox:
+def _desk(settings: Settings, command: ChildCommand, language: str) -> AtInbox:
     """Open a session of the client's seat in the inbox."""
     inbox = FolderInbox(home_folder(settings.home))
     title = settings.title or str(command)

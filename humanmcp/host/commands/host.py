@@ -12,16 +12,16 @@ from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import complain
 from humanmcp.host.at_inbox import AtInbox
-from humanmcp.host.client.callbacks import Onlooker
+from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST, PATIENCE
 from humanmcp.host.client.handshake import Identity, Opening
 from humanmcp.host.client.respondents import WhenAsked
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.commands.numbers import from_one, seconds
 from humanmcp.host.config import DEFAULT_NAME, read_config
-from humanmcp.host.models.choose import AUTO, IMAGES, Choice, key_kept_back, seat_model
+from humanmcp.host.models.choose import AUTO, IMAGES, ModelChoice, key_kept_back, seat_model
 from humanmcp.host.offering import ToolFilter
-from humanmcp.host.runner import Limits, Runner
+from humanmcp.host.runner import HostLoop, Limits
 from humanmcp.host.sampling import SampledByModel, Sampler
 from humanmcp.host.servers import Servers
 from humanmcp.host.terminal.answering import AtTerminal
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.host.client.callbacks import Respondent
+    from humanmcp.host.client.callbacks import ServerRequestHandler
     from humanmcp.host.conversation import Turn
     from humanmcp.host.models import Model
 
@@ -116,7 +116,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         complain(told)
         return session
 
-    wanted = Choice(
+    wanted = ModelChoice(
         arguments.model,
         lambda: desk(Seat.MODEL),
         arguments.base_url,
@@ -148,7 +148,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     stack.callback(undisturbed(servers.close))
     kind = AtHostOnce if arguments.prompt else AtHost
     person = kind(typist, language, call_all=arguments.yes, definition=servers.definition)
-    runner = Runner(
+    runner = HostLoop(
         model,
         servers,
         person,
@@ -171,12 +171,12 @@ def _respondents(
     language: str,
     stack: contextlib.ExitStack,
     desk: Callable[[Seat, str], AtInbox] | None,
-) -> Callable[[str], Respondent]:
+) -> Callable[[str], ServerRequestHandler]:
     """Return what makes the one who answers a server's questions, which name the server."""
     if desk is None:
         return lambda name: AtTerminal(typist, language, server=name)
 
-    def at_desk(name: str) -> Respondent:
+    def at_desk(name: str) -> ServerRequestHandler:
         questions = WhenAsked(lambda: desk(Seat.CLIENT, name))
         stack.callback(questions.end)
         return questions
@@ -185,13 +185,16 @@ def _respondents(
 
 
 def _sampled(
-    otherwise: Callable[[str], Respondent], sampler: Sampler, typist: Typist, language: str
-) -> Callable[[str], Respondent]:
+    otherwise: Callable[[str], ServerRequestHandler],
+    sampler: Sampler,
+    typist: Typist,
+    language: str,
+) -> Callable[[str], ServerRequestHandler]:
     """Let the host's model answer what a server asks of a model, and others everything else."""
     return lambda name: SampledByModel(sampler, otherwise(name), typist, language, name)
 
 
-def _sampler(arguments: argparse.Namespace, wanted: Choice, model: Model) -> Sampler:
+def _sampler(arguments: argparse.Namespace, wanted: ModelChoice, model: Model) -> Sampler:
     """Return the host's model as servers may ask it: with the tokens that they allow."""
 
     def take_turn(turns: Sequence[Turn], tokens: int) -> Turn:
@@ -212,10 +215,10 @@ def _without_sampling(identity: Identity) -> Identity:
     return replace(identity, capabilities=kept)
 
 
-def _onlookers(typist: Typist, language: str, *, wanted: bool) -> Callable[[str], Onlooker]:
+def _onlookers(typist: Typist, language: str, *, wanted: bool) -> Callable[[str], ClientObserver]:
     """Return what makes the one who shows a server's lines: with its name, or nobody."""
     if not wanted:
-        return lambda _name: Onlooker()
+        return lambda _name: ClientObserver()
     return lambda name: WireLog(language=language, name=name, above=typist.above)
 
 

@@ -15,7 +15,7 @@ from humanmcp.host.client.requests import LISTS, MistypedError, Requests, typed_
 from humanmcp.host.terminal.problem_lines import told_to_asker
 from humanmcp.host.terminal.results import as_json, gist, line_of
 from humanmcp.locales import say
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROOM: Final = "client"
 
 
-class Status(enum.IntEnum):
+class ExitStatus(enum.IntEnum):
     """What came of it, for the shell."""
 
     DONE = 0
@@ -46,7 +46,7 @@ class Status(enum.IntEnum):
     """The server did not answer in time."""
 
 
-class Kind(enum.Enum):
+class RequestKind(enum.Enum):
     """What is asked for."""
 
     CALL = "call"
@@ -57,10 +57,10 @@ class Kind(enum.Enum):
 
 
 _METAVARS: Final = {
-    Kind.CALL: ("TOOL", "name=value"),
-    Kind.READ: ("URI", "name=value"),
-    Kind.GET: ("PROMPT", "name=value"),
-    Kind.COMPLETE: ("PROMPT", "name=value"),
+    RequestKind.CALL: ("TOOL", "name=value"),
+    RequestKind.READ: ("URI", "name=value"),
+    RequestKind.GET: ("PROMPT", "name=value"),
+    RequestKind.COMPLETE: ("PROMPT", "name=value"),
 }
 
 
@@ -79,16 +79,16 @@ def add_arguments(parser: Parser) -> None:
 
 def is_wanted(arguments: argparse.Namespace) -> bool:
     """Say whether one request is wanted, and no prompt."""
-    return any(getattr(arguments, kind.value) for kind in Kind)
+    return any(getattr(arguments, kind.value) for kind in RequestKind)
 
 
-def wanted(arguments: argparse.Namespace) -> Once | None:
+def wanted(arguments: argparse.Namespace) -> OneShot | None:
     """Return what is asked for; None for a prompt.
 
     Raises:
         MistypedError: it does not go together.
     """
-    for kind in Kind:
+    for kind in RequestKind:
         given = getattr(arguments, kind.value)
         if given and (arguments.script or arguments.example):
             raise MistypedError("once and lines", flag=f"--{kind.value}")
@@ -98,7 +98,7 @@ def wanted(arguments: argparse.Namespace) -> Once | None:
             if words and arguments.arguments:
                 raise MistypedError("arguments twice")
             typed = arguments.arguments or typed_of(words)
-            return Once(kind, name, typed, as_json=arguments.json, anyway=arguments.anyway)
+            return OneShot(kind, name, typed, as_json=arguments.json, anyway=arguments.anyway)
     for flag in ("json", "arguments", "anyway", "wire"):
         if getattr(arguments, flag):
             raise MistypedError("only once", flag=f"--{flag}")
@@ -112,53 +112,53 @@ def _arguments_before_the_server(words: list[str]) -> list[str]:
     return taken
 
 
-def status_of(error: StopError) -> Status:
+def status_of(error: StopError) -> ExitStatus:
     """Return what the shell is told of trouble."""
     match error:
         case NoAnswerError():
-            return Status.LATE
+            return ExitStatus.LATE
         case StartError() | OpeningError() | EndedError():
-            return Status.LOST
+            return ExitStatus.LOST
         case _:
-            return Status.MISTYPED
+            return ExitStatus.MISTYPED
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class OneShot:
     """One request: what kind, of what, and with which arguments, as typed."""
 
-    kind: Kind
+    kind: RequestKind
     name: str
     typed: str
     as_json: bool = False
     anyway: bool = False
 
-    def ask(self, client: Client, language: str) -> Status:
+    def ask(self, client: Client, language: str) -> ExitStatus:
         """Ask, and show what comes of it.
 
         Raises:
             StopError: nothing does; `status_of` says what the shell is told.
         """
         requests = Requests(client)
-        if self.kind is Kind.LIST:
+        if self.kind is RequestKind.LIST:
             return self._list(requests, language)
         asking = self._asking(requests)
         if not self.anyway:
             self._check(requests, asking, language)
         response = client.call(*asking)
         status = _status(response, language)
-        if status in (Status.DONE, Status.TOOL_ERROR):
+        if status in (ExitStatus.DONE, ExitStatus.TOOL_ERROR):
             text = "" if self.as_json else gist(asking.method, response.result)
             say_raw(text or _result_of(response))
         return status
 
     def _asking(self, requests: Requests) -> Asking:
         match self.kind:
-            case Kind.CALL:
+            case RequestKind.CALL:
                 return requests.call(self.name, self.typed, anyway=self.anyway)
-            case Kind.READ:
+            case RequestKind.READ:
                 return requests.read(self.name, self.typed)
-            case Kind.GET:
+            case RequestKind.GET:
                 return requests.prompt(self.name, self.typed)
             case _:
                 return requests.complete(self.name, self.typed)
@@ -168,38 +168,38 @@ class Once:
         found = requests.remarks(*asking)
         for one in found:
             complain(*told_to_asker(one, language))
-        if any(one.level is not Level.HINT for one in found):
+        if any(one.level is not Severity.HINT for one in found):
             raise MistypedError("not asked", name=self.name)
 
-    def _list(self, requests: Requests, language: str) -> Status:
+    def _list(self, requests: Requests, language: str) -> ExitStatus:
         """Show everything that a list holds, of all its pages."""
         each = LISTS[self.name]
         entries: list[dict[str, Any]] = []
         for page in requests.pages(self.name):
             status = _status(page, language)
-            if status is not Status.DONE:
+            if status is not ExitStatus.DONE:
                 return status
             entries += entries_of(page, each.member)
         if self.as_json:
             say_raw(as_json({each.member: entries}))
-            return Status.DONE
+            return ExitStatus.DONE
         for entry in entries:
             show("  ".join(part for part in line_of(entry, each) if part))
-        return Status.DONE
+        return ExitStatus.DONE
 
 
-def _status(response: Response, language: str) -> Status:
+def _status(response: Response, language: str) -> ExitStatus:
     """Return what the shell is told of an answer; an error is told here in words as well."""
     method = response.asked.method
     if response.error is not None:
         number, why = response.error
         complain(say(ROOM, "error", language, method=method, number=number, why=why))
-        return Status.ERROR
+        return ExitStatus.ERROR
     if response.result is None:
         complain(say(ROOM, "no result", language, method=method))
-        return Status.ERROR
+        return ExitStatus.ERROR
     is_error = method == "tools/call" and response.result.get("isError") is True
-    return Status.TOOL_ERROR if is_error else Status.DONE
+    return ExitStatus.TOOL_ERROR if is_error else ExitStatus.DONE
 
 
 def _result_of(response: Response) -> str:

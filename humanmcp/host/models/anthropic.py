@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from humanmcp.host.conversation import Role, Stop, Text, ToolUse, Turn, tool_written, written
+from humanmcp.host.conversation import (
+    StopReason,
+    TextBlock,
+    ToolUse,
+    Turn,
+    TurnRole,
+    tool_written,
+    written,
+)
 from humanmcp.host.models.service import NO_KEY, ServiceModel, hidden_from_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.host.conversation import Block, OfferedTool
-    from humanmcp.host.keys import Key
+    from humanmcp.host.keys import ApiKey
 
 OVERLOADED = "overloaded_error"
 MAX_TOKENS = 4096
 """The tokens of one turn where nobody says otherwise: the service wants a number, and its oldest
 models allow no more."""
-_STOPS = {"max_tokens": Stop.LENGTH, "refusal": Stop.FILTER}
+_STOPS = {"max_tokens": StopReason.LENGTH, "refusal": StopReason.FILTER}
 _BUSY = 529
 
 
@@ -27,7 +35,7 @@ class AnthropicModel(ServiceModel):
     def __init__(
         self,
         name: str,
-        key: Key | None,
+        key: ApiKey | None,
         base_url: str,
         *,
         is_home: bool = False,
@@ -53,7 +61,7 @@ class AnthropicModel(ServiceModel):
         heard: Callable[[str], None],
     ) -> Turn:
         more: dict[str, Any] = {"tools": [tool_written(tool) for tool in tools]} if tools else {}
-        system = "\n".join(turn.text for turn in history if turn.role is Role.SYSTEM)
+        system = "\n".join(turn.text for turn in history if turn.role is TurnRole.SYSTEM)
         if system:
             more["system"] = system
         with self._client.messages.stream(
@@ -62,8 +70,8 @@ class AnthropicModel(ServiceModel):
             for piece in stream.text_stream:
                 heard(piece)
             answer = stream.get_final_message()
-        stop = _STOPS.get(answer.stop_reason or "", Stop.DONE)
-        return Turn(Role.ASSISTANT, tuple(_blocks(answer.content)), stop)
+        stop = _STOPS.get(answer.stop_reason or "", StopReason.DONE)
+        return Turn(TurnRole.ASSISTANT, tuple(_blocks(answer.content)), stop)
 
     def _is_busy(self, status: int, why: str) -> bool:
         # In the middle of a stream the status is 200: then only the name of the error says it.
@@ -76,14 +84,14 @@ class AnthropicModel(ServiceModel):
 
 def messages_of(history: Sequence[Turn]) -> Any:  # noqa: ANN401 - the library's own union of shapes
     """Write the conversation in the service's form; the system's words go beside it."""
-    return [written(turn) for turn in history if turn.role is not Role.SYSTEM and turn.blocks]
+    return [written(turn) for turn in history if turn.role is not TurnRole.SYSTEM and turn.blocks]
 
 
 def _blocks(content: Sequence[Any]) -> list[Block]:
     found: list[Block] = []
     for block in content:
         if block.type == "text" and block.text:
-            found.append(Text(block.text))
+            found.append(TextBlock(block.text))
         elif block.type == "tool_use":
             given = block.input if isinstance(block.input, dict) else {}
             found.append(ToolUse(block.id, block.name, given))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from humanmcp.host.conversation import Image, Text, ToolResult
+from humanmcp.host.conversation import ImageBlock, TextBlock, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,8 +38,8 @@ class BlindModel:
 
 def _without(block: Block) -> Block:
     match block:
-        case Image(mime, _):
-            return Text(f"[image: {mime}]")
+        case ImageBlock(mime, _):
+            return TextBlock(f"[image: {mime}]")
         case ToolResult():
             return replace(block, images=())
         case _:

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from humanmcp.host.keys import Key, find_key
+from humanmcp.host.keys import ApiKey, find_key
 from humanmcp.host.models.blind import BlindModel
-from humanmcp.host.models.script import Recorder, ScriptModel
+from humanmcp.host.models.script import ScriptModel, ScriptRecorder
 from humanmcp.locales.stop import Phrase, StopError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class ModelChoiceError(StopError):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """What was asked for. `desk` opens a session of the inbox for a person."""
 
     word: str
@@ -101,7 +101,7 @@ class Choice:
         return has_eyes and _is_home(self.service, _address(self.service, self))
 
 
-def key_kept_back(choice: Choice) -> Phrase | None:
+def key_kept_back(choice: ModelChoice) -> Phrase | None:
     """Say that a key of the environment is not sent, since the address is another service's."""
     service = choice.service
     if service is None or choice.key_file or choice.key_variable:
@@ -113,7 +113,7 @@ def key_kept_back(choice: Choice) -> Phrase | None:
     return Phrase(ROOM, "key kept back", fillings)
 
 
-def seat_model(choice: Choice) -> Model:
+def seat_model(choice: ModelChoice) -> Model:
     """Put somebody into the model's seat.
 
     Raises:
@@ -122,10 +122,10 @@ def seat_model(choice: Choice) -> Model:
     model = _seated(choice)
     if not choice.takes_images:
         model = BlindModel(model)
-    return Recorder(model, Path(choice.record).expanduser()) if choice.record else model
+    return ScriptRecorder(model, Path(choice.record).expanduser()) if choice.record else model
 
 
-def _seated(choice: Choice) -> Model:
+def _seated(choice: ModelChoice) -> Model:
     kind, _, name = choice.word.partition(":")
     if kind == "human":
         from humanmcp.host.models.human import HumanModel  # noqa: PLC0415 - only when wanted
@@ -138,7 +138,7 @@ def _seated(choice: Choice) -> Model:
     raise ModelChoiceError("no such model", word=choice.word)
 
 
-def _service(kind: str, name: str, choice: Choice) -> Model:
+def _service(kind: str, name: str, choice: ModelChoice) -> Model:
     service = SERVICES[kind]
     if importlib.util.find_spec(service.library) is None:
         raise ModelChoiceError("no library", library=service.library)
@@ -156,7 +156,7 @@ def _service(kind: str, name: str, choice: Choice) -> Model:
     return compatible.OpenAIModel(name, key, address, **more)
 
 
-def _address(service: Service, choice: Choice) -> str:
+def _address(service: Service, choice: ModelChoice) -> str:
     return choice.base_url or service.address or service.its_home()
 
 
@@ -174,7 +174,7 @@ def _origin(address: str) -> tuple[str, str | None, int | None]:
         return address, None, None
 
 
-def _key(service: Service, choice: Choice, *, is_home: bool) -> Key | None:
+def _key(service: Service, choice: ModelChoice, *, is_home: bool) -> ApiKey | None:
     """Return the key to send: one that was named for this run, else that of the environment.
 
     The latter goes home only: an address elsewhere is somebody else's service.

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
-from humanmcp.host.asked import Asked
+from humanmcp.host.asked import PersonAsked
 from humanmcp.host.conversation import (
-    Image,
-    Role,
-    Text,
+    ImageBlock,
+    TextBlock,
     ToolResult,
     ToolUse,
     Turn,
     TurnError,
+    TurnRole,
     blocks_of,
 )
 from humanmcp.host.models import ModelError
@@ -46,7 +46,7 @@ class HumanModel:
     def __init__(self, desk: AtInbox) -> None:
         """Sit down at this session of the inbox."""
         can: dict[str, Any] = {"sampling": {"tools": {}}}
-        self.person = Asked(desk, Known(TEXT_ONLY, client_capabilities=can, initialized=True))
+        self.person = PersonAsked(desk, Known(TEXT_ONLY, client_capabilities=can, initialized=True))
 
     def turn(
         self,
@@ -69,9 +69,9 @@ class HumanModel:
 
 def params_of(history: Sequence[Turn], tools: Sequence[OfferedTool]) -> dict[str, Any]:
     """Make the parameters that show a person the conversation."""
-    system = "\n".join(turn.text for turn in history if turn.role is Role.SYSTEM)
+    system = "\n".join(turn.text for turn in history if turn.role is TurnRole.SYSTEM)
     params: dict[str, Any] = {
-        "messages": [_message(turn) for turn in history if turn.role is not Role.SYSTEM],
+        "messages": [_message(turn) for turn in history if turn.role is not TurnRole.SYSTEM],
         **({"systemPrompt": system} if system else {}),
         "maxTokens": MAX_TOKENS,
     }
@@ -94,15 +94,15 @@ def _message(turn: Turn) -> dict[str, Any]:
 
 def _block(block: Block) -> dict[str, Any]:
     match block:
-        case Text(text):
+        case TextBlock(text):
             return {"type": "text", "text": text}
-        case Image(mime, data):
+        case ImageBlock(mime, data):
             return {"type": "image", "mimeType": mime, "data": data}
         case ToolUse(call, name, given):
             return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
         case ToolResult(call, text, is_error, images):
             wrong = {"isError": True} if is_error else {}
-            content = [_block(Text(text)), *map(_block, images)]
+            content = [_block(TextBlock(text)), *map(_block, images)]
             return {"type": "tool_result", "toolUseId": call, "content": content, **wrong}
         case impossible:
             assert_never(impossible)
@@ -121,6 +121,6 @@ def said(line: str, number: int = 1) -> Turn:
     result = body.get("result")
     try:
         content = result.get("content") if isinstance(result, dict) else None
-        return Turn(Role.ASSISTANT, blocks_of(content, number))
+        return Turn(TurnRole.ASSISTANT, blocks_of(content, number))
     except TurnError as error:
         raise ModelError(error.code, **error.fillings) from error

@@ -8,7 +8,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, assert_never
 
-from humanmcp.host.conversation import Image, Role, Stop, Text, ToolResult, ToolUse, Turn
+from humanmcp.host.conversation import (
+    ImageBlock,
+    StopReason,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    Turn,
+    TurnRole,
+)
 from humanmcp.host.models import ModelError
 from humanmcp.host.models.service import NO_KEY, ServiceModel, hidden_from_library
 
@@ -16,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from humanmcp.host.conversation import OfferedTool
-    from humanmcp.host.keys import Key
+    from humanmcp.host.keys import ApiKey
 
 _BUSY = (503, 529)
-_STOPS = {"length": Stop.LENGTH, "content_filter": Stop.FILTER}
+_STOPS = {"length": StopReason.LENGTH, "content_filter": StopReason.FILTER}
 
 
 class OpenAIModel(ServiceModel):
@@ -28,7 +36,7 @@ class OpenAIModel(ServiceModel):
     def __init__(
         self,
         name: str,
-        key: Key | None,
+        key: ApiKey | None,
         base_url: str,
         *,
         is_home: bool = False,
@@ -83,13 +91,13 @@ def messages_of(history: Sequence[Turn]) -> Any:  # noqa: ANN401 - the library's
         pictures: list[dict[str, Any]] = []
         for block in turn.blocks:
             match block:
-                case Text():
+                case TextBlock():
                     pass  # all text of a turn stands together, below
                 case ToolUse(call, name, given, broken):
                     typed = broken or json.dumps(given, ensure_ascii=False)
                     function = {"name": name, "arguments": typed}
                     calls.append({"id": call, "type": "function", "function": function})
-                case Image():
+                case ImageBlock():
                     pictures.append(_picture(block))
                 case ToolResult(call, text, _, images):
                     found.append({"role": "tool", "tool_call_id": call, "content": text})
@@ -106,7 +114,7 @@ def messages_of(history: Sequence[Turn]) -> Any:  # noqa: ANN401 - the library's
     return found
 
 
-def _picture(image: Image) -> dict[str, Any]:
+def _picture(image: ImageBlock) -> dict[str, Any]:
     url = f"data:{image.mime};base64,{image.data}"
     return {"type": "image_url", "image_url": {"url": url}}
 
@@ -135,9 +143,9 @@ def _gathered(stream: Iterable[Any], heard: Callable[[str], None]) -> Turn:
                     call["arguments"] += piece.function.arguments or ""
     if finish is None:
         raise ModelError("no stream")
-    said = (Text("".join(text)),) if text else ()
+    said = (TextBlock("".join(text)),) if text else ()
     uses = (_use(at, call) for at, call in sorted(calls.items()))
-    return Turn(Role.ASSISTANT, (*said, *uses), _STOPS.get(finish, Stop.DONE))
+    return Turn(TurnRole.ASSISTANT, (*said, *uses), _STOPS.get(finish, StopReason.DONE))
 
 
 def _use(at: int, call: dict[str, str]) -> ToolUse:

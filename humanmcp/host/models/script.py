@@ -1,7 +1,8 @@
 """A recorded model: its turns stand in a file, one JSON object a line.
 
 A line is `{"text": "…"}`, `{"content": […]}` with blocks as LLM services write them, or
-`{"error": "overloaded_error"}` to play a service that has no room. `Recorder` writes such a file.
+`{"error": "overloaded_error"}` to play a service that has no room. `ScriptRecorder` writes such
+a file.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
-from humanmcp.host.conversation import Role, Turn, TurnError, blocks_of, written
+from humanmcp.host.conversation import Turn, TurnError, TurnRole, blocks_of, written
 from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
@@ -79,7 +80,7 @@ class ScriptModel:
             blocks = blocks_of(said.get("content", said.get("text")), len(self.asked))
         except TurnError as error:
             raise ModelError(error.code, **error.fillings) from error
-        turn = Turn(Role.ASSISTANT, blocks)
+        turn = Turn(TurnRole.ASSISTANT, blocks)
         heard(turn.text)
         return turn
 
@@ -98,7 +99,7 @@ def _turn_of(line: str, path: Path, number: int) -> dict[str, Any]:
     return found
 
 
-class Recorder:
+class ScriptRecorder:
     """Sits behind another model and writes its turns down, for `script:FILE` to play again."""
 
     def __init__(self, model: Model, path: Path) -> None:

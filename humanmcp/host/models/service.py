@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.host.conversation import OfferedTool, Turn
-    from humanmcp.host.keys import Key
+    from humanmcp.host.keys import ApiKey
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ def hidden_from_library(prefix: str, *, is_home: bool) -> Iterator[None]:
 class ServiceModel(ABC):
     """One model of a service, by its name there. `library` is its client library, a module."""
 
-    def __init__(self, name: str, key: Key | None, library: Any) -> None:  # noqa: ANN401 - a module
+    def __init__(self, name: str, key: ApiKey | None, library: Any) -> None:  # noqa: ANN401 - a module
         """Prepare."""
         self.name = name
         self.key = key

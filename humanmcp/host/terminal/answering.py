@@ -16,7 +16,7 @@ from humanmcp.host.terminal.shortening import shortened
 from humanmcp.locales import say, stop
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.events import Refused
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,15 +97,15 @@ class AtTerminal:
     def _say(self, code: str, **fillings: object) -> str:
         return say(ROOM, code, self.language, **fillings)
 
-    def _asked(self, exchange: Exchange, form: FormAtTerminal) -> tuple[dict[str, Any], Form]:
+    def _asked(self, exchange: Exchange, form: FormAtTerminal) -> tuple[dict[str, Any], TextForm]:
         params = exchange.request.params
         match exchange.method:
             case "elicitation/create":
-                return self._elicited(params, form), Form.RESULT
+                return self._elicited(params, form), TextForm.RESULT
             case "sampling/createMessage":
                 return self._sampled(params)
             case "roots/list":
-                return self._roots(exchange), Form.RESULT
+                return self._roots(exchange), TextForm.RESULT
             case _:
                 return self.otherwise.ready_answer(exchange)
 
@@ -115,18 +115,18 @@ class AtTerminal:
         typed = self.typist.ask(self._say("ask roots", shown=shown)) or ""
         return {"roots": [{"uri": uri} for uri in typed.split()]} if typed.split() else ready
 
-    def _sampled(self, params: dict[str, Any]) -> tuple[dict[str, Any], Form]:
+    def _sampled(self, params: dict[str, Any]) -> tuple[dict[str, Any], TextForm]:
         """Let the person be the model that the server asks."""
         show_sampling(params, self.language)
         typed = self.typist.ask(self._say("ask sampling"))
         if not typed:
-            return dict(REFUSAL), Form.ERROR
+            return dict(REFUSAL), TextForm.ERROR
         return {
             "role": "assistant",
             "content": {"type": "text", "text": typed},
             "model": "a person",
             "stopReason": "endTurn",
-        }, Form.RESULT
+        }, TextForm.RESULT
 
     def _elicited(self, params: dict[str, Any], form: FormAtTerminal) -> dict[str, Any]:
         show("  ", str(params.get("message", "")))

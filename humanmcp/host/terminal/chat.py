@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.terminal import Painted, complain
 from humanmcp.common.terminal import say as show
-from humanmcp.host.conversation import Image, Role, Stop, Text, ToolResult, ToolUse
+from humanmcp.host.conversation import (
+    ImageBlock,
+    StopReason,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    TurnRole,
+)
 from humanmcp.host.lent import Lent
-from humanmcp.host.runner import Call, Instead, Refuse
+from humanmcp.host.runner import Instead, Refuse, ToolCall
 from humanmcp.host.servers import NoServerError
 from humanmcp.locales import say
 from humanmcp.locales.stop import Phrase, StopError
@@ -20,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from humanmcp.host.conversation import Block, Turn
-    from humanmcp.host.offering import Place
-    from humanmcp.host.runner import Choice, Runner
+    from humanmcp.host.offering import ToolAddress
+    from humanmcp.host.runner import Choice, HostLoop
     from humanmcp.host.servers import Server
     from humanmcp.host.terminal.typing import Typist
 
@@ -47,14 +54,14 @@ class AtHost:
         language: str,
         *,
         call_all: bool = False,
-        definition: Callable[[Place], object] = lambda _place: None,
+        definition: Callable[[ToolAddress], object] = lambda _place: None,
     ) -> None:
         """Ask through this typist. `definition` tells what a server says of a tool now."""
         self.typist = typist
         self.language = language
         self.call_all = call_all
         self.definition = definition
-        self.trusted: dict[Place, object] = {}
+        self.trusted: dict[ToolAddress, object] = {}
         """Tools that are called without a question, each with what its server said of it then."""
         self._line = ""
 
@@ -77,28 +84,28 @@ class AtHost:
             show(self._line)
         self._line = ""
 
-    def permit(self, use: ToolUse, place: Place) -> Choice:
+    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
         """Ask: call it, trust it, answer in its place, or refuse (as at the end of input).
 
         A tool that is no longer what it was when it was trusted is asked about anew.
         """
         if self.call_all or self._is_trusted(place):
-            return Call()
+            return ToolCall()
         show(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
         show("  ", _text(use.input))
         match self.typist.choose(self._say("ask permission"), "ctar"):
             case "c":
-                return Call()
+                return ToolCall()
             case "t":
                 self.trusted[place] = self.definition(place)
                 show(Painted(self._say("trusted", server=place.server, tool=place.tool), "dim"))
-                return Call()
+                return ToolCall()
             case "a":
                 return Instead(self.typist.ask(self._say("ask instead")) or "")
             case _:
                 return Refuse()
 
-    def _is_trusted(self, place: Place) -> bool:
+    def _is_trusted(self, place: ToolAddress) -> bool:
         if place not in self.trusted:
             return False
         if self.trusted[place] == self.definition(place):
@@ -113,7 +120,7 @@ class AtHost:
         self.trusted.clear()
         show(self._say("ask again", names=names))
 
-    def calling(self, use: ToolUse, place: Place) -> None:
+    def calling(self, use: ToolUse, place: ToolAddress) -> None:
         """Show the call as seed 001's host does."""
         show(Painted(call_of(use, place), "cyan"))
 
@@ -131,14 +138,14 @@ class AtHost:
         return say(ROOM, code, self.language, **fillings)
 
 
-def call_of(use: ToolUse, place: Place) -> str:
+def call_of(use: ToolUse, place: ToolAddress) -> str:
     """Write a call in one line."""
     return f"[Calling tool {place.tool} with args {_text(use.input)}]"
 
 
 def ending_of(turn: Turn) -> Phrase | None:
     """Say how a turn ended, unless it simply did."""
-    if turn.stop is not Stop.DONE:
+    if turn.stop is not StopReason.DONE:
         return Phrase("model", f"stopped {turn.stop.value}")
     return None if turn.blocks else Phrase("model", "stopped empty")
 
@@ -161,7 +168,7 @@ def state_of(server: Server, language: str) -> str:
 class Chat:
     """The loop of the person: a line to the model, or a command with a slash."""
 
-    def __init__(self, runner: Runner, person: AtHost, typist: Typist, language: str) -> None:
+    def __init__(self, runner: HostLoop, person: AtHost, typist: Typist, language: str) -> None:
         """Sit down."""
         self.runner = runner
         self.person = person
@@ -279,7 +286,7 @@ class Chat:
         """Show a resource to the person now, and to the model with what is said next."""
         blocks = self.lent.read(typed)
         for one in blocks:
-            show("  ", Painted(one.text if isinstance(one, Text) else "[image]", "dim"))
+            show("  ", Painted(one.text if isinstance(one, TextBlock) else "[image]", "dim"))
         self._shown += blocks
         show(say(ROOM, "will be shown", self.language))
 
@@ -292,15 +299,15 @@ class Chat:
         for turn in self.runner.history:
             for block in turn.blocks:
                 match block:
-                    case Text(text):
+                    case TextBlock(text):
                         who, said = turn.role.value, text
-                    case Image(mime, _):
+                    case ImageBlock(mime, _):
                         who, said = turn.role.value, f"[image: {mime}]"
                     case ToolUse(_, name, given):
                         who, said = turn.role.value, f"{name} {_text(given)}"
                     case ToolResult(_, text, is_error):
                         who, said = "tool_result", f"(error) {text}" if is_error else text
-                show(Painted(f"{who}: ", "dim" if turn.role is Role.SYSTEM else "bold"), said)
+                show(Painted(f"{who}: ", "dim" if turn.role is TurnRole.SYSTEM else "bold"), said)
 
 
 def _text(given: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.terminal import Painted
 from humanmcp.common.terminal import say as show
-from humanmcp.host.forms import Field, FieldError, fields, value
+from humanmcp.host.forms import FieldError, FormField, fields, value
 from humanmcp.locales import say
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class FormAtTerminal:
                 at = max(0, at - 1)
         return filled
 
-    def _fill(self, field: Field, filled: dict[str, Any]) -> bool:
+    def _fill(self, field: FormField, filled: dict[str, Any]) -> bool:
         """Ask for one field until it fits. False when the person wants to go back."""
         self._show_choices(field)
         while True:
@@ -74,14 +74,14 @@ class FormAtTerminal:
                 self._typed[field.name] = typed
                 return True
 
-    def _value(self, field: Field, typed: str) -> Any:  # noqa: ANN401 - any JSON value
+    def _value(self, field: FormField, typed: str) -> Any:  # noqa: ANN401 - any JSON value
         if not typed:
             raise FieldError(field, typed)
         if typed == NOTHING and field.kind == "string" and not field.choices:
             return value(field, "")
         return value(field, typed, numbered=True)
 
-    def _asked(self, field: Field) -> str:
+    def _asked(self, field: FormField) -> str:
         kind = self._say("several") if field.takes_many else field.kind
         needed = "*" if field.required else ""
         about = f": {field.about}" if field.about else ""
@@ -96,7 +96,7 @@ class FormAtTerminal:
             raise LeftError
         return BACK if typed.strip() == BACK else typed or ready
 
-    def _show_choices(self, field: Field) -> None:
+    def _show_choices(self, field: FormField) -> None:
         for number, one in enumerate(field.choices, 1):
             own = f" ({one.value})" if str(one.value) != one.title else ""
             show("    ", Painted(f"{number}", "bold"), f"  {one.title}{own}")

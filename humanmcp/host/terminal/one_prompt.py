@@ -13,8 +13,8 @@ from humanmcp.locales import say
 
 if TYPE_CHECKING:
     from humanmcp.host.conversation import ToolUse
-    from humanmcp.host.offering import Place
-    from humanmcp.host.runner import Choice, Runner
+    from humanmcp.host.offering import ToolAddress
+    from humanmcp.host.runner import Choice, HostLoop
 
 
 class AtHostOnce(AtHost):
@@ -23,7 +23,7 @@ class AtHostOnce(AtHost):
     def heard(self, piece: str) -> None:
         """Wait for the whole answer: it goes to stdout in one piece."""
 
-    def permit(self, use: ToolUse, place: Place) -> Choice:
+    def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
         """Ask the person who is there; else refuse what was not allowed before."""
         if self.call_all or (self.typist.is_there and is_terminal()):
             return super().permit(use, place)
@@ -31,12 +31,12 @@ class AtHostOnce(AtHost):
         complain(Painted(say(ROOM, "nobody to ask", self.language, **told), "yellow"))
         return Refuse()
 
-    def calling(self, use: ToolUse, place: Place) -> None:
+    def calling(self, use: ToolUse, place: ToolAddress) -> None:
         """Tell of the call."""
         complain(Painted(call_of(use, place), "cyan"))
 
 
-def ask_once(runner: Runner, prompt: str, language: str, *, json: bool) -> None:
+def ask_once(runner: HostLoop, prompt: str, language: str, *, json: bool) -> None:
     """Let the servers start, say one thing to the model, and show what comes of it.
 
     Raises:

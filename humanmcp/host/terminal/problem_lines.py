@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Final
 from humanmcp import locales
 from humanmcp.common.terminal import Painted
 from humanmcp.locales import UnknownSentenceError, fillings_of, say
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _COLOUR: Final = {
-    Level.ERROR: "red",
-    Level.WARNING: "yellow",
-    Level.HINT: "cyan",
-    Level.REPAIRED: "green",
+    Severity.ERROR: "red",
+    Severity.WARNING: "yellow",
+    Severity.HINT: "cyan",
+    Severity.REPAIRED: "green",
 }
 
 
-def told(problem: Problem, language: str, *, seen: bool = False) -> tuple[str | Painted, ...]:
+def told(problem: Diagnostic, language: str, *, seen: bool = False) -> tuple[str | Painted, ...]:
     """Return the parts of the line. `seen` is for one who did not write what is wrong."""
     place = problem.pointer
     if not place and problem.line:
@@ -40,12 +40,12 @@ _OF_THE_WRITER: Final = frozenset({"M10", "R15"})
 """Problems that say who wrote the wrong word: a client's own request is no word of the server."""
 
 
-def told_to_asker(problem: Problem, language: str) -> tuple[str | Painted, ...]:
+def told_to_asker(problem: Diagnostic, language: str) -> tuple[str | Painted, ...]:
     """Tell what is wrong with a client's own request, about what the server declared."""
     return told(problem, language, seen=problem.code not in _OF_THE_WRITER)
 
 
-def sentence(problem: Problem, language: str, *, seen: bool = False) -> str:
+def sentence(problem: Diagnostic, language: str, *, seen: bool = False) -> str:
     """Return a problem's sentence; its code where there is none.
 
     Most sentences hold for everybody. Those that say "you" to the one who writes a server's answer

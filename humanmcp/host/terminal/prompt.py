@@ -16,9 +16,9 @@ from humanmcp.host.terminal.shortening import shortened
 from humanmcp.host.terminal.typing import Typist, complete_with
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.diagnostics.model import Level, blocking
+from humanmcp.protocol.diagnostics.model import Severity, blocking
 from humanmcp.protocol.repair.reading import read
-from humanmcp.protocol.spec.versions import REQUESTS, Way
+from humanmcp.protocol.spec.versions import REQUESTS, MethodDirection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ PROMPT: Final = "Enter method :  "
 ROOM: Final = "client"
 
 _FOR_ANOTHER_SEAT: Final = frozenset(
-    method for method, (way, _revisions) in REQUESTS.items() if way is Way.TO_CLIENT
+    method for method, (way, _revisions) in REQUESTS.items() if way is MethodDirection.TO_CLIENT
 )
 _WORDS: Final = ("prompt", "read", "complete")
 
@@ -212,7 +212,7 @@ class Prompt:
         found = self.requests.remarks(method, params)
         for one in found:
             show(*told_to_asker(one, self.language))
-        return any(one.level is not Level.HINT for one in found)
+        return any(one.level is not Severity.HINT for one in found)
 
     # -- what comes back -----------------------------------------------------------------------
 

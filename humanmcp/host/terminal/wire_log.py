@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import Painted, complain
-from humanmcp.host.client.callbacks import Onlooker
+from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.terminal.problem_lines import told
 from humanmcp.host.terminal.shortening import shortened
 from humanmcp.locales import say
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from humanmcp.common.child import EndedError
     from humanmcp.host.client.callbacks import Stray
     from humanmcp.protocol.conversation.events import Event
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
 
 ROOM: Final = "client"
@@ -35,7 +35,7 @@ _NOISE: Final = ("N01", "N02")
 """The codes of lines that are no JSON, or no text: logs, as a rule."""
 
 
-class WireLog(Onlooker):
+class WireLog(ClientObserver):
     """Writes every line with its time and its sender, and what the check says of it."""
 
     def __init__(  # noqa: PLR0913 - all but the language have defaults
@@ -77,7 +77,7 @@ class WireLog(Onlooker):
 
     def happened(self, event: Event) -> None:
         """Say what is wrong with what the server sent."""
-        problems: tuple[Problem, ...] = ()
+        problems: tuple[Diagnostic, ...] = ()
         match event:
             case ResponseArrived(_, _, problems) | NoticeArrived(_, problems):
                 pass
@@ -98,7 +98,7 @@ class WireLog(Onlooker):
         """Put the server's name in front, where there are several whose lines come as they like."""
         return ("  ", Painted(self.name, "bold"), *parts[1:]) if self.name else parts
 
-    def _explain_noise(self, found: Problem) -> None:
+    def _explain_noise(self, found: Diagnostic) -> None:
         """Say once what every author of a server has to learn: stdout is the wire."""
         if found.code in _NOISE and not self._has_explained_noise:
             self._has_explained_noise = True

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_LABELS: Final = {Way.IN: "IN", Way.OUT: "OUT", Way.ERR: "ERR"}
+_LABELS: Final = {Direction.IN: "IN", Direction.OUT: "OUT", Direction.ERR: "ERR"}
 _WAYS: Final = {label: way for way, label in _LABELS.items()}
 _TIME: Final = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"
 _LINE: Final = re.compile(rf"\[({_TIME})\] (IN|OUT|ERR): (.*)", re.DOTALL)
@@ -24,11 +24,11 @@ class LogLine(NamedTuple):
     """One line of such a log: its time as written, which way the message went, and the message."""
 
     time: str
-    way: Way
+    way: Direction
     text: str
 
 
-def label(way: Way) -> str:
+def label(way: Direction) -> str:
     """Return what a log calls a way; "" for what does not stand in a log."""
     return _LABELS.get(way, "")
 
@@ -65,6 +65,6 @@ def read_log(lines: Iterable[str], time: Callable[[str], str]) -> Iterator[Frame
             continue
         seq += 1
         if found is None:
-            yield Frame(seq, "", Way.NOTE, b"", note=text)
+            yield Frame(seq, "", Direction.NOTE, b"", note=text)
         else:
             yield Frame(seq, time(found.time), found.way, found.text.encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.diagnostics.verdict import Verdict
     from humanmcp.protocol.json.jsonrpc import Malformed, Message
 
@@ -32,7 +32,7 @@ class NoticeArrived(NamedTuple):
     """A notification: nothing to answer."""
 
     message: Message
-    remarks: tuple[Problem, ...] = ()
+    remarks: tuple[Diagnostic, ...] = ()
 
 
 class RequestCancelled(NamedTuple):
@@ -42,7 +42,7 @@ class RequestCancelled(NamedTuple):
     reason: str
 
 
-class RequestOvertaken(NamedTuple):
+class RequestSuperseded(NamedTuple):
     """The peer went on without the answer: it wants none any more."""
 
     exchange: Exchange
@@ -53,7 +53,7 @@ class ResponseArrived(NamedTuple):
 
     message: Message
     asked: Message | None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
 
 
 class UnreadableArrived(NamedTuple):
@@ -73,7 +73,7 @@ Event: TypeAlias = (
     | RequestRepeated
     | NoticeArrived
     | RequestCancelled
-    | RequestOvertaken
+    | RequestSuperseded
     | ResponseArrived
     | UnreadableArrived
     | LineReady
@@ -113,10 +113,10 @@ class Late(NamedTuple):
     exchange: Exchange | None
 
 
-class Parked(NamedTuple):
+class AwaitingRetry(NamedTuple):
     """The client is just about to repeat the request: try again when it has."""
 
     exchange: Exchange
 
 
-Outcome: TypeAlias = Sent | Refused | Late | Parked
+Outcome: TypeAlias = Sent | Refused | Late | AwaitingRetry

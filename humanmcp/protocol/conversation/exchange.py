@@ -14,11 +14,11 @@ from humanmcp.protocol.json.jsonrpc import member
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message, RequestId
 
 
-class State(enum.Enum):
+class ExchangeState(enum.Enum):
     """Where an exchange is in its life."""
 
     PENDING = "pending"
@@ -27,7 +27,7 @@ class State(enum.Enum):
     ABANDONED = "abandoned"
 
 
-class Happened(enum.Enum):
+class Transition(enum.Enum):
     """What can happen to an exchange."""
 
     REPLY_SENT = "reply sent"
@@ -41,14 +41,14 @@ class Happened(enum.Enum):
     """Another request was open under the same id, and that one was answered."""
 
 
-NEXT: Final[Mapping[tuple[State, Happened], State]] = MappingProxyType(
+NEXT: Final[Mapping[tuple[ExchangeState, Transition], ExchangeState]] = MappingProxyType(
     {
-        (State.PENDING, Happened.REPLY_SENT): State.ANSWERED,
-        (State.PENDING, Happened.CLIENT_CANCELLED): State.CANCELLED,
-        (State.PENDING, Happened.SESSION_ENDED): State.ABANDONED,
-        (State.PENDING, Happened.CLIENT_WENT_QUIET): State.ABANDONED,
-        (State.PENDING, Happened.CLIENT_WENT_ON): State.ABANDONED,
-        (State.PENDING, Happened.ID_WAS_TAKEN): State.ABANDONED,
+        (ExchangeState.PENDING, Transition.REPLY_SENT): ExchangeState.ANSWERED,
+        (ExchangeState.PENDING, Transition.CLIENT_CANCELLED): ExchangeState.CANCELLED,
+        (ExchangeState.PENDING, Transition.SESSION_ENDED): ExchangeState.ABANDONED,
+        (ExchangeState.PENDING, Transition.CLIENT_WENT_QUIET): ExchangeState.ABANDONED,
+        (ExchangeState.PENDING, Transition.CLIENT_WENT_ON): ExchangeState.ABANDONED,
+        (ExchangeState.PENDING, Transition.ID_WAS_TAKEN): ExchangeState.ABANDONED,
     }
 )
 """What leads where. What is not listed changes nothing: the last three states are final."""
@@ -88,15 +88,15 @@ class Exchange(NamedTuple):
     number: int
     request: Message
     revision: str
-    state: State = State.PENDING
+    state: ExchangeState = ExchangeState.PENDING
     batch: int = 0
     legs: int = 0
     parked: str = ""
     continues: int = 0
-    look: Callable[[], tuple[Problem, ...]] = tuple
+    look: Callable[[], tuple[Diagnostic, ...]] = tuple
 
     @property
-    def remarks(self) -> tuple[Problem, ...]:
+    def remarks(self) -> tuple[Diagnostic, ...]:
         """What the check says of the request."""
         return self.look()
 
@@ -130,7 +130,7 @@ class Exchange(NamedTuple):
         params = member(self.request.raw, "params") or "{}"
         return member(member(params, "_meta") or "{}", "progressToken")
 
-    def after(self, happened: Happened) -> Exchange:
+    def after(self, happened: Transition) -> Exchange:
         """Return the exchange after something happened; itself where that changes nothing."""
         state = NEXT.get((self.state, happened))
         return self if state is None else self._replace(state=state)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 
-class Once(Generic[_Value]):
+class Lazy(Generic[_Value]):
     """Calls `work`, which must be pure, the first time that it is called itself."""
 
     __slots__ = ("_found", "_work")

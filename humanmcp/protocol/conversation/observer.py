@@ -4,7 +4,8 @@ An id alone does not tell: both sides count their own, an id comes again once it
 in 2026-07-28 a question back to the user ends the request, which then comes again with a new id.
 What stays ambiguous is said to be so; nothing is guessed silently.
 
-Pure: `Correlation.hear` takes one message after the other and keeps no more than what is open.
+Pure: `ConversationObserver.hear` takes one message after the other and keeps no more than what is
+open.
 """
 
 from __future__ import annotations
@@ -16,25 +17,28 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from humanmcp.protocol.conversation import negotiation
 from humanmcp.protocol.conversation.exchange import Exchange, Known
 from humanmcp.protocol.conversation.progress import Progress
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import JsonObject, Kind, Message, RequestId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.diagnostics.raw import Found
+    from humanmcp.protocol.diagnostics.raw import RawDiagnostic
 
-_Key: TypeAlias = tuple[Way, tuple[str, str | int | float]]
+_Key: TypeAlias = tuple[Direction, tuple[str, str | int | float]]
 _Question: TypeAlias = tuple[str, str, frozenset[str]]
 
 MOST_OPEN: Final = 4096
 """Requests and questions that are remembered; of more than that the oldest is forgotten."""
 
-_BACK: Final[Mapping[Way, Way]] = {Way.IN: Way.OUT, Way.OUT: Way.IN}
+_BACK: Final[Mapping[Direction, Direction]] = {
+    Direction.IN: Direction.OUT,
+    Direction.OUT: Direction.IN,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ObservedRequest:
     """A request as it was heard. `number` counts the requests of both sides, from 1.
 
     `way` is where it came from: IN from the client, OUT from the server. `continues` is the number
@@ -42,7 +46,7 @@ class Asked:
     """
 
     number: int
-    way: Way
+    way: Direction
     request: Message
     revision: str
     continues: int = 0
@@ -64,7 +68,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ObservedMessage:
     """What a message is about.
 
     `asked` is the request itself, the one that is answered, or the one that is cancelled; None
@@ -72,11 +76,11 @@ class Heard:
     what only who has heard the rest can find wrong with it.
     """
 
-    way: Way
+    way: Direction
     message: Message
-    asked: Asked | None
+    asked: ObservedRequest | None
     ambiguous: bool = False
-    found: tuple[Found, ...] = ()
+    found: tuple[RawDiagnostic, ...] = ()
 
     @property
     def method(self) -> str:
@@ -98,7 +102,7 @@ def name_of(message: Message) -> str:
     return ""
 
 
-class Correlation:
+class ConversationObserver:
     """What an ear between client and server knows of the conversation so far."""
 
     def __init__(self) -> None:
@@ -107,11 +111,11 @@ class Correlation:
         self.negotiated = ""
         self.count = 0
         self._stated = ""
-        self._open: OrderedDict[int, Asked] = OrderedDict()
+        self._open: OrderedDict[int, ObservedRequest] = OrderedDict()
         self._by_id: dict[_Key, list[int]] = {}
         self._states: OrderedDict[str, int] = OrderedDict()
         self._questions: OrderedDict[int, _Question] = OrderedDict()
-        self._progress = {Way.IN: Progress(), Way.OUT: Progress()}  # of whose requests
+        self._progress = {Direction.IN: Progress(), Direction.OUT: Progress()}  # of whose requests
 
     @property
     def revision(self) -> str:
@@ -119,24 +123,26 @@ class Correlation:
         return self._stated or self.negotiated
 
     @property
-    def open(self) -> tuple[Asked, ...]:
+    def open(self) -> tuple[ObservedRequest, ...]:
         """The requests that have no answer yet, oldest first."""
         return tuple(self._open.values())
 
-    def hear(self, way: Way, message: Message) -> Heard:
+    def hear(self, way: Direction, message: Message) -> ObservedMessage:
         """Take one message that came from this side and say what it is about."""
         match message.kind:
             case Kind.REQUEST:
-                return Heard(way, message, self._hear_request(way, message))
+                return ObservedMessage(way, message, self._hear_request(way, message))
             case Kind.NOTIFICATION:
                 asked = self._hear_notice(way, message)
-                return Heard(way, message, asked, found=self._progress[_BACK[way]].hear(message))
+                return ObservedMessage(
+                    way, message, asked, found=self._progress[_BACK[way]].hear(message)
+                )
             case Kind.RESULT | Kind.ERROR:
                 return self._hear_answer(way, message)
 
-    def copy(self) -> Correlation:
+    def copy(self) -> ConversationObserver:
         """Return another one that knows the same, and goes its own way from here."""
-        other = Correlation()
+        other = ConversationObserver()
         other.known, other.negotiated, other.count = self.known, self.negotiated, self.count
         other._stated = self._stated
         other._open = self._open.copy()
@@ -145,20 +151,20 @@ class Correlation:
         other._progress = {way: progress.copy() for way, progress in self._progress.items()}
         return other
 
-    def forget(self, asked: Asked) -> None:
+    def forget(self, asked: ObservedRequest) -> None:
         """Count a request as no longer open: no answer will pass here."""
         if asked.number in self._open:
             self._forget(asked)
 
     # -- requests ------------------------------------------------------------------------------
 
-    def _hear_request(self, way: Way, message: Message) -> Asked:
+    def _hear_request(self, way: Direction, message: Message) -> ObservedRequest:
         revision = negotiation.revision_of(message, self.negotiated)
-        if way is Way.IN:
+        if way is Direction.IN:
             self._stated = negotiation.stated_after(self._stated, message, revision)
             self.known = negotiation.after_request(self.known, message, revision)
         self.count += 1
-        asked = Asked(self.count, way, message, revision, self._continued_by(message))
+        asked = ObservedRequest(self.count, way, message, revision, self._continued_by(message))
         self._open[asked.number] = asked
         if message.id is not None:
             self._by_id.setdefault((way, message.id.key), []).append(asked.number)
@@ -186,7 +192,7 @@ class Correlation:
         del self._questions[alike[0]]
         return alike[0]
 
-    def _forget(self, asked: Asked) -> None:
+    def _forget(self, asked: ObservedRequest) -> None:
         del self._open[asked.number]
         if asked.request.id is None:
             return
@@ -197,7 +203,7 @@ class Correlation:
 
     # -- notifications and answers -------------------------------------------------------------
 
-    def _hear_notice(self, way: Way, message: Message) -> Asked | None:
+    def _hear_notice(self, way: Direction, message: Message) -> ObservedRequest | None:
         if message.method == "notifications/initialized":
             self.known = self.known._replace(initialized=True)
         if message.method != "notifications/cancelled":
@@ -213,23 +219,23 @@ class Correlation:
         self._forget(asked)
         return asked
 
-    def _hear_answer(self, way: Way, message: Message) -> Heard:
+    def _hear_answer(self, way: Direction, message: Message) -> ObservedMessage:
         if message.id is None:
-            return Heard(way, message, None)
+            return ObservedMessage(way, message, None)
         numbers = self._by_id.get((_BACK[way], message.id.key), [])
         if not numbers:
-            return Heard(way, message, None)
+            return ObservedMessage(way, message, None)
         asked = self._open[numbers[0]]
-        heard = Heard(way, message, asked, ambiguous=len(numbers) > 1)
+        heard = ObservedMessage(way, message, asked, ambiguous=len(numbers) > 1)
         self._forget(asked)
         # Not when it is cancelled: what was on its way by then is nobody's mistake.
         self._progress[asked.way].over(asked.request)
         result = message.body.get("result")
-        if message.kind is Kind.RESULT and way is Way.OUT and isinstance(result, dict):
+        if message.kind is Kind.RESULT and way is Direction.OUT and isinstance(result, dict):
             self._learn(asked, result)
         return heard
 
-    def _learn(self, asked: Asked, result: JsonObject) -> None:
+    def _learn(self, asked: ObservedRequest, result: JsonObject) -> None:
         if asked.method == "initialize":
             self.negotiated = str(result.get("protocolVersion", ""))
         self.known = negotiation.after_result(self.known, asked.request, result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
@@ -71,7 +71,7 @@ class Exchanges:
         before = self._waiting.get(number)
         if before is not None:
             self._leave(before)
-        if exchange.state is State.PENDING:
+        if exchange.state is ExchangeState.PENDING:
             self._waiting[number] = exchange
             self._by_id.setdefault(exchange.id.key, set()).add(number)
         elif before is not None:

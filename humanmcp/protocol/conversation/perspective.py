@@ -13,20 +13,20 @@ from humanmcp.protocol.conversation.transcript import (
     HELD,
     INSTEAD,
     LET_GO,
+    Direction,
     Frame,
-    Way,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_LINES: Final = frozenset({Way.IN, Way.OUT})
+_LINES: Final = frozenset({Direction.IN, Direction.OUT})
 
 
-class View:
+class Perspective:
     """One side's view of a session, frame by frame. `own` is the way of the lines it writes."""
 
-    def __init__(self, own: Way) -> None:
+    def __init__(self, own: Direction) -> None:
         """Begin before the first frame."""
         self._own = own
         self._held: dict[int, Frame] = {}
@@ -50,13 +50,13 @@ class View:
 
 def as_client(frames: Iterable[Frame]) -> Iterator[Frame]:
     """Yield the lines that the client wrote and those that reached it."""
-    view = View(Way.IN)
+    view = Perspective(Direction.IN)
     for frame in frames:
         yield from view.feed(frame)
 
 
 def as_server(frames: Iterable[Frame]) -> Iterator[Frame]:
     """Yield the lines that reached the server and those that it wrote."""
-    view = View(Way.OUT)
+    view = Perspective(Direction.OUT)
     for frame in frames:
         yield from view.feed(frame)

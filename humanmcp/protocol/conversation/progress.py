@@ -10,7 +10,7 @@ import math
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, TypeGuard
 
-from humanmcp.protocol.diagnostics.raw import Found, json_text, quoted
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, json_text, quoted
 from humanmcp.protocol.json.jsonrpc import RequestId
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Progress:
         key = _key(request.meta.get("progressToken"))
         return (self._last.get(key) if key is not None else None) or 0
 
-    def judge(self, params: Json) -> list[Found]:
+    def judge(self, params: Json) -> list[RawDiagnostic]:
         """Return what is wrong with the parameters of a progress notification, but for their shape.
 
         MCP, progress: "Progress notifications MUST only reference tokens that were provided in an
@@ -80,14 +80,14 @@ class Progress:
         if key is None:
             return []
         if key not in self._last:
-            return [Found("N37", ("params", "progressToken"), (("token", quoted(token)),))]
+            return [RawDiagnostic("N37", ("params", "progressToken"), (("token", quoted(token)),))]
         before = self._last[key]
         if not _is_number(value) or before is None or value > before:
             return []
         detail = (("before", json_text(before)), ("now", json_text(value)))
-        return [Found("N36", ("params", "progress"), detail)]
+        return [RawDiagnostic("N36", ("params", "progress"), detail)]
 
-    def hear(self, notice: Message) -> tuple[Found, ...]:
+    def hear(self, notice: Message) -> tuple[RawDiagnostic, ...]:
         """Judge and remember a notification; one that is not about progress says nothing here."""
         if notice.method != METHOD:
             return ()

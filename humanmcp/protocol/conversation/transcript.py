@@ -42,7 +42,7 @@ _quoted: Final = json.encoder.encode_basestring
 """Write a text as JSON does, with every character that JSON allows as it is."""
 
 
-class Way(enum.Enum):
+class Direction(enum.Enum):
     """Which way a recorded line went, seen from the process that recorded it."""
 
     IN = "in"
@@ -64,7 +64,7 @@ class Frame(NamedTuple):
 
     seq: int
     at: str
-    way: Way
+    way: Direction
     raw: bytes
     number: int = 0
     by: str = ""
@@ -107,7 +107,7 @@ def from_json(line: str) -> Frame:
         return Frame(
             seq=int(record["seq"]),
             at=str(record["at"]),
-            way=Way(record["way"]),
+            way=Direction(record["way"]),
             raw=raw,
             number=int(record.get("number", 0)),
             by=str(record.get("by", "")),
@@ -121,7 +121,7 @@ def from_json(line: str) -> Frame:
 def command_in(frames: Iterable[Frame]) -> tuple[str, ...]:
     """Return the command of the real server, where a tap has recorded it; else nothing."""
     for frame in frames:
-        if frame.way is Way.NOTE and frame.note == COMMAND:
+        if frame.way is Direction.NOTE and frame.note == COMMAND:
             try:
                 words = json.loads(frame.raw)
             except ValueError:

@@ -15,7 +15,7 @@ from humanmcp.protocol.diagnostics.model import Applicability, applied, together
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.diagnostics.verdict import Verdict
 
     Judge: TypeAlias = Callable[[str], Verdict]
@@ -33,7 +33,7 @@ class Autofix(NamedTuple):
     verdict: Verdict
 
     @property
-    def left(self) -> tuple[Problem, ...]:
+    def left(self) -> tuple[Diagnostic, ...]:
         """Return the problems that have a fix which a person has to choose."""
         return tuple(one for one in self.verdict.problems if one.fix and not one.fix.is_safe)
 
@@ -52,7 +52,7 @@ def autofix(text: str, judge: Judge) -> Autofix:
     return Autofix(verdict.text, verdict)
 
 
-def _safe(verdict: Verdict) -> Iterator[Problem]:
+def _safe(verdict: Verdict) -> Iterator[Diagnostic]:
     """Yield the problems whose fixes may be applied now.
 
     While a text is no JSON, what it says is read through guesses: then only its spelling as JSON

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.model import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_E = Level.ERROR
-_W = Level.WARNING
-_H = Level.HINT
-_R = Level.REPAIRED
+_E = Severity.ERROR
+_W = Severity.WARNING
+_H = Severity.HINT
+_R = Severity.REPAIRED
 
 
-def _all(level: Level, codes: str) -> dict[str, Level]:
+def _all(level: Severity, codes: str) -> dict[str, Severity]:
     return dict.fromkeys(codes.split(), level)
 
 
-LEVELS: Final[Mapping[str, Level]] = {
+LEVELS: Final[Mapping[str, Severity]] = {
     # the JSON text
     **_all(_E, "J01 J02 J03 J04 J05 J06 J07 J08 J09 J10 J11 J12 J13 J14 J15 J16 J17 J18 J19 J20"),
     **_all(_E, "J21 J22 J23 J24 J25 J26 J27 J28 J29 J30 J31 J32 J33 J34 J35 J36 J37 J38 J39"),

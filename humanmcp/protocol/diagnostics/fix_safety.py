@@ -12,13 +12,13 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.model import Applicability
-from humanmcp.protocol.diagnostics.raw import HOLE, Does
+from humanmcp.protocol.diagnostics.raw import HOLE, FixKind
 from humanmcp.protocol.json.similar import alike, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.diagnostics.raw import Found, Mend, Path
+    from humanmcp.protocol.diagnostics.raw import FixAction, Path, RawDiagnostic
 
 PLACEHOLDER: Final = "…"
 """What an example of ours says where a person's own words belong."""
@@ -42,24 +42,24 @@ _RESPELT: Final = frozenset({"M10", "R15"})
 _LEAF: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{},:"]+', re.DOTALL)
 
 
-def trust(found: Found, mend: Mend, old: str, new: str) -> Applicability:
+def trust(found: RawDiagnostic, mend: FixAction, old: str, new: str) -> Applicability:
     """Grade a mend that puts the JSON text `new` in the place of `old`."""
     match mend.does:
-        case Does.DELETE:
+        case FixKind.DELETE:
             return Applicability.REMOVES
-        case Does.RENAME:
+        case FixKind.RENAME:
             return _renaming(found, json.loads(old), json.loads(mend.new))
-        case Does.INSERT:
+        case FixKind.INSERT:
             return Applicability.SAFE if mend.path[-1] in _FILLERS else _made_up(new)
         case _ if mend.path in _ENVELOPE:
             return Applicability.SAFE
-        case Does.WRAP:
+        case FixKind.WRAP:
             return _replacing("", mend.new.replace(HOLE, " "), mend.path)
         case _:
             return _replacing(old, new, mend.path)
 
 
-def _renaming(found: Found, old: str, new: str) -> Applicability:
+def _renaming(found: RawDiagnostic, old: str, new: str) -> Applicability:
     # `meta` and `_meta` are two names: the underscore makes it a name of the protocol's own
     same = plain(old) == plain(new) and old.startswith("_") == new.startswith("_")
     slip = found.code in _RESPELT and alike(old, (new,)) is not None

@@ -14,7 +14,7 @@ from humanmcp.protocol.diagnostics.model import Applicability, Fix, least, toget
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 FEW: Final = 3
 """Problems that say the same of several places and are still shown one by one."""
@@ -26,7 +26,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 _Kind: TypeAlias = "tuple[Hashable, ...]"
 
 
-def grouped(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def grouped(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return problems, in their order, with those that say the same as one."""
     problems = tuple(problems)
     if len(problems) <= FEW:
@@ -35,19 +35,19 @@ def grouped(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return _joined(same, lambda one: (one.code, one.level), MOST, keep=True)
 
 
-def _alike(one: Problem) -> _Kind:
+def _alike(one: Diagnostic) -> _Kind:
     """Return what two problems share that differ only in the item of a list they are about."""
     detail = tuple((name, _INDEX.sub("[]", text)) for name, text in one.detail)
     return (one.code, one.level, detail)
 
 
 def _joined(
-    problems: tuple[Problem, ...],
-    kind: Callable[[Problem], _Kind],
+    problems: tuple[Diagnostic, ...],
+    kind: Callable[[Diagnostic], _Kind],
     most: int,
     *,
     keep: bool = False,
-) -> tuple[Problem, ...]:
+) -> tuple[Diagnostic, ...]:
     """Join the problems of each kind of which there are more than `most`.
 
     With `keep` the first of them stay as they are, and the last that is shown stands for the rest,
@@ -57,8 +57,8 @@ def _joined(
     if all(count <= most for count in counts.values()):
         return problems
     seen: Counter[_Kind] = Counter()
-    shown: list[Problem] = []
-    members: dict[_Kind, list[Problem]] = {}
+    shown: list[Diagnostic] = []
+    members: dict[_Kind, list[Diagnostic]] = {}
     for problem in problems:
         which = kind(problem)
         seen[which] += 1
@@ -75,7 +75,7 @@ def _joined(
     )
 
 
-def _as_one(group: list[Problem], *, own_fix: bool) -> Problem:
+def _as_one(group: list[Diagnostic], *, own_fix: bool) -> Diagnostic:
     times = sum(one.times for one in group)
     first = group[0]
     if own_fix or first.fix is None or any(one.fix is None for one in group):

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.codes import LEVELS
 from humanmcp.protocol.diagnostics.fix_safety import trust
-from humanmcp.protocol.diagnostics.model import Edit, Fix, Lines, Problem
-from humanmcp.protocol.diagnostics.raw import HOLE, Does
+from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, TextEdit
+from humanmcp.protocol.diagnostics.raw import HOLE, FixKind
 from humanmcp.protocol.json.jsonrpc import members, skip_space, value_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from humanmcp.protocol.diagnostics.raw import Found, Mend, Path, Step
+    from humanmcp.protocol.diagnostics.raw import FixAction, Path, RawDiagnostic, Step
 
 
 _MOST: Final = 1000
@@ -54,15 +54,15 @@ class Placer:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._lines = Lines(source.text)
+        self._lines = LineIndex(source.text)
         self._inside: dict[int, Mapping[Step, Spot]] = {}
         self._in_order: dict[int, list[Spot]] = {}
         start = skip_space(source.json, 0)
         self._whole = Spot(start, start, start, max(start, len(source.json.rstrip())))
 
-    def problems(self, found: Iterable[Found]) -> list[Problem]:
+    def problems(self, found: Iterable[RawDiagnostic]) -> list[Diagnostic]:
         """Make the problems of findings; of those of one code beyond `_MOST` only the number."""
-        made: list[Problem] = []
+        made: list[Diagnostic] = []
         counts: Counter[str] = Counter()
         last: dict[str, int] = {}
         for each in found:
@@ -74,11 +74,11 @@ class Placer:
             made[at] = made[at]._replace(times=max(1, counts[code] - _MOST + 1))
         return made
 
-    def _problem(self, found: Found) -> Problem:
+    def _problem(self, found: RawDiagnostic) -> Diagnostic:
         start, end = self._extent(found)
         source = self.source
         line, column = self._lines.place(start) if source.text else (0, 0)
-        return Problem(
+        return Diagnostic(
             found.code,
             found.level or LEVELS[found.code],
             found.detail,
@@ -116,7 +116,7 @@ class Placer:
             self._in_order[spot.start] = sorted(self._contents(spot).values())
         return self._in_order[spot.start]
 
-    def _extent(self, found: Found) -> tuple[int, int]:
+    def _extent(self, found: RawDiagnostic) -> tuple[int, int]:
         """Return the offsets, in the text as typed, that a finding is about."""
         path = found.path
         spot = self.spot(path)
@@ -135,58 +135,61 @@ class Placer:
 
     # -- mends ----------------------------------------------------------------------------------
 
-    def _fix(self, found: Found, mend: Mend) -> Fix | None:
+    def _fix(self, found: RawDiagnostic, mend: FixAction) -> Fix | None:
         edits = self._edits(mend)
         if edits is None:
             return None
-        moved = (Edit(self._typed(e.start), self._typed(e.end), e.new) for e in edits)
+        moved = (TextEdit(self._typed(e.start), self._typed(e.end), e.new) for e in edits)
         old = " ".join(self.source.json[e.start : e.end] for e in edits)
         grade = trust(found, mend, old, " ".join(e.new for e in edits))
         return Fix(tuple(moved), mend.label, grade)
 
-    def _edits(self, mend: Mend) -> list[Edit] | None:  # noqa: PLR0911 - one arm an act
-        if mend.does is Does.INSERT:
+    def _edits(self, mend: FixAction) -> list[TextEdit] | None:  # noqa: PLR0911 - one arm an act
+        if mend.does is FixKind.INSERT:
             return self._insertion(mend)
         spot = self.spot(mend.path)
         if spot is None:
             return None
         json = self.source.json
         match mend.does:
-            case Does.REPLACE:
-                return [Edit(spot.start, spot.end, mend.new)]
-            case Does.RENAME:
-                return [Edit(spot.name_start, spot.name_end, mend.new)]
-            case Does.DELETE:
+            case FixKind.REPLACE:
+                return [TextEdit(spot.start, spot.end, mend.new)]
+            case FixKind.RENAME:
+                return [TextEdit(spot.name_start, spot.name_end, mend.new)]
+            case FixKind.DELETE:
                 return [self._removal(spot, mend.path)]
-            case Does.WRAP:
+            case FixKind.WRAP:
                 before, after = mend.new.split(HOLE)
-                return [Edit(spot.start, spot.start, before), Edit(spot.end, spot.end, after)]
+                return [
+                    TextEdit(spot.start, spot.start, before),
+                    TextEdit(spot.end, spot.end, after),
+                ]
             case _:
                 inner = self.spot((*mend.path, *mend.inner))
                 if inner is None:
                     return None
-                return [Edit(spot.start, spot.end, json[inner.start : inner.end])]
+                return [TextEdit(spot.start, spot.end, json[inner.start : inner.end])]
 
-    def _insertion(self, mend: Mend) -> list[Edit] | None:
+    def _insertion(self, mend: FixAction) -> list[TextEdit] | None:
         name, new = mend.path[-1], mend.new
         owner = self.spot(mend.path[:-1])
         if owner is None or self.source.json[owner.start : owner.start + 1] != "{":
             return None
         inside = self._ordered(owner)
         if not inside:
-            return [Edit(owner.start + 1, owner.end - 1, f'"{name}": {new}')]
+            return [TextEdit(owner.start + 1, owner.end - 1, f'"{name}": {new}')]
         after = inside[-1].end
-        return [Edit(after, after, f', "{name}": {new}')]
+        return [TextEdit(after, after, f', "{name}": {new}')]
 
-    def _removal(self, spot: Spot, path: Path) -> Edit:
+    def _removal(self, spot: Spot, path: Path) -> TextEdit:
         """Cut a member or item with the comma before it, or after it when it is the first."""
         owner = self.spot(path[:-1])
         others = self._ordered(owner) if owner else []
         at = bisect_left(others, spot)
         if at:
-            return Edit(others[at - 1].end, spot.end, "")
+            return TextEdit(others[at - 1].end, spot.end, "")
         after = others[at + 1 :][:1]
-        return Edit(spot.name_start, after[0].name_start if after else spot.end, "")
+        return TextEdit(spot.name_start, after[0].name_start if after else spot.end, "")
 
 
 def contents(json: str, start: int, end: int) -> Mapping[Step, Spot]:

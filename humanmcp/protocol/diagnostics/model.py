@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Malformed
 
 
-class Level(enum.Enum):
+class Severity(enum.Enum):
     """How bad a problem is."""
 
     ERROR = "error"
@@ -52,7 +52,7 @@ def least(*grades: Applicability) -> Applicability:
     return max(grades, key=_TRUST.index, default=Applicability.SAFE)
 
 
-class Edit(NamedTuple):
+class TextEdit(NamedTuple):
     """Replace `text[start:end]` by `new`. Offsets count characters of the text as typed."""
 
     start: int
@@ -63,7 +63,7 @@ class Edit(NamedTuple):
 class Fix(NamedTuple):
     """A mechanical mend: edits of the text as typed, and the code of the label on its button."""
 
-    edits: tuple[Edit, ...]
+    edits: tuple[TextEdit, ...]
     label: str = "fix"
     applicability: Applicability = Applicability.SAFE
 
@@ -77,7 +77,7 @@ class Fix(NamedTuple):
         return applied(text, sorted(self.edits, key=lambda edit: (edit.start, edit.end)))
 
 
-def applied(text: str, edits: Iterable[Edit]) -> str:
+def applied(text: str, edits: Iterable[TextEdit]) -> str:
     """Return a text after edits that stand in their order and do not overlap."""
     parts: list[str] = []
     at = 0
@@ -88,7 +88,7 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     return "".join(parts)
 
 
-class Problem(NamedTuple):
+class Diagnostic(NamedTuple):
     """One problem with a text or a message.
 
     `start` and `end` are offsets into the text as typed; `line` and `column` count from 1 and are 0
@@ -97,7 +97,7 @@ class Problem(NamedTuple):
     """
 
     code: str
-    level: Level
+    level: Severity
     detail: tuple[tuple[str, str], ...] = ()
     pointer: str = ""
     start: int = 0
@@ -113,20 +113,20 @@ class Problem(NamedTuple):
     @property
     def blocks(self) -> bool:
         """Say whether this keeps the text from being sent."""
-        return self.level is Level.ERROR
+        return self.level is Severity.ERROR
 
 
-def unreadable(line: Malformed) -> Problem:
+def unreadable(line: Malformed) -> Diagnostic:
     """Return why a line is no message."""
-    return Problem(line.why, Level.ERROR, line.detail)
+    return Diagnostic(line.why, Severity.ERROR, line.detail)
 
 
-def together(problems: Iterable[Problem]) -> list[Edit]:
+def together(problems: Iterable[Diagnostic]) -> list[TextEdit]:
     """Return the edits of the fixes of several problems, in the order of the text.
 
     Of two that change the same place the earlier problem's counts; a fix is taken whole or not.
     """
-    taken: list[tuple[int, int, int, Edit]] = []
+    taken: list[tuple[int, int, int, TextEdit]] = []
     for problem in problems:
         edits = problem.fix.edits if problem.fix is not None else ()
         if not any(_meets(edit, taken) for edit in edits):
@@ -135,18 +135,18 @@ def together(problems: Iterable[Problem]) -> list[Edit]:
     return [edit for _start, _end, _count, edit in taken]
 
 
-def _meets(edit: Edit, taken: list[tuple[int, int, int, Edit]]) -> bool:
+def _meets(edit: TextEdit, taken: list[tuple[int, int, int, TextEdit]]) -> bool:
     """Say whether an edit changes a place that one of those changes; none of them meet."""
     before = bisect_left(taken, (edit.end,))  # those that begin before this one ends
     return before > 0 and taken[before - 1][1] > edit.start
 
 
-def blocking(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def blocking(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return those that keep a text from being sent."""
     return tuple(problem for problem in problems if problem.blocks)
 
 
-class Lines:
+class LineIndex:
     """Finds lines and columns in one text: for many places, where each would count from the top."""
 
     def __init__(self, text: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.model import Level
+    from humanmcp.protocol.diagnostics.model import Severity
     from humanmcp.protocol.json.jsonrpc import Json
 
 Step: TypeAlias = str | int
@@ -25,7 +25,7 @@ LONGEST_QUOTE = 60
 """Characters of somebody's own text that a sentence repeats."""
 
 
-class Does(enum.Enum):
+class FixKind(enum.Enum):
     """What a mend does to the value, member or list item that stands at its path."""
 
     REPLACE = "replace"
@@ -46,17 +46,17 @@ HOLE = "\0"
 """Where the wrapped value goes in the `new` of a `WRAP`. No JSON text can contain it."""
 
 
-class Mend(NamedTuple):
+class FixAction(NamedTuple):
     """A fix as an act on a value: what it does, to which one, and the code of its label."""
 
-    does: Does
+    does: FixKind
     path: Path
     new: str = ""
     inner: Path = ()
     label: str = "fix"
 
 
-class Found(NamedTuple):
+class RawDiagnostic(NamedTuple):
     """One finding: a problem whose place is still a path. `at_name` points at the member's name.
 
     `level` is None for the level that `codes.py` gives the code.
@@ -65,8 +65,8 @@ class Found(NamedTuple):
     code: str
     path: Path
     detail: tuple[tuple[str, str], ...] = ()
-    mend: Mend | None = None
-    level: Level | None = None
+    mend: FixAction | None = None
+    level: Severity | None = None
     at_name: bool = False
 
 
@@ -91,31 +91,31 @@ def json_text(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def replace_with(path: Path, value: Json, label: str = "replace") -> Mend:
+def replace_with(path: Path, value: Json, label: str = "replace") -> FixAction:
     """Mend by putting another value in the place."""
-    return Mend(Does.REPLACE, path, json_text(value), label=label)
+    return FixAction(FixKind.REPLACE, path, json_text(value), label=label)
 
 
-def rename_to(path: Path, name: str) -> Mend:
+def rename_to(path: Path, name: str) -> FixAction:
     """Mend by giving the member at `path` another name."""
-    return Mend(Does.RENAME, path, json_text(name), label="rename")
+    return FixAction(FixKind.RENAME, path, json_text(name), label="rename")
 
 
-def delete(path: Path) -> Mend:
+def delete(path: Path) -> FixAction:
     """Mend by taking the member or item at `path` out."""
-    return Mend(Does.DELETE, path, label="delete")
+    return FixAction(FixKind.DELETE, path, label="delete")
 
 
-def insert(path: Path, value: Json) -> Mend:
+def insert(path: Path, value: Json) -> FixAction:
     """Mend by adding the member that the last step of `path` names."""
-    return Mend(Does.INSERT, path, json_text(value), label="insert")
+    return FixAction(FixKind.INSERT, path, json_text(value), label="insert")
 
 
-def wrap(path: Path, before: str, after: str) -> Mend:
+def wrap(path: Path, before: str, after: str) -> FixAction:
     """Mend by putting text around the value at `path`."""
-    return Mend(Does.WRAP, path, before + HOLE + after, label="wrap")
+    return FixAction(FixKind.WRAP, path, before + HOLE + after, label="wrap")
 
 
-def unwrap(path: Path, inner: Path) -> Mend:
+def unwrap(path: Path, inner: Path) -> FixAction:
     """Mend by keeping only a part of the value at `path`."""
-    return Mend(Does.UNWRAP, path, inner=inner, label="unwrap")
+    return FixAction(FixKind.UNWRAP, path, inner=inner, label="unwrap")

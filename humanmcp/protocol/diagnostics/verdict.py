@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from humanmcp.protocol.diagnostics.model import blocking
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Kind
 
 
-class Form(enum.Enum):
+class TextForm(enum.Enum):
     """What a person's text stands for. Everything but MESSAGE gets its envelope from us."""
 
     MESSAGE = "message"
@@ -40,7 +40,7 @@ class Verdict(NamedTuple):
     text: str
     line: str | None
     forced: str | None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
     kind: Kind | None = None
 
     @property
@@ -49,6 +49,6 @@ class Verdict(NamedTuple):
         return self.line is not None
 
     @property
-    def errors(self) -> tuple[Problem, ...]:
+    def errors(self) -> tuple[Diagnostic, ...]:
         """Return the problems that block sending."""
         return blocking(self.problems)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
 
 from humanmcp import __version__
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.spec import examples
 from humanmcp.protocol.spec import versions as spec_versions
@@ -28,14 +28,14 @@ class Mode(enum.Enum):
     """How much is answered without a person."""
 
     NORMAL = "normal"
-    """Pings at once, opening messages as `Opening` says, the rest never."""
+    """Pings at once, opening messages as `OpeningPolicy` says, the rest never."""
     BY_HAND = "by hand"
     """Nothing at all."""
     AUTO = "auto"
     """At once everything that the book can answer."""
 
 
-class Opening(enum.Enum):
+class OpeningPolicy(enum.Enum):
     """Who answers `initialize` and the lists, where the mode leaves that open."""
 
     BY_CLIENT = "by client"
@@ -48,7 +48,7 @@ class Opening(enum.Enum):
     """As `HAND`, whatever the mode and the book say: a person at the inbox asked for it."""
 
 
-class Deed(enum.Enum):
+class RuleAction(enum.Enum):
     """What a rule does about a request."""
 
     ANSWER = "answer"
@@ -68,14 +68,14 @@ class Rule(NamedTuple):
     """
 
     text: str
-    form: Form
+    form: TextForm
     method: str = ""
     tool: str = ""
     where: Mapping[str, Any] = MappingProxyType({})
     contains: Mapping[str, str] = MappingProxyType({})
     after: float = 0.0
     times: int | None = None
-    deed: Deed = Deed.ANSWER
+    deed: RuleAction = RuleAction.ANSWER
 
     def matches(self, exchange: Exchange) -> bool:
         """Say whether the rule is meant for this exchange."""
@@ -166,7 +166,7 @@ class Decision(NamedTuple):
 
     after: float | None = None
     text: str = ""
-    form: Form = Form.RESULT
+    form: TextForm = TextForm.RESULT
     by: str = ""
     rule: int | None = None
     stoppable: bool = False
@@ -207,7 +207,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     known: Known,
     *,
     mode: Mode = Mode.NORMAL,
-    opening: Opening = Opening.BY_CLIENT,
+    opening: OpeningPolicy = OpeningPolicy.BY_CLIENT,
     used: Mapping[int, int] = MappingProxyType({}),
 ) -> Decision:
     """Say what the book does about an exchange. `used` counts how often each rule has answered."""
@@ -216,10 +216,10 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     found = first_rule(exchange, book, used)
     rejection = _rejection(exchange, book) if found is None else None
     if rejection is not None:
-        return Decision(0.0, json.dumps(rejection), Form.ERROR, "book")
+        return Decision(0.0, json.dumps(rejection), TextForm.ERROR, "book")
     if found is not None:
         index, rule = found
-        if rule.deed is not Deed.ANSWER:
+        if rule.deed is not RuleAction.ANSWER:
             return _BY_PERSON
         return Decision(rule.after, rule.text, rule.form, by_rule(index), index)
     own = _own_answer(exchange, book)
@@ -236,8 +236,10 @@ def by_rule(index: int) -> str:
     return f"book: rule {index + 1}"
 
 
-def _after(method: str, book: Book, known: Known, mode: Mode, opening: Opening) -> float | None:
-    if opening is Opening.HELD and method in known_clients.OPENING:
+def _after(
+    method: str, book: Book, known: Known, mode: Mode, opening: OpeningPolicy
+) -> float | None:
+    if opening is OpeningPolicy.HELD and method in known_clients.OPENING:
         return known_clients.last_moment(known.client_name, method)
     if mode is Mode.AUTO:
         return 0.0
@@ -248,33 +250,33 @@ def _after(method: str, book: Book, known: Known, mode: Mode, opening: Opening) 
     return _opened_after(method, known, opening) if method in known_clients.OPENING else None
 
 
-def _opened_after(method: str, known: Known, opening: Opening) -> float | None:
+def _opened_after(method: str, known: Known, opening: OpeningPolicy) -> float | None:
     match opening:
-        case Opening.BOOK:
+        case OpeningPolicy.BOOK:
             return 0.0
-        case Opening.HAND | Opening.HELD:
+        case OpeningPolicy.HAND | OpeningPolicy.HELD:
             return known_clients.last_moment(known.client_name, method)
-        case Opening.BY_CLIENT:
+        case OpeningPolicy.BY_CLIENT:
             return known_clients.grace(known.client_name)
         case impossible:
             assert_never(impossible)
 
 
-def _own_answer(exchange: Exchange, book: Book) -> tuple[Form, Mapping[str, Any]] | None:
+def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, Any]] | None:
     """Return what the book answers a method by itself; None for what needs a rule or a person."""
     method, revision = exchange.method, exchange.revision
     if not spec_versions.has_request(method, revision):
         # FastMCP 4 pings in 2026-07-28, too, where there is no ping, and waits without limit.
-        return Form.ERROR, _METHOD_NOT_FOUND
+        return TextForm.ERROR, _METHOD_NOT_FOUND
     if method in spec_versions.EMPTY_RESULTS:
-        return Form.RESULT, {}
+        return TextForm.RESULT, {}
     if method == "initialize":
-        return Form.RESULT, _initialize(exchange, book)
+        return TextForm.RESULT, _initialize(exchange, book)
     if method == "server/discover":
         return _discover(book)
     lists = _lists(book)
     if method in lists:
-        return Form.RESULT, {**lists[method], **_modern(revision, book)}
+        return TextForm.RESULT, {**lists[method], **_modern(revision, book)}
     return None
 
 
@@ -324,11 +326,11 @@ def _is_modern(book: Book) -> bool:
     return not set(spec_versions.MODERN).isdisjoint(book.revisions)
 
 
-def _discover(book: Book) -> tuple[Form, Mapping[str, Any]]:
+def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
     if not _is_modern(book):
         # The answer that every client takes for "handshake only": it then sends `initialize`.
-        return Form.ERROR, _METHOD_NOT_FOUND
-    return Form.RESULT, {
+        return TextForm.ERROR, _METHOD_NOT_FOUND
+    return TextForm.RESULT, {
         "supportedVersions": list(book.revisions),
         "capabilities": book.offered(),
         **({"instructions": book.instructions} if book.instructions else {}),

@@ -10,8 +10,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.diagnostics.verdict import Form
-from humanmcp.protocol.policy.answer_book import Book, Deed, Rule
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.policy.answer_book import Book, Rule, RuleAction
 from humanmcp.protocol.spec import versions
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ _RULE_KEYS: Final = frozenset(
     | {"after", "times", "do"}
 )
 _ANSWERS: Final = {
-    "text": Form.TEXT,
-    "tool_error": Form.TOOL_ERROR,
-    "result": Form.RESULT,
-    "error": Form.ERROR,
+    "text": TextForm.TEXT,
+    "tool_error": TextForm.TOOL_ERROR,
+    "result": TextForm.RESULT,
+    "error": TextForm.ERROR,
 }
 
 
@@ -110,7 +110,7 @@ def _rule(rule: Mapping[str, Any], place: str) -> Rule:
     )
 
 
-def _deed(rule: Mapping[str, Any], place: str) -> tuple[Deed, Form, str]:
+def _deed(rule: Mapping[str, Any], place: str) -> tuple[RuleAction, TextForm, str]:
     """Read what a rule does, and the answer if it gives one."""
     answers = [name for name in (*_ANSWERS, "do") if name in rule]
     if len(answers) != 1:
@@ -118,13 +118,13 @@ def _deed(rule: Mapping[str, Any], place: str) -> tuple[Deed, Form, str]:
     (answer,) = answers
     value = rule[answer]
     if answer == "do":
-        if value not in (Deed.HOLD.value, Deed.FORWARD.value):
+        if value not in (RuleAction.HOLD.value, RuleAction.FORWARD.value):
             raise BookError(f"{place}.do", "deed")
-        return Deed(value), Form.RESULT, ""
+        return RuleAction(value), TextForm.RESULT, ""
     form = _ANSWERS[answer]
-    if form in (Form.TEXT, Form.TOOL_ERROR):
-        return Deed.ANSWER, form, _text(value, f"{place}.{answer}")
-    return Deed.ANSWER, form, _json(_table(value, f"{place}.{answer}"), f"{place}.{answer}")
+    if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
+        return RuleAction.ANSWER, form, _text(value, f"{place}.{answer}")
+    return RuleAction.ANSWER, form, _json(_table(value, f"{place}.{answer}"), f"{place}.{answer}")
 
 
 def _json(value: Any, place: str) -> str:  # noqa: ANN401 - TOML's types

@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from humanmcp.protocol.conversation.observer import Heard
+    from humanmcp.protocol.conversation.observer import ObservedMessage
 
 NEXT: Final = "next"
 _TOOL: Final = "tool:"
-_WAYS: Final[Mapping[str, Way]] = {"in": Way.IN, "out": Way.OUT}
+_WAYS: Final[Mapping[str, Direction]] = {"in": Direction.IN, "out": Direction.OUT}
 
 
 class PatternError(ValueError):
@@ -43,12 +43,12 @@ class Pattern:
     """One thing to hold. What is empty is not asked for; `once` holds one message and no more."""
 
     text: str
-    way: Way | None = None
+    way: Direction | None = None
     method: str = ""
     tool: str = ""
     once: bool = False
 
-    def fits(self, heard: Heard) -> bool:
+    def fits(self, heard: ObservedMessage) -> bool:
         """Say whether a message is meant."""
         if self.way is not None and heard.way is not self.way:
             return False
@@ -57,7 +57,7 @@ class Pattern:
             return named and self._asked_of(heard) != ""
         return not self.method or self._asked_of(heard) == self.method
 
-    def _asked_of(self, heard: Heard) -> str:
+    def _asked_of(self, heard: ObservedMessage) -> str:
         """Return the method that counts: without a direction an answer has none."""
         return heard.message.method if self.way is None else heard.method
 

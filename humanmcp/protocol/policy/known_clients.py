@@ -41,7 +41,7 @@ _LAST_MOMENT_OF_ONE: Final = 0.8
 """The part of a limit that a message has for itself."""
 
 
-class Client(NamedTuple):
+class KnownClient(NamedTuple):
     """What is known of one client. Times are seconds, None where it sets no limit.
 
     `opening` is its budget for `initialize` and the lists together, `listing` how long it waits for
@@ -94,7 +94,7 @@ class Client(NamedTuple):
 
 
 CLIENTS: Final = (
-    Client(
+    KnownClient(
         ("claude-code",),
         "Claude Code",
         opening=30,
@@ -102,7 +102,7 @@ CLIENTS: Final = (
         setting='MCP_TIMEOUT, MCP_TOOL_TIMEOUT (milliseconds), or "timeout" in the server\'s entry',
         seen="2.1.329 and 2.1.330, November 2026",
     ),
-    Client(
+    KnownClient(
         ("codex-mcp-client", "codex"),
         "Codex",
         # With required = true it waits for initialize for over 400 s, and for a list this long.
@@ -113,7 +113,7 @@ CLIENTS: Final = (
         setting="startup_timeout_sec, tool_timeout_sec, required = true in config.toml",
         seen="0.169.0, November 2026",
     ),
-    Client(
+    KnownClient(
         ("gemini-cli",),
         "Gemini CLI",
         opening=600,
@@ -122,7 +122,7 @@ CLIENTS: Final = (
         setting='"timeout" (milliseconds) in the server\'s entry',
         seen="0.61.0, November 2026",
     ),
-    Client(
+    KnownClient(
         ("opencode",),
         "opencode",
         opening=30,
@@ -135,7 +135,7 @@ CLIENTS: Final = (
         setting='"timeout" (milliseconds) in the server\'s entry',
         seen="1.18.33, November 2026",
     ),
-    Client(
+    KnownClient(
         ("github-copilot", "copilot"),
         "Copilot CLI",
         opening=65,
@@ -149,7 +149,7 @@ CLIENTS: Final = (
         setting='"timeout" (milliseconds) in the server\'s entry',
         seen="1.0.102, November 2026",
     ),
-    Client(
+    KnownClient(
         ("qwen-code", "qwen-cli"),
         "Qwen Code",
         opening=30,
@@ -158,13 +158,13 @@ CLIENTS: Final = (
         setting='"timeout" (milliseconds) in the server\'s entry',
         seen="0.24.4, November 2026",
     ),
-    Client(
+    KnownClient(
         ("mcp-test-client",),
         "gemini mcp list, qwen mcp list",
         opening=5,
         seen="Gemini CLI 0.61.0 (5 s) and Qwen Code 0.24.4 (10 s), November 2026",
     ),
-    Client(
+    KnownClient(
         ("inspector", "mcp-inspector", "modelcontextprotocol-inspector"),
         "MCP Inspector",
         opening=15,
@@ -174,7 +174,7 @@ CLIENTS: Final = (
         setting="--connect-timeout (0 for the SDK's 60 s); the limit of a call is fixed",
         seen="2.12.0, November 2026",
     ),
-    Client(
+    KnownClient(
         ("mcporter",),
         "mcporter",
         opening=30,
@@ -182,7 +182,7 @@ CLIENTS: Final = (
         setting="MCPORTER_CALL_TIMEOUT",
         seen="0.12.3, November 2026",
     ),
-    Client(
+    KnownClient(
         ("claude-ai", "claude-desktop"),
         "Claude Desktop",
         opening=15,
@@ -190,16 +190,16 @@ CLIENTS: Final = (
         is_host=True,
         source="reported",
     ),
-    Client(
+    KnownClient(
         ("visual studio code", "visual-studio-code", "vscode"),
         "VS Code",
         is_host=True,
         source="reported",
     ),
-    Client(("cursor",), "Cursor", opening=30, call=60, is_host=True, source="reported"),
-    Client(("cline",), "Cline", opening=1.5, call=5, is_host=True, source="reported"),
-    Client(("roo",), "Roo Code", opening=30, call=60, is_host=True, source="reported"),
-    Client(
+    KnownClient(("cursor",), "Cursor", opening=30, call=60, is_host=True, source="reported"),
+    KnownClient(("cline",), "Cline", opening=1.5, call=5, is_host=True, source="reported"),
+    KnownClient(("roo",), "Roo Code", opening=30, call=60, is_host=True, source="reported"),
+    KnownClient(
         ("humanmcp-host",),
         "humanmcp host",
         opening=90,  # 60 s for each answer
@@ -207,8 +207,8 @@ CLIENTS: Final = (
         repeats=SDK_REPEATS,
         setting="--patience",
     ),
-    Client(("humanmcp-play",), "humanmcp play"),
-    Client(
+    KnownClient(("humanmcp-play",), "humanmcp play"),
+    KnownClient(
         ("ai-sdk",),
         "AI SDK",
         repeats=SDK_REPEATS,
@@ -218,7 +218,7 @@ CLIENTS: Final = (
 """Every client that is known by name."""
 
 
-def find(name: str) -> Client | None:
+def find(name: str) -> KnownClient | None:
     """Return what is known of the client with this `clientInfo.name`, None when nothing is."""
     lowered = name.lower()
     return next((known for known in CLIENTS if lowered.startswith(known.names)), None)

@@ -23,10 +23,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.observer import Correlation
+from humanmcp.protocol.conversation.observer import ConversationObserver
 from humanmcp.protocol.conversation.perspective import as_client
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.spec import versions
@@ -34,7 +34,7 @@ from humanmcp.protocol.spec import versions
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from humanmcp.protocol.conversation.observer import Asked, Heard
+    from humanmcp.protocol.conversation.observer import ObservedMessage, ObservedRequest
     from humanmcp.protocol.conversation.transcript import Frame
 
 BY_STUB: Final = "humanmcp"
@@ -45,7 +45,7 @@ _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RecordedMessage:
     """A line of the server's own. `message` is None for what was none: a print, half an answer."""
 
     seq: int
@@ -73,13 +73,13 @@ class Recorded:
     name: str
     params: str
     text: str | None
-    form: Form
+    form: TextForm
     modern: bool
     id: str = ""
     progress_token: str = ""
     raw: bytes | None = None
-    before: tuple[Said, ...] = ()
-    after: tuple[Said, ...] = ()
+    before: tuple[RecordedMessage, ...] = ()
+    after: tuple[RecordedMessage, ...] = ()
 
     @property
     def answered(self) -> bool:
@@ -113,14 +113,14 @@ class _Part:
     """A request or a notification of the client's, while it is read."""
 
     seq: int
-    asked: Asked | None
+    asked: ObservedRequest | None
     message: Message
     batch: bool = False
     cancelled: bool = False
     answer: tuple[Frame, Message] | None = None
     raw: bytes | None = None
-    before: list[Said] = field(default_factory=list)
-    after: list[Said] = field(default_factory=list)
+    before: list[RecordedMessage] = field(default_factory=list)
+    after: list[RecordedMessage] = field(default_factory=list)
 
     @property
     def progress_token(self) -> str:
@@ -142,14 +142,14 @@ class _Part:
 
 class _Reader:
     def __init__(self) -> None:
-        self._correlation = Correlation()
+        self._correlation = ConversationObserver()
         self._parts: list[_Part] = []
         self._waiting: dict[int, _Part] = {}
         """The requests without an answer, by the number of their frame, in their order."""
         self._by_request: dict[int, _Part] = {}
         self._by_number: dict[int, _Part] = {}
         self._last: _Part | None = None
-        self._early: list[Said] = []
+        self._early: list[RecordedMessage] = []
 
     def all(self) -> tuple[Recorded, ...]:
         made = [_recorded(part) for part in self._parts]
@@ -160,7 +160,7 @@ class _Reader:
         if not frame.raw.strip():
             return
         found = jsonrpc.read(frame.raw)
-        if frame.way is Way.IN:
+        if frame.way is Direction.IN:
             items = found.items if isinstance(found, Batch) else (found,)
             for item in items:
                 if isinstance(item, Message):
@@ -170,12 +170,12 @@ class _Reader:
         elif isinstance(found, Batch):
             self._batch(frame, found)
         else:
-            self._place(frame, Said(frame.seq, frame.raw))
+            self._place(frame, RecordedMessage(frame.seq, frame.raw))
 
     # -- the client -------------------------------------------------------------------------------
 
     def _from_client(self, frame: Frame, message: Message, *, batch: bool) -> None:
-        heard = self._correlation.hear(Way.IN, message)
+        heard = self._correlation.hear(Direction.IN, message)
         if message.kind is Kind.REQUEST:
             part = self._waiting[frame.seq] = _Part(frame.seq, heard.asked, message, batch)
             if heard.asked is not None:
@@ -195,23 +195,23 @@ class _Reader:
         part.cancelled = True
         self._waiting.pop(part.seq, None)
 
-    def _of(self, heard: Heard) -> _Part | None:
+    def _of(self, heard: ObservedMessage) -> _Part | None:
         return self._by_request.get(heard.asked.number) if heard.asked is not None else None
 
     # -- the server -------------------------------------------------------------------------------
 
     def _from_server(self, frame: Frame, message: Message) -> None:
-        heard = self._correlation.hear(Way.OUT, message)
+        heard = self._correlation.hear(Direction.OUT, message)
         if message.kind in (Kind.RESULT, Kind.ERROR):
             part = self._of(heard)
             if part is None:
-                self._place(frame, Said(frame.seq, frame.raw))
+                self._place(frame, RecordedMessage(frame.seq, frame.raw))
             elif frame.by == BY_STUB:  # to gain time, or for want of room: not what was meant
                 self._give_up(part)
             else:
                 self._answered(part, frame, message)
         elif frame.by != BY_STUB and message.method != _ACKNOWLEDGED:
-            self._place(frame, Said(frame.seq, frame.raw, message))
+            self._place(frame, RecordedMessage(frame.seq, frame.raw, message))
 
     def _batch(self, frame: Frame, batch: Batch) -> None:
         """Read an array of answers; of requests that came alone it is none, but a broken one."""
@@ -219,12 +219,12 @@ class _Reader:
         for item in batch.items:
             if not isinstance(item, Message):
                 continue
-            part = self._of(self._correlation.hear(Way.OUT, item))
+            part = self._of(self._correlation.hear(Direction.OUT, item))
             if part is not None and item.kind in (Kind.RESULT, Kind.ERROR):
                 self._answered(part, frame, item)
                 parts.append(part)
         if not parts:
-            self._place(frame, Said(frame.seq, frame.raw))
+            self._place(frame, RecordedMessage(frame.seq, frame.raw))
         elif not parts[0].batch:
             parts[0].raw = frame.raw
 
@@ -235,7 +235,7 @@ class _Reader:
             part.raw = frame.raw
         self._last = part
 
-    def _place(self, frame: Frame, said: Said) -> None:
+    def _place(self, frame: Frame, said: RecordedMessage) -> None:
         """Find out which request a line of the server's own belongs to."""
         owner = self._by_number.get(frame.number) if frame.number else None
         if owner is None or owner.seq not in self._waiting:
@@ -250,7 +250,7 @@ class _Reader:
             self._early.append(said)
 
 
-def _named_in(said: Said, waiting: Collection[_Part]) -> _Part | None:
+def _named_in(said: RecordedMessage, waiting: Collection[_Part]) -> _Part | None:
     """Find the request that a line names: by its progress token, or by the id in a broken line."""
     if said.message is not None:
         params = jsonrpc.member(said.message.raw, "params") or "{}"
@@ -284,7 +284,7 @@ def _recorded(part: _Part) -> Recorded:
         seq, raw = before[at].seq, before[at].raw
         before, after = before[:at], before[at + 1 :] + after
     answer = part.answer[1] if part.answer is not None else None
-    form = Form.ERROR if answer is not None and answer.kind is Kind.ERROR else Form.RESULT
+    form = TextForm.ERROR if answer is not None and answer.kind is Kind.ERROR else TextForm.RESULT
     return Recorded(
         seq=seq,
         method=part.message.method,

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.observer import name_of
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.policy.answer_book import Decision
 from humanmcp.protocol.policy.recording import Recorded, essence
@@ -76,7 +76,7 @@ _SHOWN: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundAnswer:
     """A recorded answer that fits. `hint` says how it was found, "" when it fits exactly."""
 
     recorded: Recorded
@@ -103,7 +103,7 @@ _HANDSHAKE_ONLY: Final = Recorded(
     name="",
     params="{}",
     text='{"code":-32601,"message":"Method not found"}',
-    form=Form.ERROR,
+    form=TextForm.ERROR,
     modern=True,
 )
 """What makes a client speak as it did when a handshake session was recorded."""
@@ -133,25 +133,25 @@ class Replay:
     def __len__(self) -> int:
         return len(self._answers)
 
-    def find(self, exchange: Exchange) -> Found | None:
+    def find(self, exchange: Exchange) -> FoundAnswer | None:
         """Find the answer to a request, without counting it as given; None when none fits."""
         modern = exchange.revision in versions.MODERN
         asked = (exchange.method, name_of(exchange.request), modern)
         fitting = [one for one in self._answers if (one.method, one.name, one.modern) == asked]
         if not fitting and exchange.method == "server/discover" and not self._modern:
-            return Found(_HANDSHAKE_ONLY)
+            return FoundAnswer(_HANDSHAKE_ONLY)
         wanted = essence(exchange.request.params)
         opening = exchange.method in _OPENING
         exact = [one for one in fitting if opening or one.params == wanted]
         if exact:
-            return Found(self._next(exact) or exact[-1])
+            return FoundAnswer(self._next(exact) or exact[-1])
         if self._match is not Match.EXACT and (following := self._next(fitting)):
-            return Found(following, "in order")
+            return FoundAnswer(following, "in order")
         if self._match is Match.SIMILAR and fitting:
             score, best = max(
                 ((_alike(one.params, wanted), one) for one in fitting), key=lambda pair: pair[0]
             )
-            return Found(best, "similar") if score >= ALIKE else None
+            return FoundAnswer(best, "similar") if score >= ALIKE else None
         return None
 
     def around(self, seq: int) -> Recorded | None:
@@ -179,7 +179,7 @@ class Replay:
             return decision
         asked = f"{exchange.method} {name_of(exchange.request)}".strip()
         error = {"code": NOT_RECORDED, "message": f"no answer was recorded for {asked}"}
-        return Decision(0.0, json.dumps(error), Form.ERROR, "replay: not recorded")
+        return Decision(0.0, json.dumps(error), TextForm.ERROR, "replay: not recorded")
 
     def _is_ours(self, exchange: Exchange, decision: Decision) -> bool:
         """Say whether a request is not the real server's: it has left it, or a rule is for it."""

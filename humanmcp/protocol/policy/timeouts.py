@@ -35,7 +35,7 @@ ALL_MEANS: Final = frozenset({PROGRESS, HOLD})
 _GAVE_UP: Final = r"(?i)time[sd]?[ -]?out|deadline"
 
 
-class Patience(NamedTuple):
+class TimeoutPlan(NamedTuple):
     """How long the client waits for an exchange, and by which means it is kept waiting.
 
     `limit` is in seconds from the (last) arrival of the request, None when it is unknown or there
@@ -53,7 +53,7 @@ class Patience(NamedTuple):
     progress: bool = True
 
 
-def gave_up_after(exchange: Exchange, reason: str, waited: float, patience: Patience) -> float:
+def gave_up_after(exchange: Exchange, reason: str, waited: float, patience: TimeoutPlan) -> float:
     """Return what the end of an exchange teaches of its client's limit; 0 when it teaches nothing.
 
     Only a cancel that says it is for the time counts: a person who pressed Esc has no limit. Nor
@@ -81,7 +81,7 @@ def patience(
     own_limit: float = 0.0,
     learned: float = 0.0,
     means: frozenset[str] = ALL_MEANS,
-) -> Patience:
+) -> TimeoutPlan:
     """Say how long a client waits for an exchange.
 
     `own_limit` is the user's setting for a call and wins; of a client that nobody knows it counts
@@ -100,17 +100,17 @@ def patience(
     has_token = exchange.progress_token is not None
     if has_token and says and known is not None and known.progress_helps:
         # Each notification re-arms the limit, so there is none while they are sent.
-        return Patience(None, source, "progress", "")
+        return TimeoutPlan(None, source, "progress", "")
     if hold_at is not None:
-        return Patience(limit, source, "hold", "", hold_at=hold_at, progress=says)
+        return TimeoutPlan(limit, source, "hold", "", hold_at=hold_at, progress=says)
     if has_token and says and known is None:
-        return Patience(limit, source, "progress-maybe", "")
+        return TimeoutPlan(limit, source, "progress-maybe", "")
     why_not = "silenced" if has_token and not says else _why_not(exchange, has_token=has_token)
-    return Patience(limit, source, "", why_not, progress=says)
+    return TimeoutPlan(limit, source, "", why_not, progress=says)
 
 
 def _limit(
-    method: str, known: known_clients.Client | None, own_limit: float
+    method: str, known: known_clients.KnownClient | None, own_limit: float
 ) -> tuple[float | None, str]:
     """Return how long a client waits for a method, and where that is known from."""
     is_opening = method in known_clients.OPENING or method == "server/discover"
@@ -124,7 +124,7 @@ def _limit(
 
 def _hold_at(
     exchange: Exchange,
-    known: known_clients.Client | None,
+    known: known_clients.KnownClient | None,
     own_limit: float,
     limit: float | None,
     learned: float,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol.repair.reading import problem
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
 _ISO_2022_JP: Final = re.compile(rb"\x1b\$[@B]|\x1b\([IJ]|\x1b\$\(D")
@@ -21,7 +21,7 @@ _ISO_2022_JP: Final = re.compile(rb"\x1b\$[@B]|\x1b\([IJ]|\x1b\$\(D")
 _UTF16_BOMS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
-def decode(raw: bytes) -> tuple[str, tuple[Problem, ...]]:
+def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     """Decode the bytes of a file: the text, and what was repaired or is wrong with it.
 
     A problem that blocks means that the text is only good to be shown.
@@ -45,7 +45,7 @@ def decode(raw: bytes) -> tuple[str, tuple[Problem, ...]]:
     return text, (problem("F01", text, 0, 0),) if bom else ()
 
 
-def _iso_2022_jp(raw: bytes) -> tuple[str, tuple[Problem, ...]]:
+def _iso_2022_jp(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     """Decode what mail programs in Japan write: ASCII only, so that it would pass for UTF-8."""
     try:
         text = raw.decode("iso2022_jp_2")
@@ -55,7 +55,7 @@ def _iso_2022_jp(raw: bytes) -> tuple[str, tuple[Problem, ...]]:
     return text, (problem("F02", text, 0, 0, ("encoding", "ISO-2022-JP")),)
 
 
-def _utf16(raw: bytes, encoding: str) -> tuple[str, tuple[Problem, ...]]:
+def _utf16(raw: bytes, encoding: str) -> tuple[str, tuple[Diagnostic, ...]]:
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
@@ -76,7 +76,7 @@ def _without_mark(raw: bytes) -> str:
     return ""
 
 
-def _neither(raw: bytes) -> tuple[str, tuple[Problem, ...]]:
+def _neither(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     """Decode what is no UTF-8: Japanese when it surely is, else text to be shown only."""
     if b"\0" in raw:
         text = raw.decode("utf-8", "replace")

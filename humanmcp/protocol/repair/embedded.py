@@ -11,7 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.model import Edit
+from humanmcp.protocol.diagnostics.model import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,7 +105,7 @@ class Marks(NamedTuple):
     """Marks before each line: what they are, and the edits that take them out."""
 
     shown: str
-    edits: tuple[Edit, ...]
+    edits: tuple[TextEdit, ...]
 
 
 def line_marks(text: str) -> Marks | None:
@@ -122,10 +122,10 @@ def line_marks(text: str) -> Marks | None:
     return None
 
 
-def _cuts(lines: list[tuple[int, str]], marks: list[re.Match[str] | None]) -> tuple[Edit, ...]:
+def _cuts(lines: list[tuple[int, str]], marks: list[re.Match[str] | None]) -> tuple[TextEdit, ...]:
     pairs = zip(lines, marks, strict=True)
     return tuple(
-        Edit(at + mark.start(), at + mark.end(), "") for (at, _line), mark in pairs if mark
+        TextEdit(at + mark.start(), at + mark.end(), "") for (at, _line), mark in pairs if mark
     )
 
 

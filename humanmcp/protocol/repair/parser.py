@@ -2,9 +2,9 @@
 """Find the mistakes in a text that is almost JSON, and mend those that have one meaning.
 
 Reads the way a person does: a full-width colon is a colon, `True` is `true`, a list that is not
-closed ends where the text ends. Each mistake becomes a `Wound` with the edits that heal it; a
-mistake of the same kind all over the text is one wound with many edits. Where no guess is safe the
-examination stops, and says so.
+closed ends where the text ends. Each mistake becomes a `SyntaxDiagnostic` with the edits that mend
+it; a mistake of the same kind all over the text is one diagnostic with many edits. Where no guess
+is safe the parser stops, and says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final
 
-from humanmcp.protocol.diagnostics.model import Applicability, Edit, least
+from humanmcp.protocol.diagnostics.model import Applicability, TextEdit, least
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.repair.scalars import (
     LITERALS,
@@ -25,22 +25,28 @@ from humanmcp.protocol.repair.scalars import (
     WORD,
     ScalarReader,
 )
-from humanmcp.protocol.repair.scanner import SPACES, WIDE, Examination, HopelessError, Wound
+from humanmcp.protocol.repair.scanner import (
+    SPACES,
+    WIDE,
+    RepairResult,
+    SyntaxDiagnostic,
+    UnrepairableError,
+)
 
 _STRUCTURE: Final = re.compile(r"""\s*[:：]\s*[{\[｛［"'“\d-]""")
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "result", "error", "content"})
 """Names by which an answer is known when they stand without quotes and without a brace."""
 
 
-def examine(text: str) -> Examination:
+def examine(text: str) -> RepairResult:
     """Examine a text that is no JSON, or that has a name twice in one object."""
-    patient = _Patient(text)
+    patient = _RepairParser(text)
     try:
         patient.document()
-    except HopelessError:
-        return Examination(patient.wounds(), (), whole=False)
+    except UnrepairableError:
+        return RepairResult(patient.wounds(), (), whole=False)
     edits = sorted(patient.edits, key=itemgetter(0, 1))
-    return Examination(_graded(patient.wounds()), tuple(edits), whole=True)
+    return RepairResult(_graded(patient.wounds()), tuple(edits), whole=True)
 
 
 _SHAKY: Final = frozenset({"J17", "J34", "J37"})
@@ -49,7 +55,7 @@ _LEANING: Final = frozenset({"J01", "J07", "J13", "J22", "J26", "J28", "J36", "J
 """Mends that say how a text is built, and so lean on what was guessed elsewhere."""
 
 
-def _graded(wounds: tuple[Wound, ...]) -> tuple[Wound, ...]:
+def _graded(wounds: tuple[SyntaxDiagnostic, ...]) -> tuple[SyntaxDiagnostic, ...]:
     """Call a guess what follows from one: where a quote is lost, brackets are as well."""
     if not any(each.code in _SHAKY for each in wounds):
         return wounds
@@ -62,7 +68,7 @@ def _graded(wounds: tuple[Wound, ...]) -> tuple[Wound, ...]:
 
 
 @dataclass(slots=True)
-class _Patient(ScalarReader):
+class _RepairParser(ScalarReader):
     """The whole document: containers, and what stands around them."""
 
     _open: list[tuple[str, int]] = field(default_factory=list)
@@ -93,9 +99,9 @@ class _Patient(ScalarReader):
         inside = self.text[self.at + 1 : end].lstrip()
         if quote in ("'", '"', "`") and inside.startswith(("{", "[")):
             closed = end - 1 > self.at and self.text[end - 1] == quote
-            edits = [Edit(self.at, self.at + 1, "")]
+            edits = [TextEdit(self.at, self.at + 1, "")]
             if closed:
-                edits.append(Edit(end - 1, end, ""))
+                edits.append(TextEdit(end - 1, end, ""))
                 self.text = self.text[: end - 1] + " " + self.text[end:]
             self.wound("J31", self.at, self.at + 1, edits=tuple(edits), label="delete")
             self.at += 1
@@ -122,13 +128,15 @@ class _Patient(ScalarReader):
         if literal or (number and not rest and number[0][:1] in "+-.0123456789"):
             return
         self.wound("J20", self.at, len(self.text.rstrip()))
-        raise HopelessError
+        raise UnrepairableError
 
     def _after_the_end(self) -> None:
         start, char = self.at, self.mark()
         end = len(self.text)
         if char == ";":
-            self.wound("J32", start, start + 1, edits=(Edit(start, start + 1, ""),), label="delete")
+            self.wound(
+                "J32", start, start + 1, edits=(TextEdit(start, start + 1, ""),), label="delete"
+            )
             self.at += 1
         elif char in "}]":
             self.wound(
@@ -136,16 +144,18 @@ class _Patient(ScalarReader):
                 start,
                 start + 1,
                 ("char", char),
-                edits=(Edit(start, start + 1, ""),),
+                edits=(TextEdit(start, start + 1, ""),),
                 label="delete",
             )
             self.at += 1
         elif char == ",":
-            self.wound("J02", start, start + 1, edits=(Edit(start, start + 1, ""),), label="delete")
+            self.wound(
+                "J02", start, start + 1, edits=(TextEdit(start, start + 1, ""),), label="delete"
+            )
             self.at += 1
         else:
             code = "J12" if char in "{[" else "J30"
-            cut = (Edit(start, end, ""),)
+            cut = (TextEdit(start, end, ""),)
             if code == "J12":  # which of them is meant, nobody can tell: no fix
                 self.wound(code, start, end)
                 self.edits += cut
@@ -162,7 +172,7 @@ class _Patient(ScalarReader):
         char = self.mark()
         if not char:
             self.wound(
-                "J34", self.at, self.at, edits=(Edit(self.at, self.at, "null"),), label="null"
+                "J34", self.at, self.at, edits=(TextEdit(self.at, self.at, "null"),), label="null"
             )
         elif char == "{":
             self._object()
@@ -179,7 +189,7 @@ class _Patient(ScalarReader):
 
     def _unexpected(self) -> None:
         self.wound("J29", self.at, self.at + 1, ("typed", shown(self.peek())))
-        raise HopelessError
+        raise UnrepairableError
 
     # -- containers ------------------------------------------------------------------------------
 
@@ -202,7 +212,9 @@ class _Patient(ScalarReader):
         self._open.append(("{", self.at))
         if lost:
             at = self.at
-            self.wound("J38", at, at + 1, ("char", "{"), edits=(Edit(at, at, "{"),), label="insert")
+            self.wound(
+                "J38", at, at + 1, ("char", "{"), edits=(TextEdit(at, at, "{"),), label="insert"
+            )
         else:
             self.take_mark()
         self.space()
@@ -226,7 +238,7 @@ class _Patient(ScalarReader):
 
     def _stray_comma(self) -> None:
         start = self.at
-        self.wound("J02", start, start + 1, edits=(Edit(start, start + 1, ""),), label="delete")
+        self.wound("J02", start, start + 1, edits=(TextEdit(start, start + 1, ""),), label="delete")
         self.at += 1
         self.space()
 
@@ -244,7 +256,7 @@ class _Patient(ScalarReader):
             self.space()
             return at
         if char not in ("]", "}", ""):
-            self.wound("J01", last, self.at, edits=(Edit(last, last, ","),), label="insert")
+            self.wound("J01", last, self.at, edits=(TextEdit(last, last, ","),), label="insert")
         return -1
 
     def _close(self, char: str, comma: int) -> bool:
@@ -280,7 +292,7 @@ class _Patient(ScalarReader):
                     del self.found[code]
         semicolon = WIDE.get(self.text[comma], self.text[comma]) == ";"
         code = "J32" if semicolon else "J02"
-        self.wound(code, comma, comma + 1, edits=(Edit(comma, comma + 1, ""),), label="delete")
+        self.wound(code, comma, comma + 1, edits=(TextEdit(comma, comma + 1, ""),), label="delete")
 
     def _never_closed(self, opener: str, opened: int, own: str, at: int) -> None:
         place = at
@@ -290,12 +302,12 @@ class _Patient(ScalarReader):
         if before is None:
             line = str(self.text.count("\n", 0, opened) + 1)
             detail = (("char", opener), ("opened", line))
-            edits = (Edit(place, place, own),)
+            edits = (TextEdit(place, place, own),)
             self.wound("J07", opened, opened + 1, *detail, edits=edits, label="close")
             return
-        edit = Edit(place, place, own)
+        edit = TextEdit(place, place, own)
         if before.edits[-1].start == place:  # one edit for one place: `]}` in this order
-            edit = Edit(place, place, before.edits[-1].new + own)
+            edit = TextEdit(place, place, before.edits[-1].new + own)
             self.take_back(before.edits.pop())
         before.edits.append(edit)
         self.edits.append(edit)
@@ -310,7 +322,7 @@ class _Patient(ScalarReader):
             return ""
         start, end, name = self.at, found.end(), found[0]
         if self.text[end : end + 1] in ('"', "”") and self.is_name(end + 1):
-            edit = Edit(start, start, '"')
+            edit = TextEdit(start, start, '"')
             self.wound("J37", start, end, edits=(edit,), label="insert")
             self.close_with(end)
             return name
@@ -319,7 +331,7 @@ class _Patient(ScalarReader):
             start,
             end,
             ("key", shown(name)),
-            edits=(Edit(start, end, json.dumps(name, ensure_ascii=False)),),
+            edits=(TextEdit(start, end, json.dumps(name, ensure_ascii=False)),),
         )
         self.at = end
         return name
@@ -332,17 +344,17 @@ class _Patient(ScalarReader):
             self.take_mark()
         elif char == "=":
             end = self.at + (2 if self.text.startswith("=>", self.at) else 1)
-            self.wound("J13", self.at, end, edits=(Edit(self.at, end, ":"),))
+            self.wound("J13", self.at, end, edits=(TextEdit(self.at, end, ":"),))
             self.at = end
         elif char in (",", "}", "]", ""):
-            self.wound("J34", last, last, edits=(Edit(last, last, ": null"),), label="null")
+            self.wound("J34", last, last, edits=(TextEdit(last, last, ": null"),), label="null")
             self.at = last
             return False
         else:
-            self.wound("J13", last, self.at, edits=(Edit(last, last, ":"),), label="insert")
+            self.wound("J13", last, self.at, edits=(TextEdit(last, last, ":"),), label="insert")
         last = self.at
         if self.space() not in (",", "}", "]", ""):
             return True
-        self.wound("J34", last, last, edits=(Edit(last, last, " null"),), label="null")
+        self.wound("J34", last, last, edits=(TextEdit(last, last, " null"),), label="null")
         self.at = last
         return False

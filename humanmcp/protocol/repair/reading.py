@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from humanmcp.protocol.diagnostics.codes import LEVELS
 from humanmcp.protocol.diagnostics.model import (
     Applicability,
-    Edit,
+    Diagnostic,
     Fix,
-    Lines,
-    Problem,
+    LineIndex,
+    TextEdit,
     applied,
     line_and_column,
 )
@@ -61,8 +61,8 @@ class Reading(NamedTuple):
     json: str
     value: Json = None
     readable: bool = True
-    problems: tuple[Problem, ...] = ()
-    edits: tuple[Edit, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+    edits: tuple[TextEdit, ...] = ()
     size: int = 0
 
     def typed(self, at: int) -> int:
@@ -70,7 +70,7 @@ class Reading(NamedTuple):
         return as_typed(self.edits)(at)
 
 
-def as_typed(edits: tuple[Edit, ...]) -> Callable[[int], int]:
+def as_typed(edits: tuple[TextEdit, ...]) -> Callable[[int], int]:
     """Return what turns offsets of a mended text into those of the text as typed."""
     starts: list[int] = []
     steps: list[tuple[int, int, int, int]] = []
@@ -150,9 +150,9 @@ def read(text: str) -> Reading:
     return _read_doubtful(text, size)
 
 
-def _notes(text: str, size: int) -> tuple[Problem, ...]:
+def _notes(text: str, size: int) -> tuple[Diagnostic, ...]:
     """Say what is done for the person, and what may be too much for some clients."""
-    notes: tuple[Problem, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
     if "\n" in text.strip():
         notes = (problem("J51", text, 0, 0),)
     if size > LONG:
@@ -186,12 +186,12 @@ def _read_doubtful(text: str, size: int) -> Reading:
     if too_much is not None:
         return _unreadable(text, size, too_much)
     wounds = parser.examine(body)
-    lines = Lines(text)
+    lines = LineIndex(text)
     problems = [*repaired, *(_of_wound(wound, lines, first) for wound in wounds.found)]
     edits = [
-        *([Edit(0, first, "")] if first else []),
+        *([TextEdit(0, first, "")] if first else []),
         *_moved(wounds.edits, first),
-        *([Edit(last, len(text), "")] if last < len(text) else []),
+        *([TextEdit(last, len(text), "")] if last < len(text) else []),
     ]
     mended = applied(text, edits)
     problems.extend(_notes(text, size))
@@ -218,7 +218,7 @@ def _read_doubtful(text: str, size: int) -> Reading:
     )
 
 
-def _too_much(text: str, first: int, last: int) -> Problem | None:
+def _too_much(text: str, first: int, last: int) -> Diagnostic | None:
     """Return what keeps a text from being examined: its depth, or its length."""
     if deeper_than(text[first:last], DEEPEST):
         return problem("J25", text, 0, 0, ("limit", str(DEEPEST)))
@@ -226,7 +226,7 @@ def _too_much(text: str, first: int, last: int) -> Problem | None:
 
 
 def _rewritten(
-    text: str, first: int, last: int, repaired: list[Problem], size: int
+    text: str, first: int, last: int, repaired: list[Diagnostic], size: int
 ) -> Reading | None:
     """Read JSON that is spelt in another way as a whole: escaped, quoted line by line, as YAML."""
     from humanmcp.protocol.repair import embedded, yaml_answer  # noqa: PLC0415 - a valid text never needs them
@@ -235,23 +235,23 @@ def _rewritten(
     if len(body) > LONG:
         return None
     marks, plain = embedded.unescaped(body), embedded.line_marks(body)
-    edits: tuple[Edit, ...]
+    edits: tuple[TextEdit, ...]
     if marks is not None:
         found = problem("J39", text, first, last, ("marks", marks.marks))
-        edits = (Edit(first, last, marks.text),)
+        edits = (TextEdit(first, last, marks.text),)
         label, grade = "replace", Applicability.SAFE
     elif plain is not None and _is_json(applied(body, plain.edits)):
         found = problem("J41", text, first, last, ("marks", plain.shown))
-        edits = tuple(Edit(e.start + first, e.end + first, "") for e in plain.edits)
+        edits = tuple(TextEdit(e.start + first, e.end + first, "") for e in plain.edits)
         label, grade = "delete", Applicability.REMOVES
     elif (written := yaml_answer.as_json(body)) is not None:
         found = problem("J43", text, first, last)
-        edits = (Edit(first, last, written),)
+        edits = (TextEdit(first, last, written),)
         label, grade = "replace", Applicability.GUESS
     else:
         return None
     found = found._replace(fix=Fix(edits, label, grade))
-    outer = (Edit(0, first, ""), *edits, Edit(last, len(text), ""))
+    outer = (TextEdit(0, first, ""), *edits, TextEdit(last, len(text), ""))
     inner = applied(text, outer)
     found_all = (*repaired, found)
     return Reading(text, inner, json.loads(inner), problems=found_all, edits=outer, size=size)
@@ -270,8 +270,8 @@ def _is_json(text: str) -> bool:
 
 
 def _embedded(
-    text: str, first: int, last: int, repaired: list[Problem]
-) -> tuple[int, int, list[Problem]]:
+    text: str, first: int, last: int, repaired: list[Diagnostic]
+) -> tuple[int, int, list[Diagnostic]]:
     """Find the one answer in a text that is something else: a chat, a command, a log."""
     from humanmcp.protocol.repair import embedded  # noqa: PLC0415 - a valid text never needs it
 
@@ -279,7 +279,7 @@ def _embedded(
     if around is None:
         return first, last, repaired
     start, end = first + around.start, first + around.end
-    rest = (Edit(0, start, ""), Edit(end, len(text), ""))
+    rest = (TextEdit(0, start, ""), TextEdit(end, len(text), ""))
     if around.code == "J35":  # what follows are marks of the line that began before it
         found = problem("J35", text, first, start)
     else:
@@ -288,7 +288,7 @@ def _embedded(
     return start, end, [*repaired, found._replace(fix=fix)]
 
 
-def _first_only(text: str, first: int, last: int) -> Problem | None:
+def _first_only(text: str, first: int, last: int) -> Diagnostic | None:
     """Find only the first mistake of a text so long that an examination would take seconds."""
     try:
         json.loads(text[first:last])
@@ -302,14 +302,14 @@ def _first_only(text: str, first: int, last: int) -> Problem | None:
     return None
 
 
-def _unreadable(text: str, size: int, found: Problem) -> Reading:
+def _unreadable(text: str, size: int, found: Diagnostic) -> Reading:
     return Reading(text, "", None, readable=False, problems=(found,), size=size)
 
 
-def _repairs(text: str) -> tuple[int, int, list[Problem]]:
+def _repairs(text: str) -> tuple[int, int, list[Diagnostic]]:
     """Return the part of the text that is meant as JSON, and what was taken away around it."""
     first, last = 0, len(text)
-    repaired: list[Problem] = []
+    repaired: list[Diagnostic] = []
     if text.startswith(_BOM):
         first = 1
         repaired.append(problem("F01", text, 0, 1))
@@ -320,21 +320,21 @@ def _repairs(text: str) -> tuple[int, int, list[Problem]]:
     return first, last, repaired
 
 
-def problem(code: str, text: str, start: int, end: int, *detail: tuple[str, str]) -> Problem:
+def problem(code: str, text: str, start: int, end: int, *detail: tuple[str, str]) -> Diagnostic:
     """Make a problem of a text at offsets."""
     line, column = line_and_column(text, start) if text else (0, 0)
-    return Problem(code, LEVELS[code], detail, "", start, end, line, column)
+    return Diagnostic(code, LEVELS[code], detail, "", start, end, line, column)
 
 
-def _moved(edits: tuple[Edit, ...], by: int) -> tuple[Edit, ...]:
+def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:
     """Return edits of a part of a text as edits of the whole."""
-    return tuple(Edit(e.start + by, e.end + by, e.new) for e in edits) if by else edits
+    return tuple(TextEdit(e.start + by, e.end + by, e.new) for e in edits) if by else edits
 
 
-def _of_wound(wound: Wound, lines: Lines, first: int) -> Problem:
+def _of_wound(wound: SyntaxDiagnostic, lines: LineIndex, first: int) -> Diagnostic:
     line, column = lines.place(wound.start + first)
     edits = _moved(wound.edits, first)
-    return Problem(
+    return Diagnostic(
         wound.code,
         LEVELS[wound.code],
         wound.detail,
@@ -349,4 +349,4 @@ def _of_wound(wound: Wound, lines: Lines, first: int) -> Problem:
 
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.repair.scanner import Wound
+    from humanmcp.protocol.repair.scanner import SyntaxDiagnostic

@@ -16,10 +16,17 @@ from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.model import Applicability, Edit
+from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.json.surrogates import half_characters
-from humanmcp.protocol.repair.scanner import CORNERS, SPACES, UNSEEN, WIDE, WIDE_SPACE, Reader
+from humanmcp.protocol.repair.scanner import (
+    CORNERS,
+    SPACES,
+    UNSEEN,
+    WIDE,
+    WIDE_SPACE,
+    RepairScanner,
+)
 
 CURLY: Final = "“”„‟〝〞″"
 CURLY_SINGLE: Final = "‘’‚‛′"
@@ -75,7 +82,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(slots=True)
-class ScalarReader(Reader):
+class ScalarReader(RepairScanner):
     """Reads the values that hold no others."""
 
     line_seen: tuple[int, int] = (0, -1)
@@ -116,12 +123,12 @@ class ScalarReader(Reader):
         raw = (found[0] if found else self.peek()).rstrip()
         end = start + len(raw)
         if self.text[end : end + 1] == '"' and self._closes(end + 1, on_line=False):
-            edit = Edit(start, start, '"')  # the text has lost its first quote
+            edit = TextEdit(start, start, '"')  # the text has lost its first quote
             self.wound("J37", start, end, edits=(edit,), label="insert")
             self._inside(start, end, '"')
             self.close_with(end)
             return
-        edit = Edit(start, end, json.dumps(raw, ensure_ascii=False))
+        edit = TextEdit(start, end, json.dumps(raw, ensure_ascii=False))
         self.wound("J22", start, end, ("text", shown(raw)), edits=(edit,), label="quote")
         self.at = end
 
@@ -136,7 +143,7 @@ class ScalarReader(Reader):
             if raw.lstrip("-").isdigit() and len(raw) > 4300:
                 quoted = f'"{raw}"'
                 self.wound(
-                    "J24", start, self.at, edits=(Edit(start, self.at, quoted),), label="quote"
+                    "J24", start, self.at, edits=(TextEdit(start, self.at, quoted),), label="quote"
                 )
             elif math.isinf(float(raw)):
                 self.swap("J10", start, self.at, "null", ("value", shown(raw)))
@@ -161,7 +168,7 @@ class ScalarReader(Reader):
             self.at,
             ("value", shown(raw)),
             ("meant", meant),
-            edits=(Edit(start, self.at, meant),),
+            edits=(TextEdit(start, self.at, meant),),
             grade=Applicability.GUESS if _LEADING_ZERO.match(half) else None,
         )
 
@@ -216,12 +223,12 @@ class ScalarReader(Reader):
         first, last = pieces[0], pieces[-1]
         self._straighten(first.start, first.inner)
         for piece, following in pairwise(pieces):
-            joint = Edit(piece.last, following.inner, "")
+            joint = TextEdit(piece.last, following.inner, "")
             self.wound("J36", piece.last, following.inner, edits=(joint,), label="join")
         if last.closed:
             self._straighten(last.last, last.end)
         else:
-            edit = Edit(last.last, last.last, '"')
+            edit = TextEdit(last.last, last.last, '"')
             self.wound("J17", last.start, last.inner, edits=(edit,), label="close")
         for piece in pieces:
             self._inside(piece.inner, piece.last, self.text[piece.start : piece.inner])

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from humanmcp.protocol.diagnostics.model import Applicability, Edit, least
+from humanmcp.protocol.diagnostics.model import Applicability, TextEdit, least
 
 SPACES: Final = " \t\r\n"
 _PLAIN_SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -51,14 +51,14 @@ _GRADES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wound:
+class SyntaxDiagnostic:
     """One mistake: its code, its place, what fills its sentence, and the edits that mend it."""
 
     code: str
     start: int
     end: int
     detail: tuple[tuple[str, str], ...] = ()
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[TextEdit, ...] = ()
     label: str = "replace"
     applicability: Applicability = Applicability.SAFE
     count: int = 1
@@ -73,13 +73,13 @@ class _Note:
     end: int
     detail: tuple[tuple[str, str], ...]
     label: str
-    edits: list[Edit] = field(default_factory=list)
+    edits: list[TextEdit] = field(default_factory=list)
     applicability: Applicability = Applicability.SAFE
     count: int = 0
 
-    def wound(self) -> Wound:
+    def wound(self) -> SyntaxDiagnostic:
         """Return what was noted so far."""
-        return Wound(
+        return SyntaxDiagnostic(
             self.code,
             self.start,
             self.end,
@@ -92,35 +92,35 @@ class _Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
+class RepairResult:
     """All that was found. `whole` says that the edits make valid JSON of the text."""
 
-    found: tuple[Wound, ...]
-    edits: tuple[Edit, ...]
+    found: tuple[SyntaxDiagnostic, ...]
+    edits: tuple[TextEdit, ...]
     whole: bool
 
-    def torn(self) -> Examination:
+    def torn(self) -> RepairResult:
         """Return the same for a text that no edits make whole."""
         return replace(self, whole=False)
 
 
-class HopelessError(Exception):
+class UnrepairableError(Exception):
     """No guess would be safe from here on."""
 
 
 @dataclass(slots=True)
-class Reader:
+class RepairScanner:
     """The text under examination, how far it has been read, and what was found."""
 
     text: str
     at: int = 0
-    edits: list[Edit] = field(default_factory=list)
+    edits: list[TextEdit] = field(default_factory=list)
     found: dict[str, _Note] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
     # -- notes ----------------------------------------------------------------------------------
 
-    def wounds(self) -> tuple[Wound, ...]:
+    def wounds(self) -> tuple[SyntaxDiagnostic, ...]:
         """Return what was found, in the order of the text."""
         return tuple(note.wound() for note in sorted(self.found.values(), key=lambda n: n.start))
 
@@ -130,7 +130,7 @@ class Reader:
         start: int,
         end: int,
         *detail: tuple[str, str],
-        edits: tuple[Edit, ...] = (),
+        edits: tuple[TextEdit, ...] = (),
         label: str = "replace",
         grade: Applicability | None = None,
     ) -> None:
@@ -152,9 +152,9 @@ class Reader:
 
     def swap(self, code: str, start: int, end: int, new: str, *detail: tuple[str, str]) -> None:
         """Take note of a mistake that other characters in its place mend."""
-        self.wound(code, start, end, *detail, edits=(Edit(start, end, new),))
+        self.wound(code, start, end, *detail, edits=(TextEdit(start, end, new),))
 
-    def take_back(self, edit: Edit) -> None:
+    def take_back(self, edit: TextEdit) -> None:
         """Forget an edit that was made a moment ago."""
         at = len(self.edits) - 1
         while self.edits[at] is not edit:  # from the end: there may be thousands before it
@@ -195,7 +195,7 @@ class Reader:
             end = len(text) if end < 0 else end
         else:
             return False
-        self.wound("J08", start, end, edits=(Edit(start, end, ""),), label="delete")
+        self.wound("J08", start, end, edits=(TextEdit(start, end, ""),), label="delete")
         self.at = end
         return True
 

@@ -38,7 +38,7 @@ def as_json(text: str) -> str | None:
     if "\n" not in text.strip() or not (first == "---" or _MEMBER.match(first)):
         return None
     try:
-        value = _Reader(text).document()
+        value = _YamlReader(text).document()
     except (_NoYamlError, RecursionError):
         return None
     if not isinstance(value, dict) or not set(value) & ANSWER_NAMES:
@@ -46,7 +46,7 @@ def as_json(text: str) -> str | None:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-class _Reader:
+class _YamlReader:
     """The lines that are left to be read."""
 
     def __init__(self, text: str) -> None:

@@ -1,6 +1,7 @@
 """What a text must look like beyond being text: base64, an address, a moment in time.
 
-Each form is a function from the value to a `Trouble`, or None when all is well. Knows no place.
+Each format is a function from the value to a `FormatTrouble`, or None when all is well. Knows no
+place.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json
 
 
-class Trouble(NamedTuple):
+class FormatTrouble(NamedTuple):
     """What is wrong with a text: the code, and the value that mends it where there is one."""
 
     code: str
@@ -36,52 +37,52 @@ _DATA_URL: Final = r"data:[^,]*,"
 _TOOL_NAME: Final = r"[A-Za-z0-9_.\-]{1,128}"
 
 
-def _base64(text: str) -> Trouble | None:
+def _base64(text: str) -> FormatTrouble | None:
     """RFC 4648, section 4: the standard alphabet, padded to a multiple of four."""
     if len(text) % 4 == 0 and re.fullmatch(_BASE64, text):
         return None
     joined = "".join(text.split())  # MIME breaks base64 into lines of 76 characters
     if joined != text and len(joined) % 4 == 0 and re.fullmatch(_BASE64, joined):
-        return Trouble("M29", joined)
+        return FormatTrouble("M29", joined)
     prefix = re.match(_DATA_URL, text)
     if prefix:
-        return Trouble("M30", text[prefix.end() :])
-    return Trouble("M29")
+        return FormatTrouble("M30", text[prefix.end() :])
+    return FormatTrouble("M29")
 
 
-def _uri(text: str) -> Trouble | None:
+def _uri(text: str) -> FormatTrouble | None:
     """RFC 3986: a scheme, a colon, and something after it."""
-    return None if re.fullmatch(_URI, text) else Trouble("M31")
+    return None if re.fullmatch(_URI, text) else FormatTrouble("M31")
 
 
-def _digest(text: str) -> Trouble | None:
+def _digest(text: str) -> FormatTrouble | None:
     """SEP-2640: `sha256:` and 64 lowercase hexadecimal characters."""
-    return None if re.fullmatch(r"sha256:[0-9a-f]{64}", text) else Trouble("M72")
+    return None if re.fullmatch(r"sha256:[0-9a-f]{64}", text) else FormatTrouble("M72")
 
 
-def _icon(text: str) -> Trouble | None:
+def _icon(text: str) -> FormatTrouble | None:
     """MCP, icons: `src` is an https: or data: URI."""
-    return None if text.startswith(("https:", "data:", "http:")) else Trouble("M65")
+    return None if text.startswith(("https:", "data:", "http:")) else FormatTrouble("M65")
 
 
-def _mime(text: str) -> Trouble | None:
+def _mime(text: str) -> FormatTrouble | None:
     """RFC 6838: a type, a slash, a subtype, perhaps parameters."""
-    return None if re.fullmatch(_MIME, text) else Trouble("M32")
+    return None if re.fullmatch(_MIME, text) else FormatTrouble("M32")
 
 
-def _file_uri(text: str) -> Trouble | None:
+def _file_uri(text: str) -> FormatTrouble | None:
     """MCP, roots: `uri` "**MUST** be a `file://` URI in the current specification"."""
-    return _uri(text) if text.startswith("file://") else Trouble("M94")
+    return _uri(text) if text.startswith("file://") else FormatTrouble("M94")
 
 
-def _moment(text: str) -> Trouble | None:
+def _moment(text: str) -> FormatTrouble | None:
     """ISO 8601 with the zone, as `2026-11-20T10:30:00Z`: what the schemas of the SDKs take."""
     found = re.fullmatch(_MOMENT, text)
     if found is None or int(found[3]) > _days(int(found[1]), int(found[2])):
-        return Trouble("M33")
+        return FormatTrouble("M33")
     zone = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text[10:].upper()) if found[5] == "" else ""
     mended = f"{text[:10]}T{(zone or text[10:].upper())[1:]}"
-    return None if mended == text else Trouble("M33", mended)
+    return None if mended == text else FormatTrouble("M33", mended)
 
 
 def _days(year: int, month: int) -> int:
@@ -91,12 +92,12 @@ def _days(year: int, month: int) -> int:
     return 30 if month in (4, 6, 9, 11) else 31
 
 
-def _tool_name(text: str) -> Trouble | None:
+def _tool_name(text: str) -> FormatTrouble | None:
     """MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (said in 2025-11-25, wanted by models before)."""
-    return None if re.fullmatch(_TOOL_NAME, text) else Trouble("M39")
+    return None if re.fullmatch(_TOOL_NAME, text) else FormatTrouble("M39")
 
 
-FORMS: Final[Mapping[str, Callable[[str], Trouble | None]]] = {
+FORMS: Final[Mapping[str, Callable[[str], FormatTrouble | None]]] = {
     "base64": _base64,
     "uri": _uri,
     "file uri": _file_uri,

@@ -41,7 +41,7 @@ TASKS_EXTENSION: Final = META_PREFIX + "tasks"
 SKILLS_EXTENSION: Final = META_PREFIX + "skills"
 
 
-class Way(enum.Enum):
+class MethodDirection(enum.Enum):
     """Which side may send a method."""
 
     TO_SERVER = "to server"
@@ -83,47 +83,47 @@ def since(first: str) -> tuple[str, ...]:
 _LEGACY = HANDSHAKE
 _LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 
-REQUESTS: Final[Mapping[str, tuple[Way, tuple[str, ...]]]] = {
-    "initialize": (Way.TO_SERVER, _LEGACY),
-    "server/discover": (Way.TO_SERVER, MODERN),
-    "ping": (Way.BOTH, _LEGACY),
-    **dict.fromkeys(_LISTS, (Way.TO_SERVER, ALL)),
-    "tools/call": (Way.TO_SERVER, ALL),
-    "resources/read": (Way.TO_SERVER, ALL),
-    "resources/subscribe": (Way.TO_SERVER, _LEGACY),
-    "resources/unsubscribe": (Way.TO_SERVER, _LEGACY),
-    "prompts/get": (Way.TO_SERVER, ALL),
-    "completion/complete": (Way.TO_SERVER, ALL),
-    "logging/setLevel": (Way.TO_SERVER, _LEGACY),
-    "subscriptions/listen": (Way.TO_SERVER, MODERN),
-    "tasks/get": (Way.BOTH, (R2025_11, R2026_07)),
-    "tasks/result": (Way.BOTH, (R2025_11,)),
-    "tasks/list": (Way.BOTH, (R2025_11,)),
-    "tasks/cancel": (Way.BOTH, (R2025_11, R2026_07)),
-    "tasks/update": (Way.TO_SERVER, MODERN),
-    "skills/list": (Way.TO_SERVER, MODERN),
-    "skills/get": (Way.TO_SERVER, MODERN),
-    "resources/directory/read": (Way.TO_SERVER, MODERN),
-    "roots/list": (Way.TO_CLIENT, _LEGACY),
-    "sampling/createMessage": (Way.TO_CLIENT, _LEGACY),
-    "elicitation/create": (Way.TO_CLIENT, (R2025_06, R2025_11)),
+REQUESTS: Final[Mapping[str, tuple[MethodDirection, tuple[str, ...]]]] = {
+    "initialize": (MethodDirection.TO_SERVER, _LEGACY),
+    "server/discover": (MethodDirection.TO_SERVER, MODERN),
+    "ping": (MethodDirection.BOTH, _LEGACY),
+    **dict.fromkeys(_LISTS, (MethodDirection.TO_SERVER, ALL)),
+    "tools/call": (MethodDirection.TO_SERVER, ALL),
+    "resources/read": (MethodDirection.TO_SERVER, ALL),
+    "resources/subscribe": (MethodDirection.TO_SERVER, _LEGACY),
+    "resources/unsubscribe": (MethodDirection.TO_SERVER, _LEGACY),
+    "prompts/get": (MethodDirection.TO_SERVER, ALL),
+    "completion/complete": (MethodDirection.TO_SERVER, ALL),
+    "logging/setLevel": (MethodDirection.TO_SERVER, _LEGACY),
+    "subscriptions/listen": (MethodDirection.TO_SERVER, MODERN),
+    "tasks/get": (MethodDirection.BOTH, (R2025_11, R2026_07)),
+    "tasks/result": (MethodDirection.BOTH, (R2025_11,)),
+    "tasks/list": (MethodDirection.BOTH, (R2025_11,)),
+    "tasks/cancel": (MethodDirection.BOTH, (R2025_11, R2026_07)),
+    "tasks/update": (MethodDirection.TO_SERVER, MODERN),
+    "skills/list": (MethodDirection.TO_SERVER, MODERN),
+    "skills/get": (MethodDirection.TO_SERVER, MODERN),
+    "resources/directory/read": (MethodDirection.TO_SERVER, MODERN),
+    "roots/list": (MethodDirection.TO_CLIENT, _LEGACY),
+    "sampling/createMessage": (MethodDirection.TO_CLIENT, _LEGACY),
+    "elicitation/create": (MethodDirection.TO_CLIENT, (R2025_06, R2025_11)),
 }
 """Every request: which way it goes, and in which revisions. 2026-07-28 has none to the client."""
 
-NOTIFICATIONS: Final[Mapping[str, tuple[Way, tuple[str, ...]]]] = {
-    "notifications/initialized": (Way.TO_SERVER, _LEGACY),
-    "notifications/cancelled": (Way.BOTH, ALL),
-    "notifications/progress": (Way.BOTH, ALL),
-    "notifications/roots/list_changed": (Way.TO_SERVER, _LEGACY),
-    "notifications/message": (Way.TO_CLIENT, ALL),
-    "notifications/tools/list_changed": (Way.TO_CLIENT, ALL),
-    "notifications/prompts/list_changed": (Way.TO_CLIENT, ALL),
-    "notifications/resources/list_changed": (Way.TO_CLIENT, ALL),
-    "notifications/resources/updated": (Way.TO_CLIENT, ALL),
-    "notifications/elicitation/complete": (Way.TO_CLIENT, (R2025_11,)),
-    "notifications/tasks/status": (Way.BOTH, (R2025_11,)),
-    "notifications/subscriptions/acknowledged": (Way.TO_CLIENT, MODERN),
-    "notifications/tasks": (Way.TO_CLIENT, MODERN),
+NOTIFICATIONS: Final[Mapping[str, tuple[MethodDirection, tuple[str, ...]]]] = {
+    "notifications/initialized": (MethodDirection.TO_SERVER, _LEGACY),
+    "notifications/cancelled": (MethodDirection.BOTH, ALL),
+    "notifications/progress": (MethodDirection.BOTH, ALL),
+    "notifications/roots/list_changed": (MethodDirection.TO_SERVER, _LEGACY),
+    "notifications/message": (MethodDirection.TO_CLIENT, ALL),
+    "notifications/tools/list_changed": (MethodDirection.TO_CLIENT, ALL),
+    "notifications/prompts/list_changed": (MethodDirection.TO_CLIENT, ALL),
+    "notifications/resources/list_changed": (MethodDirection.TO_CLIENT, ALL),
+    "notifications/resources/updated": (MethodDirection.TO_CLIENT, ALL),
+    "notifications/elicitation/complete": (MethodDirection.TO_CLIENT, (R2025_11,)),
+    "notifications/tasks/status": (MethodDirection.BOTH, (R2025_11,)),
+    "notifications/subscriptions/acknowledged": (MethodDirection.TO_CLIENT, MODERN),
+    "notifications/tasks": (MethodDirection.TO_CLIENT, MODERN),
 }
 """Every notification: which way it goes, and in which revisions."""
 
@@ -142,27 +142,38 @@ EMPTY_RESULTS: Final = frozenset(
 """Requests whose result is exactly `{}`."""
 
 
-def has_request(method: str, revision: str, way: Way = Way.TO_SERVER) -> bool:
+def has_request(
+    method: str, revision: str, way: MethodDirection = MethodDirection.TO_SERVER
+) -> bool:
     """Say whether a revision knows this request in this direction."""
     return _has(REQUESTS, method, revision, way)
 
 
-def has_notification(method: str, revision: str, way: Way = Way.TO_SERVER) -> bool:
+def has_notification(
+    method: str, revision: str, way: MethodDirection = MethodDirection.TO_SERVER
+) -> bool:
     """Say whether a revision knows this notification in this direction."""
-    if way is Way.TO_SERVER and revision in MODERN:
+    if way is MethodDirection.TO_SERVER and revision in MODERN:
         return method in MODERN_TO_SERVER_NOTIFICATIONS
     return _has(NOTIFICATIONS, method, revision, way)
 
 
 def _has(
-    table: Mapping[str, tuple[Way, tuple[str, ...]]], method: str, revision: str, way: Way
+    table: Mapping[str, tuple[MethodDirection, tuple[str, ...]]],
+    method: str,
+    revision: str,
+    way: MethodDirection,
 ) -> bool:
     if method not in table:
         return False
     goes, revisions = table[method]
-    if method in ("tasks/get", "tasks/cancel") and revision in MODERN and way is Way.TO_CLIENT:
+    if (
+        method in ("tasks/get", "tasks/cancel")
+        and revision in MODERN
+        and way is MethodDirection.TO_CLIENT
+    ):
         return False  # the 2026-07-28 extension has them towards the server only
-    return revision in revisions and goes in (way, Way.BOTH)
+    return revision in revisions and goes in (way, MethodDirection.BOTH)
 
 
 SITE: Final = "https://modelcontextprotocol.io"

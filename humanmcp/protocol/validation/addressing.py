@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.json.escaping import visible
 from humanmcp.protocol.json.jsonrpc import Kind
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
 PARSE_ERROR: Final = -32700
@@ -70,7 +70,9 @@ def is_report(text: str) -> bool:
     return code == PARSE_ERROR or (code == INVALID_REQUEST and ("id" in body or "jsonrpc" in body))
 
 
-def unaddressed(text: str, exchanges: Sequence[Exchange], notice: str = "") -> tuple[Problem, ...]:
+def unaddressed(
+    text: str, exchanges: Sequence[Exchange], notice: str = ""
+) -> tuple[Diagnostic, ...]:
     """Say why nobody waits for an answer: its request is over, or there never was one.
 
     `exchanges` are those of the session that are remembered, oldest first. `notice` is the method
@@ -80,22 +82,25 @@ def unaddressed(text: str, exchanges: Sequence[Exchange], notice: str = "") -> t
     typed = id_of(text)
     if broken and typed is None:
         return broken
-    over = [one for one in exchanges if one.state is not State.PENDING]
+    over = [one for one in exchanges if one.state is not ExchangeState.PENDING]
     for one in reversed(over):  # ids may repeat in 2026-07-28: the last one is meant
         if typed is not None and one.id.key == typed.key:
             late = _over(one, over, text)  # the rest no longer matters
-            if notice and late.code == TOO_LATE[State.ANSWERED]:
+            if notice and late.code == TOO_LATE[ExchangeState.ANSWERED]:
                 said = (("method", visible(notice)), ("id", visible(one.id.token)))
                 late = late._replace(code="R55", detail=said)
             return (late,)
-    return (*broken, unmatched(text, [one for one in exchanges if one.state is State.PENDING]))
+    return (
+        *broken,
+        unmatched(text, [one for one in exchanges if one.state is ExchangeState.PENDING]),
+    )
 
 
-def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Problem:
+def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Diagnostic:
     """Say that a request can no longer be answered."""
     late = next(each for each in check(last, text).problems if each.code in TOO_LATE.values())
-    answered = (one for one in over if one.state is State.ANSWERED)
-    if last.state is State.ABANDONED and any(one.id.key == last.id.key for one in answered):
+    answered = (one for one in over if one.state is ExchangeState.ANSWERED)
+    if last.state is ExchangeState.ABANDONED and any(one.id.key == last.id.key for one in answered):
         return late._replace(code="R53", detail=(("id", visible(last.id.token)),))
     return late
 

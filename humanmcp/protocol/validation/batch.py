@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.diagnostics.codes import LEVELS
-from humanmcp.protocol.diagnostics.model import Problem, line_and_column
+from humanmcp.protocol.diagnostics.model import Diagnostic, line_and_column
 from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
@@ -50,11 +50,11 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, known: Known) -> Verdi
     waiting = {one.id.key: one for one in reversed(asked)}
     problems = list(reading.problems)
     lines = []
-    inner: tuple[Problem, ...]
+    inner: tuple[Diagnostic, ...]
     for index, (item, at) in enumerate(_placed(found, reading.json)):
         if isinstance(item, Malformed):
             lines.append(jsonrpc.compact(item.text))
-            inner = (Problem(item.why, LEVELS[item.why], item.detail),)
+            inner = (Diagnostic(item.why, LEVELS[item.why], item.detail),)
         else:
             exchange = waiting.pop(item.id.key, None) if item.id else None
             line, inner = _judge_one(exchange, item, known)
@@ -62,7 +62,7 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, known: Known) -> Verdi
         problems += (_moved(one, index, at, reading, text) for one in inner)
     if waiting:
         ids = ", ".join(one.id.token for one in asked if one in waiting.values())
-        problems.append(Problem("N35", LEVELS["N35"], (("ids", ids),)))
+        problems.append(Diagnostic("N35", LEVELS["N35"], (("ids", ids),)))
     line = f"[{','.join(lines)}]"
     blocked = any(problem.blocks for problem in problems)
     return Verdict(text, None if blocked else line, line, check.in_order(tuple(problems)))
@@ -70,9 +70,9 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, known: Known) -> Verdi
 
 def _judge_one(
     exchange: Exchange | None, item: Message, known: Known
-) -> tuple[str, tuple[Problem, ...]]:
+) -> tuple[str, tuple[Diagnostic, ...]]:
     if exchange is None:
-        return jsonrpc.compact(item.raw), (Problem("N30", LEVELS["N30"], pointer="/id"),)
+        return jsonrpc.compact(item.raw), (Diagnostic("N30", LEVELS["N30"], pointer="/id"),)
     verdict = check.check(exchange, item.raw, known=known)
     return verdict.line or verdict.forced or jsonrpc.compact(item.raw), verdict.problems
 
@@ -94,7 +94,7 @@ def _placed(array: Batch, text: str) -> Iterator[tuple[Message | Malformed, int]
         at += len(raw)
 
 
-def _moved(problem: Problem, index: int, at: int, reading: Reading, text: str) -> Problem:
+def _moved(problem: Diagnostic, index: int, at: int, reading: Reading, text: str) -> Diagnostic:
     """Place a problem of one answer in the whole text; its mend, which counts otherwise, goes."""
     start, end = reading.typed(at + problem.start), reading.typed(at + problem.end)
     line, column = line_and_column(text, start)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 from humanmcp.protocol.diagnostics.grouping import grouped
 from humanmcp.protocol.diagnostics.locate import Placer, Source
-from humanmcp.protocol.diagnostics.model import Edit, Fix
-from humanmcp.protocol.diagnostics.raw import Does, Found, Mend, json_text, unwrap
-from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+from humanmcp.protocol.diagnostics.model import Fix, TextEdit
+from humanmcp.protocol.diagnostics.raw import FixAction, FixKind, RawDiagnostic, json_text, unwrap
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json.jsonrpc import Kind, compact, member, members
 from humanmcp.protocol.json.similar import half_width
 from humanmcp.protocol.json.wire_line import one_line
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 __all__ = [
@@ -70,31 +70,35 @@ __all__ = [
 ]
 
 _NOBODY: Final = Known()
-_ROOTS: Final = {Form.MESSAGE: (), Form.RESULT: ("result",), Form.ERROR: ("error",)}
+_ROOTS: Final = {TextForm.MESSAGE: (), TextForm.RESULT: ("result",), TextForm.ERROR: ("error",)}
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _ERROR: Final = frozenset({"code", "message", "data"})
 PLAIN: Final = frozenset({"J20", "R20"})
 """What is said of a text that is no object: words, or a number, `true`, a quoted text."""
-TOO_LATE: Final = {State.CANCELLED: "R21", State.ANSWERED: "R22", State.ABANDONED: "R23"}
+TOO_LATE: Final = {
+    ExchangeState.CANCELLED: "R21",
+    ExchangeState.ANSWERED: "R22",
+    ExchangeState.ABANDONED: "R23",
+}
 """What is said of an answer whose request is over."""
 
 
 @judging(text_at=1)
 def check(
-    exchange: Exchange, text: str, form: Form = Form.MESSAGE, known: Known = _NOBODY
+    exchange: Exchange, text: str, form: TextForm = TextForm.MESSAGE, known: Known = _NOBODY
 ) -> Verdict:
     """Judge what a person typed as the answer to a request, and make the line to send.
 
     Never raises, whatever the text.
     """
-    if form in (Form.TEXT, Form.TOOL_ERROR):
+    if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
         return _check_plain(exchange, text, form, known)
     reading = read(text)
     if not reading.readable:
         return _verdict_on_no_json(exchange, reading, form, known)
-    if form is Form.MESSAGE:
+    if form is TextForm.MESSAGE:
         form = _meant(reading.value)
-    judged = Form.RESULT if _is_bare_result(exchange, reading.value, form) else form
+    judged = TextForm.RESULT if _is_bare_result(exchange, reading.value, form) else form
     found = _findings(exchange, reading, judged, known)
     problems = reading.problems
     late = TOO_LATE.get(exchange.state)
@@ -102,7 +106,7 @@ def check(
         page = versions.page(exchange.method, exchange.revision)
         placer = Placer(Source(reading.json, text, _ROOTS[judged], _typed(reading), page))
         if late:
-            found = [Found(late, ()), *found]
+            found = [RawDiagnostic(late, ()), *found]
         more = placer.problems(found)
         if any(each.code in REWRITTEN for each in problems):
             more = [each._replace(fix=None) for each in more]
@@ -122,22 +126,22 @@ def check(
     )
 
 
-def _meant(value: Json) -> Form:
+def _meant(value: Json) -> TextForm:
     """Say what a text stands for that nobody called a result or an error.
 
     An object without any member of the envelope is the answer itself: the envelope is ours to add.
     """
     if not isinstance(value, dict) or {half_width(name) for name in value} & _ENVELOPE:
-        return Form.MESSAGE
-    return Form.ERROR if {"code", "message"} <= set(value) <= _ERROR else Form.RESULT
+        return TextForm.MESSAGE
+    return TextForm.ERROR if {"code", "message"} <= set(value) <= _ERROR else TextForm.RESULT
 
 
-def _is_bare_result(exchange: Exchange, value: Json, form: Form) -> bool:
+def _is_bare_result(exchange: Exchange, value: Json, form: TextForm) -> bool:
     """Say whether what should be a message is plain text, or the list that a result holds.
 
     It is judged as the result that it is meant to be; what Send anyway writes is as it was typed.
     """
-    if form is not Form.MESSAGE or isinstance(value, dict) or value is None:
+    if form is not TextForm.MESSAGE or isinstance(value, dict) or value is None:
         return False
     if isinstance(value, list):
         return bool(value) and all(
@@ -155,7 +159,7 @@ def _inner_json(value: Json) -> str | None:
     return inner.json if inner.readable and isinstance(inner.value, (dict, list)) else None
 
 
-def in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+def in_order(problems: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """Sort problems by place; of two at one place the worse first."""
     return tuple(sorted(problems, key=lambda each: (each.start, each.level.value != "error")))
 
@@ -165,17 +169,19 @@ def _typed(reading: Reading) -> Callable[[int], int] | None:
     return as_typed(reading.edits) if reading.edits else None
 
 
-def _findings(exchange: Exchange, reading: Reading, form: Form, known: Known) -> list[Found]:
+def _findings(
+    exchange: Exchange, reading: Reading, form: TextForm, known: Known
+) -> list[RawDiagnostic]:
     value = reading.value
     inner = _inner_json(value)
     if inner is not None:
-        mend = Mend(Does.REPLACE, _ROOTS[form], inner, label="unquote")
-        return [Found("J44", _ROOTS[form], (), mend)]
-    if form is Form.RESULT:
+        mend = FixAction(FixKind.REPLACE, _ROOTS[form], inner, label="unquote")
+        return [RawDiagnostic("J44", _ROOTS[form], (), mend)]
+    if form is TextForm.RESULT:
         return judge_result(exchange, value, known) + unwritten(value, ("result",), reading.json)
-    if form is Form.ERROR:
+    if form is TextForm.ERROR:
         if isinstance(value, dict) and "error" in value and "code" not in value:
-            return [Found("R25", ("error",), (), unwrap(("error",), ("error",)))]
+            return [RawDiagnostic("R25", ("error",), (), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.revision, ("error",))
         found = found or lint_error(exchange, value, known)
         return one_each([*found, *unwritten(value, ("error",), reading.json)])
@@ -190,10 +196,10 @@ def _findings(exchange: Exchange, reading: Reading, form: Form, known: Known) ->
     return one_each([*found, *unwritten(value, (), reading.json)])
 
 
-def _kind(value: Json, form: Form) -> Kind | None:
+def _kind(value: Json, form: TextForm) -> Kind | None:
     """Say whether a text is a result or an error."""
-    if form is not Form.MESSAGE:
-        return Kind.ERROR if form is Form.ERROR else Kind.RESULT
+    if form is not TextForm.MESSAGE:
+        return Kind.ERROR if form is TextForm.ERROR else Kind.RESULT
     if isinstance(value, dict):
         if "error" in value:
             return Kind.ERROR
@@ -205,11 +211,11 @@ def _kind(value: Json, form: Form) -> Kind | None:
 # -- the one line --------------------------------------------------------------------------------
 
 
-def _line(exchange: Exchange, reading: Reading, form: Form) -> str:
+def _line(exchange: Exchange, reading: Reading, form: TextForm) -> str:
     """Make the line to send: the person's own text, with the envelope and the client's own id."""
     body = compact(reading.json)
     token = exchange.id.token
-    if form is not Form.MESSAGE:
+    if form is not TextForm.MESSAGE:
         return f'{{"jsonrpc":"2.0","id":{token},"{form.value}":{body}}}'
     if is_bare(reading.value):
         return f'{{"jsonrpc":"2.0","id":{token},{body[1:]}'
@@ -229,22 +235,24 @@ def _with_token(body: str, token: str) -> str:
     return body
 
 
-def _forced(exchange: Exchange, reading: Reading, form: Form) -> str | None:
+def _forced(exchange: Exchange, reading: Reading, form: TextForm) -> str | None:
     """Make the line that Send anyway writes: what was typed, right or wrong, on one line."""
     broken = reading.edits and any(each.blocks for each in reading.problems)
     if broken or not reading.readable:
         forced = one_line(reading.text)
-        if forced is None or form is Form.MESSAGE:
+        if forced is None or form is TextForm.MESSAGE:
             return forced
         return f'{{"jsonrpc":"2.0","id":{exchange.id.token},"{form.value}":{forced}}}'
-    if form is Form.MESSAGE and not is_bare(reading.value):
+    if form is TextForm.MESSAGE and not is_bare(reading.value):
         return compact(reading.json)
     return _line(exchange, reading, form)
 
 
-def _verdict_on_no_json(exchange: Exchange, reading: Reading, form: Form, known: Known) -> Verdict:
+def _verdict_on_no_json(
+    exchange: Exchange, reading: Reading, form: TextForm, known: Known
+) -> Verdict:
     forced = _forced(exchange, reading, form)
-    kind = None if form is Form.MESSAGE else _kind(None, form)
+    kind = None if form is TextForm.MESSAGE else _kind(None, form)
     result = tool_text(exchange.revision, reading.text.strip(), known)
     problems = tuple(
         _wrapped(exchange, reading.text, form, each, result) for each in reading.problems
@@ -253,21 +261,21 @@ def _verdict_on_no_json(exchange: Exchange, reading: Reading, form: Form, known:
 
 
 def _wrapped(
-    exchange: Exchange, text: str, form: Form, found: Problem, result: JsonObject
-) -> Problem:
+    exchange: Exchange, text: str, form: TextForm, found: Diagnostic, result: JsonObject
+) -> Diagnostic:
     """Offer the result of plain words or a plain number, where they can be an answer."""
-    if found.code not in PLAIN or exchange.method != "tools/call" or form is Form.ERROR:
+    if found.code not in PLAIN or exchange.method != "tools/call" or form is TextForm.ERROR:
         return found
-    new = message(exchange, "result", result) if form is Form.MESSAGE else json_text(result)
-    return found._replace(fix=Fix((Edit(0, len(text), new),), "wrap"))
+    new = message(exchange, "result", result) if form is TextForm.MESSAGE else json_text(result)
+    return found._replace(fix=Fix((TextEdit(0, len(text), new),), "wrap"))
 
 
 # -- plain text for a tool call ------------------------------------------------------------------
 
 
-def _check_plain(exchange: Exchange, text: str, form: Form, known: Known) -> Verdict:
+def _check_plain(exchange: Exchange, text: str, form: TextForm, known: Known) -> Verdict:
     """Judge plain text: it becomes what a tool says, or what a model says."""
-    is_error = form is Form.TOOL_ERROR
+    is_error = form is TextForm.TOOL_ERROR
     result = plain_result(exchange, text, known, is_error=is_error)
     written = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
     line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{written}}}'
@@ -284,14 +292,14 @@ def _check_plain(exchange: Exchange, text: str, form: Form, known: Known) -> Ver
     return Verdict(text, None if blocked else line, forced, in_order(tuple(problems)), Kind.RESULT)
 
 
-def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -> list[Problem]:
+def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -> list[Diagnostic]:
     page = versions.page(exchange.method, exchange.revision)
     late = TOO_LATE.get(exchange.state)
-    found = [Found(late, ())] if late else []
+    found = [RawDiagnostic(late, ())] if late else []
     if not text.strip():
         return [problem("J19", text, 0, len(text))]
     if exchange.method not in PLAIN_TEXT:
-        found.append(Found("M69", (), (("method", exchange.method),)))
+        found.append(RawDiagnostic("M69", (), (("method", exchange.method),)))
     else:
         found += judge_result(exchange, result, known)
     placer = Placer(Source("", text, (), None, page))

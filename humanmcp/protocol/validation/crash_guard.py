@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Final, ParamSpec
 
-from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json.wire_line import one_line
@@ -24,10 +24,10 @@ FAILED: Final = "X01"
 """The code of a problem that says that the check itself failed."""
 
 
-def failure(error: BaseException, level: Level = Level.ERROR) -> Problem:
+def failure(error: BaseException, level: Severity = Severity.ERROR) -> Diagnostic:
     """Return the problem that says that the check itself failed. The text is not to blame."""
     why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return Problem(FAILED, level, (("why", shown(why)),))
+    return Diagnostic(FAILED, level, (("why", shown(why)),))
 
 
 def failed(text: str, error: BaseException) -> Verdict:
@@ -55,15 +55,15 @@ def judging(text_at: int) -> Callable[[Callable[Given, Verdict]], Callable[Given
 
 
 def remarking(
-    remark: Callable[Given, tuple[Problem, ...]],
-) -> Callable[Given, tuple[Problem, ...]]:
+    remark: Callable[Given, tuple[Diagnostic, ...]],
+) -> Callable[Given, tuple[Diagnostic, ...]]:
     """Let a function that speaks of what a peer sent never raise."""
 
     @wraps(remark)
-    def remarked(*args: Given.args, **kwargs: Given.kwargs) -> tuple[Problem, ...]:
+    def remarked(*args: Given.args, **kwargs: Given.kwargs) -> tuple[Diagnostic, ...]:
         try:
             return remark(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - the message is shown all the same
-            return (failure(error, Level.WARNING),)
+            return (failure(error, Severity.WARNING),)
 
     return remarked

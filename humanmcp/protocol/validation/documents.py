@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.model import Applicability, Edit, Fix
+from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.json.jsonrpc import RequestId, member
 from humanmcp.protocol.repair.reading import problem, read
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 _TOKEN: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|([\[{])|([\]}])', re.DOTALL)
 _BEHIND: Final = re.compile(r"(?:[ \t\r\n]*(?:[;,}\])]|//[^\n]*|#[^\n]*|/\*.*?\*/))+", re.DOTALL)
@@ -85,7 +85,7 @@ def id_of(text: str) -> RequestId | None:
     return RequestId(member(reading.json, "id") or str(value), value)
 
 
-def unmatched(text: str, pending: Sequence[Exchange]) -> Problem:
+def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
     """Say what is wrong with an answer whose id belongs to no request that waits."""
     typed = id_of(text)
     spot = _id_spot(text)
@@ -111,11 +111,11 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Problem:
     return _with_fix(found, spot, pending[0].id.token) if len(pending) == 1 else found
 
 
-def _with_fix(found: Problem, spot: tuple[int, int] | None, token: str) -> Problem:
+def _with_fix(found: Diagnostic, spot: tuple[int, int] | None, token: str) -> Diagnostic:
     if spot is None:
         return found
     grade = Applicability.SAFE if found.code == "R04" else Applicability.GUESS
-    return found._replace(fix=Fix((Edit(spot[0], spot[1], token),), "replace", grade))
+    return found._replace(fix=Fix((TextEdit(spot[0], spot[1], token),), "replace", grade))
 
 
 def _id_spot(text: str) -> tuple[int, int] | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.raw import (
-    Does,
-    Found,
-    Mend,
+    FixAction,
+    FixKind,
+    RawDiagnostic,
     delete,
     insert,
     json_text,
@@ -41,7 +41,9 @@ def is_bare(value: Json) -> bool:
     return isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("result", "error")
 
 
-def judge_envelope(value: Json, expected: RequestId, typed: str, revision: str) -> list[Found]:
+def judge_envelope(
+    value: Json, expected: RequestId, typed: str, revision: str
+) -> list[RawDiagnostic]:
     """Return what is wrong with the envelope of an answer, not with the result inside.
 
     `typed` is the id as it stands in the text, "" when there is none.
@@ -50,7 +52,7 @@ def judge_envelope(value: Json, expected: RequestId, typed: str, revision: str) 
         return [_batch(value, revision)]
     if not isinstance(value, dict):
         return [_no_object(value)]
-    found: list[Found] = []
+    found: list[RawDiagnostic] = []
     if not is_bare(value):
         if not _looks_like_an_answer(value):
             return [_no_answer(value, expected)]
@@ -66,35 +68,35 @@ def _looks_like_an_answer(value: JsonObject) -> bool:
     return any(half_width(name) in MEMBERS for name in value)
 
 
-def _batch(value: list[Json], revision: str) -> Found:
+def _batch(value: list[Json], revision: str) -> RawDiagnostic:
     """JSON-RPC arrays existed in 2025-03-26; there too each request is answered by itself here."""
     code = "R13" if revision == versions.R2025_03 else "R12"
-    return Found(code, (), (), unwrap((), (0,)) if len(value) == 1 else None)
+    return RawDiagnostic(code, (), (), unwrap((), (0,)) if len(value) == 1 else None)
 
 
-def _no_object(value: Json) -> Found:
-    return Found("R14", (), (("got", json_type(value)),))
+def _no_object(value: Json) -> RawDiagnostic:
+    return RawDiagnostic("R14", (), (("got", json_type(value)),))
 
 
-def _no_answer(value: JsonObject, expected: RequestId) -> Found:
+def _no_answer(value: JsonObject, expected: RequestId) -> RawDiagnostic:
     """The result itself was typed, without what belongs around it."""
     if "code" in value and "message" in value:
         mend = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "error": ', "}")
     else:
         mend = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "result": ', "}")
-    return Found("R06", (), (("typed", _names(value)),), mend)
+    return RawDiagnostic("R06", (), (("typed", _names(value)),), mend)
 
 
 def _names(value: JsonObject) -> str:
     return shown(", ".join(f'"{name}"' for name in list(value)[:3])) or "{}"
 
 
-def _judge_version(value: JsonObject) -> list[Found]:
+def _judge_version(value: JsonObject) -> list[RawDiagnostic]:
     if "jsonrpc" not in value:
         typed = alike("jsonrpc", [name for name in value if name not in MEMBERS])
         if typed is not None:
             return [
-                Found(
+                RawDiagnostic(
                     "R15",
                     (typed,),
                     (("key", "jsonrpc"), ("typed", shown(typed))),
@@ -102,21 +104,30 @@ def _judge_version(value: JsonObject) -> list[Found]:
                     at_name=True,
                 )
             ]
-        return [Found("R01", (), (), insert(("jsonrpc",), "2.0"))]
+        return [RawDiagnostic("R01", (), (), insert(("jsonrpc",), "2.0"))]
     if value["jsonrpc"] != "2.0" or not isinstance(value["jsonrpc"], str):
-        return [Found("R01", ("jsonrpc",), (), replace_with(("jsonrpc",), "2.0"))]
+        return [RawDiagnostic("R01", ("jsonrpc",), (), replace_with(("jsonrpc",), "2.0"))]
     return []
 
 
-def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[Found]:
+def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[RawDiagnostic]:
     wanted = expected.token
     if "id" not in value:
         misspelt = next((name for name in value if half_width(name) == "id"), None)
         if misspelt:
             detail = (("key", "id"), ("typed", misspelt))
-            return [Found("R15", (misspelt,), detail, rename_to((misspelt,), "id"), at_name=True)]
+            return [
+                RawDiagnostic(
+                    "R15", (misspelt,), detail, rename_to((misspelt,), "id"), at_name=True
+                )
+            ]
         return [
-            Found("R02", (), (("id", wanted),), Mend(Does.INSERT, ("id",), wanted, label="insert"))
+            RawDiagnostic(
+                "R02",
+                (),
+                (("id", wanted),),
+                FixAction(FixKind.INSERT, ("id",), wanted, label="insert"),
+            )
         ]
     got = value["id"]
     code = "R03"
@@ -128,9 +139,9 @@ def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[Found]
         code = "R04"
     elif isinstance(got, float):
         code = "R16"
-    mend = Mend(Does.REPLACE, ("id",), wanted, label="replace")
+    mend = FixAction(FixKind.REPLACE, ("id",), wanted, label="replace")
     detail = (("typed", shown(typed or quoted(got))), ("id", shown(wanted)))
-    return [Found(code, ("id",), detail, mend)]
+    return [RawDiagnostic(code, ("id",), detail, mend)]
 
 
 def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
@@ -140,23 +151,23 @@ def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
     return got == expected.value and (isinstance(got, int) or typed == expected.token)
 
 
-def _judge_members(value: JsonObject, expected: RequestId) -> list[Found]:
+def _judge_members(value: JsonObject, expected: RequestId) -> list[RawDiagnostic]:
     if "method" in value:
-        return [Found("R07", ("method",), (), delete(("method",)), at_name=True)]
-    found: list[Found] = []
+        return [RawDiagnostic("R07", ("method",), (), delete(("method",)), at_name=True)]
+    found: list[RawDiagnostic] = []
     both = "result" in value and "error" in value
     strange = [name for name in value if name not in MEMBERS]
     if both:
         none = next((name for name in ("error", "result") if value[name] is None), None)
         mend = delete((none,)) if none else None
-        found.append(Found("R05", ("error",), (), mend, at_name=True))
+        found.append(RawDiagnostic("R05", ("error",), (), mend, at_name=True))
     elif "result" not in value and "error" not in value:
         typed = next((name for name in strange if alike(name, ("result", "error"))), None)
         if typed is not None:
             meant = alike(typed, ("result", "error")) or "result"
             strange.remove(typed)
             found.append(
-                Found(
+                RawDiagnostic(
                     "R15",
                     (typed,),
                     (("key", meant), ("typed", shown(typed))),
@@ -168,81 +179,81 @@ def _judge_members(value: JsonObject, expected: RequestId) -> list[Found]:
             found.append(_no_body(value, strange, expected))
             strange = []
     found += [
-        Found("R17", (name,), (("key", shown(name)),), delete((name,)), at_name=True)
+        RawDiagnostic("R17", (name,), (("key", shown(name)),), delete((name,)), at_name=True)
         for name in strange
         if half_width(name) not in ("jsonrpc", "id") and alike("jsonrpc", [name]) is None
     ]
     return found
 
 
-def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> Found:
+def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawDiagnostic:
     """Neither result nor error: perhaps the members of the result stand at the top."""
     mend = insert(("result",), {})
     if strange:
         body = json_text({name: value[name] for name in strange})
         member = "error" if "code" in strange and "message" in strange else "result"
         whole = f'{{"jsonrpc": "2.0", "id": {expected.token}, "{member}": {body}}}'
-        mend = Mend(Does.REPLACE, (), whole, label="wrap")
-    return Found("R06", (), (("typed", _names(value)),), mend)
+        mend = FixAction(FixKind.REPLACE, (), whole, label="wrap")
+    return RawDiagnostic("R06", (), (("typed", _names(value)),), mend)
 
 
 # -- what the two bodies must be -----------------------------------------------------------------
 
 
-def judge_body(value: JsonObject, revision: str) -> list[Found]:
+def judge_body(value: JsonObject, revision: str) -> list[RawDiagnostic]:
     """Return what is wrong with `error`, and with a result that is no object at all."""
     if "error" in value and not ("result" in value and value["error"] is None):
         return judge_error(value["error"], revision, ("error",))
     return []
 
 
-def judge_error(error: Json, revision: str, path: Path) -> list[Found]:
+def judge_error(error: Json, revision: str, path: Path) -> list[RawDiagnostic]:
     """Return what is wrong with the object after `"error":`."""
     if not isinstance(error, dict):
         mend = None
         if isinstance(error, str):
             mend = replace_with(path, {"code": -32603, "message": error}, "wrap")
-        return [Found("R18", path, (("got", json_type(error)),), mend)]
+        return [RawDiagnostic("R18", path, (("got", json_type(error)),), mend)]
     found = _judge_code(error, revision, path)
     if not isinstance(error.get("message"), str):
         at = (*path, "message")
         if "message" not in error:
             found.append(
-                _renamed(error, "message", path) or Found("R09", path, (), insert(at, "…"))
+                _renamed(error, "message", path) or RawDiagnostic("R09", path, (), insert(at, "…"))
             )
         else:
             got = error["message"]
             mend = wrap(at, '"', '"') if isinstance(got, (int, float)) else replace_with(at, "…")
-            found.append(Found("R09", at, (), mend))
+            found.append(RawDiagnostic("R09", at, (), mend))
     taken = {each.path[-1] for each in found if each.code == "R15"}
     extra = [name for name in error if name not in ("code", "message", "data", *taken)]
     for name in extra:
         at = (*path, name)
-        found.append(Found("R11", at, (("key", shown(name)),), delete(at), at_name=True))
+        found.append(RawDiagnostic("R11", at, (("key", shown(name)),), delete(at), at_name=True))
     return found
 
 
-def _renamed(error: JsonObject, name: str, path: Path) -> Found | None:
+def _renamed(error: JsonObject, name: str, path: Path) -> RawDiagnostic | None:
     typed = alike(name, [each for each in error if each not in ("code", "message", "data")])
     if typed is None:
         return None
     at = (*path, typed)
-    return Found(
+    return RawDiagnostic(
         "R15", at, (("key", name), ("typed", shown(typed))), rename_to(at, name), at_name=True
     )
 
 
-def _judge_code(error: JsonObject, revision: str, path: Path) -> list[Found]:
+def _judge_code(error: JsonObject, revision: str, path: Path) -> list[RawDiagnostic]:
     at = (*path, "code")
     if "code" not in error:
-        return [_renamed(error, "code", path) or Found("R19", path, (), insert(at, -32603))]
+        return [_renamed(error, "code", path) or RawDiagnostic("R19", path, (), insert(at, -32603))]
     code = error["code"]
     if isinstance(code, bool) or not isinstance(code, int):
-        return [Found("R08", at, (("got", json_type(code)),), _code_mend(code, at))]
+        return [RawDiagnostic("R08", at, (("got", json_type(code)),), _code_mend(code, at))]
     return _judge_number(code, error, revision, path)
 
 
-def _code_mend(code: Json, at: Path) -> Mend | None:
+def _code_mend(code: Json, at: Path) -> FixAction | None:
     if isinstance(code, str):
         digits = code.strip()
         if digits.removeprefix("-").isdigit() and digits.isascii() and len(digits) < 20:
@@ -258,13 +269,17 @@ RETIRED_2026: Final = {-32002: -32602, -32042: None}
 """Codes that 2026-07-28 took away, and what it uses instead."""
 
 
-def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> list[Found]:
+def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> list[RawDiagnostic]:
     """Judge a code by the ranges that JSON-RPC and MCP keep for themselves."""
     since, shape = ERROR_DATA.get(code, ("", ""))
     if since == revision:
         at = (*path, "data")
         if "data" not in error:
-            return [Found("M09", path, (("key", "data"), ("example", "{…}"), ("where", "error")))]
+            return [
+                RawDiagnostic(
+                    "M09", path, (("key", "data"), ("example", "{…}"), ("where", "error"))
+                )
+            ]
         return judge(error["data"], shape, revision, at)
     at = (*path, "code")
     detail = (("code", str(code)), ("revision", revision))
@@ -272,6 +287,6 @@ def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> li
         return []
     if revision not in versions.MODERN:
         own = -32099 <= code <= -32000  # JSON-RPC leaves these to implementations
-        return [] if own else [Found("R10", at, detail)]
+        return [] if own else [RawDiagnostic("R10", at, detail)]
     instead = RETIRED_2026.get(code)
-    return [Found("R10", at, detail, replace_with(at, instead) if instead else None)]
+    return [RawDiagnostic("R10", at, detail, replace_with(at, instead) if instead else None)]

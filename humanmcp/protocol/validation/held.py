@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import Exchange, Known
 from humanmcp.protocol.diagnostics.codes import LEVELS
-from humanmcp.protocol.diagnostics.model import Level, Problem
-from humanmcp.protocol.diagnostics.verdict import Form, Verdict
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
 from humanmcp.protocol.json.wire_line import one_line
@@ -21,7 +21,7 @@ from humanmcp.protocol.validation.addressing import kind_of
 from humanmcp.protocol.validation.batch import is_answers, judge_answers, requests_in
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.conversation.transcript import Way
+    from humanmcp.protocol.conversation.transcript import Direction
     from humanmcp.protocol.json.jsonrpc import Malformed
 
 _NOBODY: Final = Known()
@@ -29,14 +29,14 @@ _ANSWERS: Final = frozenset({Kind.RESULT, Kind.ERROR})
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class HeldMessage:
     """A message that is held on its way, and what is needed to judge what a person makes of it.
 
     `way` is where it came from. Of an answer, `asked` is the request that it answers.
     """
 
     line: str
-    way: Way
+    way: Direction
     revision: str
     asked: str = ""
 
@@ -69,17 +69,17 @@ class Passing:
         return None
 
 
-def answers(held: Passing, text: str, form: Form) -> bool:
+def answers(held: HeldMessage, text: str, form: TextForm) -> bool:
     """Say whether a text answers the held request, or array, instead of letting it go on."""
     if held.question is None:
-        return bool(held.questions) and form is Form.MESSAGE and is_answers(text)
-    return form is not Form.MESSAGE or kind_of(text) in _ANSWERS
+        return bool(held.questions) and form is TextForm.MESSAGE and is_answers(text)
+    return form is not TextForm.MESSAGE or kind_of(text) in _ANSWERS
 
 
 def judge(
-    held: Passing,
+    held: HeldMessage,
     text: str,
-    form: Form = Form.MESSAGE,
+    form: TextForm = TextForm.MESSAGE,
     known: Known = _NOBODY,
     *,
     answer: bool = False,
@@ -101,7 +101,7 @@ def judge(
     return _judge_edited(held, text)
 
 
-def _judge_edited(held: Passing, text: str) -> Verdict:
+def _judge_edited(held: HeldMessage, text: str) -> Verdict:
     """Judge a request, a notification, or a line that was no message, after it was edited."""
     reading = read(text)
     forced = one_line(text)
@@ -115,21 +115,21 @@ def _judge_edited(held: Passing, text: str) -> Verdict:
     return Verdict(text, None if blocked else line, line, problems, kind)
 
 
-def _changes(held: Passing, line: str) -> tuple[Problem, ...]:
+def _changes(held: HeldMessage, line: str) -> tuple[Diagnostic, ...]:
     """Find what must not change on the way: the kind of the message, and its id."""
     before, after = held.message, _read(line)
     if isinstance(after, jsonrpc.Malformed):
-        return (Problem(after.why, LEVELS.get(after.why, Level.ERROR), after.detail),)
+        return (Diagnostic(after.why, LEVELS.get(after.why, Severity.ERROR), after.detail),)
     if isinstance(before, jsonrpc.Malformed):
         return ()
     was, now = _kind(before), _kind(after)
     if was != now:
-        return (Problem("N32", Level.ERROR, (("was", was), ("now", now))),)
+        return (Diagnostic("N32", Severity.ERROR, (("was", was), ("now", now))),)
     if not isinstance(before, Message) or not isinstance(after, Message):
         return ()  # arrays: which of their messages became which, nobody can say
     if before.id is not None and after.id is not None and before.id.key != after.id.key:
         detail = (("was", before.id.token), ("now", after.id.token))
-        return (Problem("N33", Level.ERROR, detail, "/id"),)
+        return (Diagnostic("N33", Severity.ERROR, detail, "/id"),)
     return ()
 
 

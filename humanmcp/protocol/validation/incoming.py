@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.diagnostics.codes import LEVELS
 from humanmcp.protocol.diagnostics.locate import Placer, Source
-from humanmcp.protocol.diagnostics.model import Level
-from humanmcp.protocol.diagnostics.raw import Found, quoted, shown
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, quoted, shown
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.similar import alike
 from humanmcp.protocol.repair.reading import strict
@@ -27,7 +27,7 @@ from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
 _NOBODY: Final = Known()
@@ -40,10 +40,10 @@ def remarks(
     message: Message,
     revision: str,
     known: Known = _NOBODY,
-    also: tuple[Found, ...] = (),
+    also: tuple[RawDiagnostic, ...] = (),
     *,
     strict: bool = False,
-) -> tuple[Problem, ...]:
+) -> tuple[Diagnostic, ...]:
     """Return what there is to say of an incoming request or notification.
 
     `also` is what was found by who knows the messages before it. `strict` is for whoever may still
@@ -60,40 +60,42 @@ def remarks(
 
 @remarking
 def from_server(
-    message: Message, revision: str, also: tuple[Found, ...] = (), *, strict: bool = False
-) -> tuple[Problem, ...]:
+    message: Message, revision: str, also: tuple[RawDiagnostic, ...] = (), *, strict: bool = False
+) -> tuple[Diagnostic, ...]:
     """Return what there is to say of what a server may send, and sent."""
     return _with_params(message, revision, [*_envelope(message), *also], strict=strict)
 
 
 def _with_params(
-    message: Message, revision: str, found: list[Found], *, strict: bool
-) -> tuple[Problem, ...]:
+    message: Message, revision: str, found: list[RawDiagnostic], *, strict: bool
+) -> tuple[Diagnostic, ...]:
     said = {each.path for each in found}
     found = found + [each for each in _params(message, revision) if each.path not in said]
     return _placed(message, found, versions.page(message.method, revision), strict=strict)
 
 
-def same_id(message: Message, revision: str) -> Problem:
+def same_id(message: Message, revision: str) -> Diagnostic:
     """Say of a request that another one with the same id is still open."""
-    return _placed(message, [Found("N10", ("id",))], versions.page(message.method, revision))[0]
+    return _placed(
+        message, [RawDiagnostic("N10", ("id",))], versions.page(message.method, revision)
+    )[0]
 
 
 @remarking
 def review(
     exchange: Exchange, response: Message, known: Known = _NOBODY, *, strict: bool = False
-) -> tuple[Problem, ...]:
+) -> tuple[Diagnostic, ...]:
     """Return what there is to say of somebody else's answer to a request."""
     found = _envelope(response)
     if "result" in response.body and "error" in response.body:
-        found.append(Found("R05", ("error",)))
+        found.append(RawDiagnostic("R05", ("error",)))
     if response.id is not None and isinstance(response.id.value, float):
         wanted, typed = exchange.id.token, response.id.token  # `3.0` is 3, and not to everybody
         if typed != wanted:
-            found.append(Found("R16", ("id",), (("id", wanted), ("typed", typed))))
+            found.append(RawDiagnostic("R16", ("id",), (("id", wanted), ("typed", typed))))
     for name in response.body:
         if name not in ("jsonrpc", "id", "result", "error"):
-            found.append(Found("R17", (name,), (("key", shown(name)),), at_name=True))
+            found.append(RawDiagnostic("R17", (name,), (("key", shown(name)),), at_name=True))
     if response.kind is Kind.ERROR:
         found += judge_error(response.body.get("error"), exchange.revision, ("error",))
     else:
@@ -103,8 +105,8 @@ def review(
 
 
 def _placed(
-    message: Message, found: list[Found], page: str, *, strict: bool = False
-) -> tuple[Problem, ...]:
+    message: Message, found: list[RawDiagnostic], page: str, *, strict: bool = False
+) -> tuple[Diagnostic, ...]:
     """Make problems that block nothing and offer no fix: the text is the peer's."""
     if not found:
         return ()
@@ -115,7 +117,7 @@ def _placed(
     return tuple(sorted(problems, key=lambda each: each.start))
 
 
-def _level(found: Found, *, strict: bool) -> Level:
+def _level(found: RawDiagnostic, *, strict: bool) -> Severity:
     """Return how bad a finding is; in what somebody else sent at most a warning.
 
     Another revision than the one asked for is what a server must choose that does not have that
@@ -123,39 +125,39 @@ def _level(found: Found, *, strict: bool) -> Level:
     """
     if found.code == "M04":
         # "Otherwise, the server MUST respond with another protocol version it supports."
-        return Level.HINT
+        return Severity.HINT
     level = found.level or LEVELS[found.code]
-    return Level.WARNING if level is Level.ERROR and not strict else level
+    return Severity.WARNING if level is Severity.ERROR and not strict else level
 
 
-def _envelope(message: Message) -> list[Found]:
-    found: list[Found] = []
+def _envelope(message: Message) -> list[RawDiagnostic]:
+    found: list[RawDiagnostic] = []
     if message.body.get("jsonrpc") != "2.0":
-        found.append(Found("R01", ("jsonrpc",) if "jsonrpc" in message.body else ()))
+        found.append(RawDiagnostic("R01", ("jsonrpc",) if "jsonrpc" in message.body else ()))
     try:
         strict(message.raw)
     except ValueError:
-        found.append(Found("M82", ()))
+        found.append(RawDiagnostic("M82", ()))
     except RecursionError:
-        found.append(Found("J25", (), (("limit", "100"),)))
+        found.append(RawDiagnostic("J25", (), (("limit", "100"),)))
     return found
 
 
-def _method(message: Message, revision: str, known: Known) -> list[Found]:
+def _method(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
     """Say that a method is not one of this revision, and which one was probably meant."""
     unserved = versions.unserved_in(message)
     if unserved is not None:
         at = ("params", "_meta", versions.META_REVISION)
-        return [Found("M90", at, (("typed", quoted(unserved)), ("revision", revision)))]
+        return [RawDiagnostic("M90", at, (("typed", quoted(unserved)), ("revision", revision)))]
     table = versions.REQUESTS if message.kind is Kind.REQUEST else versions.NOTIFICATIONS
     has = versions.has_request if message.kind is Kind.REQUEST else versions.has_notification
     if any(
         has(message.method, revision, way)
-        for way in (versions.Way.TO_SERVER, versions.Way.TO_CLIENT)
+        for way in (versions.MethodDirection.TO_SERVER, versions.MethodDirection.TO_CLIENT)
     ):
         return []
     if message.kind is Kind.NOTIFICATION and message.method in versions.REQUESTS:
-        return [Found("M89", ("method",), (("method", shown(message.method)),))]
+        return [RawDiagnostic("M89", ("method",), (("method", shown(message.method)),))]
     if message.method in table:
         _way, there = table[message.method]
         detail = (
@@ -163,27 +165,29 @@ def _method(message: Message, revision: str, known: Known) -> list[Found]:
             ("revision", revision),
             ("revisions", ", ".join(there)),
         )
-        return [Found("M85", ("method",), detail)]
+        return [RawDiagnostic("M85", ("method",), detail)]
     every = (*versions.REQUESTS, *versions.NOTIFICATIONS)
     meant = alike(message.method, every)
     said = (("method", shown(message.method)), ("revision", revision))
     if meant is not None:
-        return [Found("M84", ("method",), (*said, ("meant", meant)))]
+        return [RawDiagnostic("M84", ("method",), (*said, ("meant", meant)))]
     extended = declares_more(known.offered) or declares_more(known.client_capabilities)
-    return [Found("M71" if extended else "M83", ("method",), said, level=Level.HINT)]
+    return [RawDiagnostic("M71" if extended else "M83", ("method",), said, level=Severity.HINT)]
 
 
-def _order(message: Message, revision: str, known: Known) -> list[Found]:
+def _order(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
     """MCP, lifecycle: the client should send nothing but pings before it is initialized."""
     if revision in versions.MODERN or known.initialized or message.method in _EARLY:
         return []
-    return [Found("M86", ("method",), (("method", shown(message.method)),), level=Level.HINT)]
+    return [
+        RawDiagnostic("M86", ("method",), (("method", shown(message.method)),), level=Severity.HINT)
+    ]
 
 
-def _call(message: Message, known: Known) -> list[Found]:
+def _call(message: Message, known: Known) -> list[RawDiagnostic]:
     params = message.params
     if "args" in params and "arguments" not in params:
-        return [Found("M87", ("params", "args"), (), at_name=True)]
+        return [RawDiagnostic("M87", ("params", "args"), (), at_name=True)]
     if known.tools is None:
         return []
     name = params.get("name")
@@ -191,19 +195,19 @@ def _call(message: Message, known: Known) -> list[Found]:
     if tool is None:
         names = shown(", ".join(known.tools)) or "?"
         detail = (("tool", quoted(name)), ("tools", names))
-        return [Found("M62", ("params", "name"), detail)]
+        return [RawDiagnostic("M62", ("params", "name"), detail)]
     schema = tool.get("inputSchema") if isinstance(tool, dict) else None
     at = ("params", "arguments") if "arguments" in params else ("params",)
     return validator.first_found("M08", params.get("arguments", {}), schema, at)
 
 
-def _params(message: Message, revision: str) -> list[Found]:
+def _params(message: Message, revision: str) -> list[RawDiagnostic]:
     """Judge the parameters by their shape."""
     table = PARAMS if message.kind is Kind.REQUEST else NOTICES
     kind = table.get(message.method)
     params: Json = message.body.get("params", {})
     if not isinstance(params, dict):
-        return [Found("R38", ("params",))]
+        return [RawDiagnostic("R38", ("params",))]
     if kind is None:
         return []
     found = judge(params, kind, revision, ("params",))
@@ -212,7 +216,7 @@ def _params(message: Message, revision: str) -> list[Found]:
     return found
 
 
-def _meta_first(found: list[Found], params: JsonObject) -> list[Found]:
+def _meta_first(found: list[RawDiagnostic], params: JsonObject) -> list[RawDiagnostic]:
     """2026-07-28: without its two members of `_meta` a request says nothing of itself."""
     meta = params.get("_meta")
     needed = versions.META_REQUIRED
@@ -225,4 +229,4 @@ def _meta_first(found: list[Found], params: JsonObject) -> list[Found]:
         if not (each.code == "M09" and dict(each.detail)["key"] in ("_meta", *needed))
     ]
     at = ("params", "_meta") if isinstance(meta, dict) else ("params",)
-    return [Found("M88", at, (("key", missing[0]),)), *rest]
+    return [RawDiagnostic("M88", at, (("key", missing[0]),)), *rest]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.spec import versions
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 
-class Question(enum.Enum):
+class InputRequest(enum.Enum):
     """Who or what is asked."""
 
     USER = "user"
@@ -40,11 +40,11 @@ class Question(enum.Enum):
         return _METHODS[self]
 
 
-_METHODS: Final[Mapping[Question, str]] = MappingProxyType(
+_METHODS: Final[Mapping[InputRequest, str]] = MappingProxyType(
     {
-        Question.USER: "elicitation/create",
-        Question.MODEL: "sampling/createMessage",
-        Question.ROOTS: "roots/list",
+        InputRequest.USER: "elicitation/create",
+        InputRequest.MODEL: "sampling/createMessage",
+        InputRequest.ROOTS: "roots/list",
     }
 )
 
@@ -73,7 +73,7 @@ class Obstacle:
     capability: str = ""
 
 
-def obstacle(question: Question, exchange: Exchange, known: Known) -> Obstacle | None:
+def obstacle(question: InputRequest, exchange: Exchange, known: Known) -> Obstacle | None:
     """Say what keeps a question from being asked while this request waits; None for nothing."""
     if exchange.revision in versions.MODERN:
         if exchange.method not in versions.INPUT_REQUIRED_METHODS:
@@ -82,7 +82,9 @@ def obstacle(question: Question, exchange: Exchange, known: Known) -> Obstacle |
         stated = exchange.request.meta.get(versions.META_CAPABILITIES)
         declared = stated if isinstance(stated, dict) else {}
     else:
-        if not versions.has_request(question.method, exchange.revision, versions.Way.TO_CLIENT):
+        if not versions.has_request(
+            question.method, exchange.revision, versions.MethodDirection.TO_CLIENT
+        ):
             return Obstacle(Why.REVISION)
         if exchange.method == "initialize" or not known.initialized:
             return Obstacle(Why.EARLY)
@@ -92,7 +94,7 @@ def obstacle(question: Question, exchange: Exchange, known: Known) -> Obstacle |
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class InputField:
     """One field of the form that a user fills in. `kind` is a JSON type; `choices` make a list."""
 
     name: str
@@ -101,31 +103,33 @@ class Field:
     choices: tuple[str, ...] = ()
 
 
-def params(question: Question, words: str, fields: tuple[Field, ...] = ()) -> JsonObject | None:
+def params(
+    question: InputRequest, words: str, fields: tuple[InputField, ...] = ()
+) -> JsonObject | None:
     """Return the parameters of a question; None for one that has none."""
     match question:
-        case Question.USER:
+        case InputRequest.USER:
             return {"message": words, "requestedSchema": _schema(fields)}
-        case Question.MODEL:
+        case InputRequest.MODEL:
             asked = {"role": "user", "content": {"type": "text", "text": words}}
             return {"messages": [asked], "maxTokens": MOST_TOKENS}
-        case Question.ROOTS:
+        case InputRequest.ROOTS:
             return None
 
 
-def _schema(fields: tuple[Field, ...]) -> JsonObject:
+def _schema(fields: tuple[InputField, ...]) -> JsonObject:
     schema: JsonObject = {"type": "object", "properties": {one.name: _type(one) for one in fields}}
     needed = [one.name for one in fields if one.needed]
     return {**schema, "required": needed} if needed else schema
 
 
-def _type(field: Field) -> JsonObject:
+def _type(field: InputField) -> JsonObject:
     if field.choices:
         return {"type": "string", "enum": list(field.choices)}
     return {"type": field.kind}
 
 
-def request(exchange: Exchange, question: Question, asked: JsonObject | None, mark: str) -> str:
+def request(exchange: Exchange, question: InputRequest, asked: JsonObject | None, mark: str) -> str:
     """Write a question as a request of the server's own, under an id that names the request.
 
     `mark` tells it from other questions at the same request.
@@ -138,14 +142,14 @@ def request(exchange: Exchange, question: Question, asked: JsonObject | None, ma
     return _pretty(body if asked is None else {**body, "params": asked})
 
 
-def answer(exchange: Exchange, question: Question, asked: JsonObject | None, mark: str) -> str:
+def answer(exchange: Exchange, question: InputRequest, asked: JsonObject | None, mark: str) -> str:
     """Write a question as the answer to a request (2026-07-28).
 
     The repeat carries the `requestState`, so that it is known which request it goes on with.
     """
     inner: JsonObject = {"method": question.method}
     if asked is not None:
-        inner["params"] = {"mode": "form", **asked} if question is Question.USER else asked
+        inner["params"] = {"mode": "form", **asked} if question is InputRequest.USER else asked
     result = {
         "resultType": "input_required",
         "inputRequests": {question.value: inner},
@@ -166,22 +170,22 @@ def _pretty(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedBack:
     """A question that went out while a request waited, and the answer; None while it is open."""
 
-    question: Question
+    question: InputRequest
     token: str
     request: Message
     answer: Message | None = None
 
 
-def asked_at(number: int, lines: Iterable[tuple[Way, bytes]]) -> tuple[Asked, ...]:
+def asked_at(number: int, lines: Iterable[tuple[Direction, bytes]]) -> tuple[AskedBack, ...]:
     """Find the questions that were asked while the request with our own number `number` waited.
 
     `lines` are those of the transcript, oldest first.
     """
     prefix = _prefix(number)
-    found: dict[str, Asked] = {}
+    found: dict[str, AskedBack] = {}
     for way, raw in lines:
         if prefix.encode() not in raw:
             continue
@@ -191,13 +195,13 @@ def asked_at(number: int, lines: Iterable[tuple[Way, bytes]]) -> tuple[Asked, ..
         token = heard.id.value
         if not isinstance(token, str) or not token.startswith(prefix):
             continue
-        if way is Way.OUT and heard.kind is Kind.REQUEST and heard.method in _BY_METHOD:
-            found[token] = Asked(_BY_METHOD[heard.method], token, heard)
-        elif way is Way.IN and token in found and heard.kind in (Kind.RESULT, Kind.ERROR):
-            found[token] = Asked(found[token].question, token, found[token].request, heard)
+        if way is Direction.OUT and heard.kind is Kind.REQUEST and heard.method in _BY_METHOD:
+            found[token] = AskedBack(_BY_METHOD[heard.method], token, heard)
+        elif way is Direction.IN and token in found and heard.kind in (Kind.RESULT, Kind.ERROR):
+            found[token] = AskedBack(found[token].question, token, found[token].request, heard)
     return tuple(found.values())
 
 
-_BY_METHOD: Final[Mapping[str, Question]] = MappingProxyType(
+_BY_METHOD: Final[Mapping[str, InputRequest]] = MappingProxyType(
     {method: question for question, method in _METHODS.items()}
 )

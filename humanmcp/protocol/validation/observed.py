@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation import check
@@ -16,7 +16,7 @@ from humanmcp.protocol.validation.outgoing import gates
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Known
-    from humanmcp.protocol.conversation.observer import Heard
+    from humanmcp.protocol.conversation.observer import ObservedMessage
     from humanmcp.protocol.json.jsonrpc import Message
 
 
@@ -28,47 +28,51 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 def line_hints(
     raw: bytes, found: Message | Batch | Malformed, revision: str, *, strict: bool = False
-) -> tuple[Problem, ...]:
+) -> tuple[Diagnostic, ...]:
     """Return what there is to say of a line as a line, whatever its messages say."""
     said = []
     if raw.startswith(_BOM):
-        said.append(Problem("N11", Level.WARNING))
+        said.append(Diagnostic("N11", Severity.WARNING))
     if isinstance(found, Batch) and revision != versions.R2025_03:
-        said.append(Problem("R12", Level.ERROR if strict else Level.WARNING))
+        said.append(Diagnostic("R12", Severity.ERROR if strict else Severity.WARNING))
     return tuple(said)
 
 
 def hints(
-    heard: Heard | Malformed, known: Known, revision: str, *, strict: bool = False
-) -> tuple[Problem, ...]:
+    heard: ObservedMessage | Malformed, known: Known, revision: str, *, strict: bool = False
+) -> tuple[Diagnostic, ...]:
     """Return what there is to say of a message, the worst first; nothing when all is well.
 
     `strict` calls an error one also in what somebody else sent.
     """
     if isinstance(heard, Malformed):
-        return (Problem(heard.why, Level.ERROR, heard.detail),)
+        return (Diagnostic(heard.why, Severity.ERROR, heard.detail),)
     found = _found(heard, known, revision or versions.LATEST_HANDSHAKE, strict=strict)
     return tuple(sorted(found, key=lambda problem: _ORDER.index(problem.level)))
 
 
-_ORDER = (Level.ERROR, Level.WARNING, Level.HINT, Level.REPAIRED)
+_ORDER = (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
 
 
-def _found(heard: Heard, known: Known, revision: str, *, strict: bool) -> tuple[Problem, ...]:
+def _found(
+    heard: ObservedMessage, known: Known, revision: str, *, strict: bool
+) -> tuple[Diagnostic, ...]:
     message = heard.message
     if message.kind in (Kind.RESULT, Kind.ERROR):
         if heard.asked is None:
-            return (Problem("N30", Level.WARNING, pointer="/id"),)
+            return (Diagnostic("N30", Severity.WARNING, pointer="/id"),)
         return check.review(heard.asked.exchange, message, known, strict=strict)
-    if heard.way is Way.IN:
+    if heard.way is Direction.IN:
         asked = heard.asked if message.kind is Kind.REQUEST else None
         stated = asked.revision if asked else revision
         return check.remarks(message, stated, known, heard.found, strict=strict)
-    way, method = versions.Way.TO_CLIENT, message.method
+    way, method = versions.MethodDirection.TO_CLIENT, message.method
     has = versions.has_request if message.kind is Kind.REQUEST else versions.has_notification
     if not has(method, revision, way):
         return (
-            Problem("N31", Level.WARNING, (("method", method), ("revision", revision)), "/method"),
+            Diagnostic(
+                "N31", Severity.WARNING, (("method", method), ("revision", revision)), "/method"
+            ),
         )
     also = (*heard.found, *gates(message, revision, known))
     return check.from_server(message, revision, also, strict=strict)

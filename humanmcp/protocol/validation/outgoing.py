@@ -12,7 +12,7 @@ from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.diagnostics.grouping import grouped
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.raw import (
-    Found,
+    RawDiagnostic,
     delete,
     insert,
     quoted,
@@ -27,7 +27,7 @@ from humanmcp.protocol.json.wire_line import one_line
 from humanmcp.protocol.repair.reading import as_typed, read
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.spec.objects import NOTICES, PARAMS
-from humanmcp.protocol.spec.versions import Way
+from humanmcp.protocol.spec.versions import MethodDirection
 from humanmcp.protocol.validation.crash_guard import judging
 from humanmcp.protocol.validation.envelope import judge_error
 from humanmcp.protocol.validation.results import one_each
@@ -97,14 +97,14 @@ def _kind(value: Json) -> Kind | None:
     return Kind.RESULT if "result" in value else None
 
 
-def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> list[Found]:
+def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> list[RawDiagnostic]:
     if isinstance(value, list):
-        return [Found("R12", ())]
+        return [RawDiagnostic("R12", ())]
     if not isinstance(value, dict):
-        return [Found("R14", (), (("got", json_type(value)),))]
+        return [RawDiagnostic("R14", (), (("got", json_type(value)),))]
     method = value["method"]
     if not isinstance(method, str):
-        return [Found("R31", ("method",), (("got", json_type(method)),))]
+        return [RawDiagnostic("R31", ("method",), (("got", json_type(method)),))]
     found = _envelope(value)
     is_request = "id" in value
     if is_request:
@@ -116,18 +116,18 @@ def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> li
     if method == _CANCELLED and "params" not in value:
         example = '{"requestId": 1}'
         detail = (("key", "params"), ("example", example), ("where", method))
-        return [*found, Found("M09", (), detail)]
+        return [*found, RawDiagnostic("M09", (), detail)]
     kind = (PARAMS if is_request else NOTICES).get(method)
     params = value.get("params", {})
     if not isinstance(params, dict):
         mend = delete(("params",)) if params in (None, []) else None
-        return [*found, Found("R38", ("params",), (), mend)]
+        return [*found, RawDiagnostic("R38", ("params",), (), mend)]
     if kind is not None and not any(each.code in _NO_SUCH for each in found):
         found += judge(params, kind, revision, ("params",))
     return found
 
 
-def gates(message: Message, revision: str, known: Known) -> list[Found]:
+def gates(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
     """Return what forbids a server this message, given what both sides declared.
 
     Nothing where neither was heard to declare anything: then nobody knows.
@@ -149,20 +149,20 @@ def _no_method(
     *,
     unreadable: bool,
     invalid: frozenset[tuple[str, str | int | float]],
-) -> list[Found]:
+) -> list[RawDiagnostic]:
     """An answer to nobody, or nothing at all."""
     if "error" in value and "result" not in value:
         if _may_follow(value, unreadable=unreadable, invalid=invalid):
             return [*_envelope(value), *judge_error(value["error"], revision, ("error",))]
         if value.get("id") is None:
-            return [Found("R34", ("error",))]
+            return [RawDiagnostic("R34", ("error",))]
     if "result" in value or "error" in value:
-        return [Found("R51", ("id",), (("typed", quoted(value.get("id"))),))]
+        return [RawDiagnostic("R51", ("id",), (("typed", quoted(value.get("id"))),))]
     typed = alike("method", list(value))
     if typed is not None:
         detail = (("key", "method"), ("typed", shown(typed)))
-        return [Found("R15", (typed,), detail, rename_to((typed,), "method"), at_name=True)]
-    return [Found("R30", ())]
+        return [RawDiagnostic("R15", (typed,), detail, rename_to((typed,), "method"), at_name=True)]
+    return [RawDiagnostic("R30", ())]
 
 
 def _may_follow(
@@ -178,47 +178,49 @@ def _may_follow(
     return RequestId("", named).key in invalid
 
 
-def _envelope(value: JsonObject) -> list[Found]:
-    found: list[Found] = []
+def _envelope(value: JsonObject) -> list[RawDiagnostic]:
+    found: list[RawDiagnostic] = []
     if value.get("jsonrpc") != "2.0":
         there = "jsonrpc" in value
         mend = (replace_with if there else insert)(("jsonrpc",), "2.0")
-        found.append(Found("R01", ("jsonrpc",) if there else (), (), mend))
+        found.append(RawDiagnostic("R01", ("jsonrpc",) if there else (), (), mend))
     members = ("jsonrpc", "id", "error") if "error" in value else _MEMBERS
     for name in value:
         if name in ("result", "error") and "method" in value:
-            found.append(Found("R35", (name,), (), delete((name,)), at_name=True))
+            found.append(RawDiagnostic("R35", (name,), (), delete((name,)), at_name=True))
         elif name not in members:
             detail = (("key", shown(name)),)
-            found.append(Found("R17", (name,), detail, delete((name,)), at_name=True))
+            found.append(RawDiagnostic("R17", (name,), detail, delete((name,)), at_name=True))
     return found
 
 
-def _request(value: JsonObject, method: str, revision: str, known: Known) -> list[Found]:
+def _request(value: JsonObject, method: str, revision: str, known: Known) -> list[RawDiagnostic]:
     at: Path = ("method",)
     own = value["id"]
     if isinstance(own, bool) or not isinstance(own, (str, int)):
-        return [Found("R36", ("id",), (("typed", quoted(own)),), replace_with(("id",), "h-1"))]
+        return [
+            RawDiagnostic("R36", ("id",), (("typed", quoted(own)),), replace_with(("id",), "h-1"))
+        ]
     if method.startswith("notifications/"):
-        return [Found("R37", ("id",), (), delete(("id",)), at_name=True)]
+        return [RawDiagnostic("R37", ("id",), (), delete(("id",)), at_name=True)]
     if revision in versions.MODERN:
-        return [Found("R39", at, (("method", shown(method)),))]
-    if not versions.has_request(method, revision, Way.TO_CLIENT):
+        return [RawDiagnostic("R39", at, (("method", shown(method)),))]
+    if not versions.has_request(method, revision, MethodDirection.TO_CLIENT):
         return [_not_ours(method, revision)]
     missing = lacking(method, value.get("params"), known.client_capabilities)
     if missing:
-        return [Found("R32", at, (("capability", missing), ("method", shown(method))))]
+        return [RawDiagnostic("R32", at, (("capability", missing), ("method", shown(method))))]
     return []
 
 
-def _beyond(method: str, revision: str, known: Known) -> list[Found]:
+def _beyond(method: str, revision: str, known: Known) -> list[RawDiagnostic]:
     """Judge a notification that is not of MCP: what was declared may know more than we do."""
     found = _not_ours(method, revision)
     extended = declares_more(known.offered) or declares_more(known.client_capabilities)
     if found.mend is not None or method in versions.NOTIFICATIONS or not extended:
         return [found]
     detail = (("method", shown(method)), ("revision", revision))
-    return [] if _declared(method, known) else [Found("M71", ("method",), detail)]
+    return [] if _declared(method, known) else [RawDiagnostic("M71", ("method",), detail)]
 
 
 def _declared(method: str, known: Known) -> bool:
@@ -230,17 +232,17 @@ def _declared(method: str, known: Known) -> bool:
     )
 
 
-def _not_ours(method: str, revision: str) -> Found:
+def _not_ours(method: str, revision: str) -> RawDiagnostic:
     ours = [
         name
         for name in (*versions.REQUESTS, *versions.NOTIFICATIONS)
-        if versions.has_request(name, revision, Way.TO_CLIENT)
-        or versions.has_notification(name, revision, Way.TO_CLIENT)
+        if versions.has_request(name, revision, MethodDirection.TO_CLIENT)
+        or versions.has_notification(name, revision, MethodDirection.TO_CLIENT)
     ]
     detail = (("method", shown(method)), ("revision", revision))
     meant = alike(method, ours)
     mend = replace_with(("method",), meant) if meant else None
-    return Found("R33", ("method",), detail, mend)
+    return RawDiagnostic("R33", ("method",), detail, mend)
 
 
 _DECLARED = {
@@ -255,25 +257,25 @@ _DECLARED = {
 _ON_A_STREAM = frozenset(_DECLARED) - {"notifications/message"}
 
 
-def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list[Found]:
+def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list[RawDiagnostic]:
     at: Path = ("method",)
-    if not versions.has_notification(method, revision, Way.TO_CLIENT):
-        if versions.has_request(method, revision, Way.TO_CLIENT):
-            return [Found("R02", (), (("id", '"h-1"'),), insert(("id",), "h-1"))]
+    if not versions.has_notification(method, revision, MethodDirection.TO_CLIENT):
+        if versions.has_request(method, revision, MethodDirection.TO_CLIENT):
+            return [RawDiagnostic("R02", (), (("id", '"h-1"'),), insert(("id",), "h-1"))]
         return _beyond(method, revision, known)
     if revision in versions.MODERN and method in _ON_A_STREAM:
         params = value.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None
         if not isinstance(meta, dict) or versions.META_SUBSCRIPTION not in meta:
-            return [Found("R41", at)]
+            return [RawDiagnostic("R41", at)]
     capability = _DECLARED.get(method)
     if capability and known.offered is not None and capability not in known.offered:
         if revision in versions.MODERN and capability == "logging":
             return []
-        return [Found("R40", at, (("capability", capability), ("method", method)))]
+        return [RawDiagnostic("R40", at, (("capability", capability), ("method", method)))]
     return []
 
 
-def _too_early(revision: str) -> list[Found]:
+def _too_early(revision: str) -> list[RawDiagnostic]:
     """MCP, lifecycle: before `initialized` a server should send nothing but pings and logs."""
-    return [] if revision in versions.MODERN else [Found("R24", ("method",))]
+    return [] if revision in versions.MODERN else [RawDiagnostic("R24", ("method",))]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.codes import LEVELS
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import (
-    Found,
+    RawDiagnostic,
     delete,
     insert,
     json_text,
@@ -31,7 +31,7 @@ from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange, Known
-    from humanmcp.protocol.diagnostics.raw import Mend, Path
+    from humanmcp.protocol.diagnostics.raw import FixAction, Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 _CONTENT: Final = Many(CONTENT)
@@ -40,7 +40,7 @@ _TASK_METHODS: Final = frozenset({"tools/call", "sampling/createMessage", "elici
 
 def judge_result(
     exchange: Exchange, value: Json, known: Known, path: Path = ("result",)
-) -> list[Found]:
+) -> list[RawDiagnostic]:
     """Return what is wrong with the result of an exchange."""
     misplaced = _misplaced(exchange, value, known, path)
     if misplaced is not None:
@@ -48,7 +48,7 @@ def judge_result(
     found = lint(exchange, value, known, path)
     kind = RESULTS.get(exchange.method)
     if kind is None or not _in_revision(exchange):
-        found.append(Found("M68", path, _of(exchange)))
+        found.append(RawDiagnostic("M68", path, _of(exchange)))
     if kind is not None:
         kind, typed = _arm(exchange, value, kind, path)
         found += typed
@@ -57,9 +57,9 @@ def judge_result(
     return one_each(found)
 
 
-def one_each(found: list[Found]) -> list[Found]:
+def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
     """Keep one finding for each place: an error before anything else, then the first."""
-    kept: dict[tuple[Path, Path], Found] = {}
+    kept: dict[tuple[Path, Path], RawDiagnostic] = {}
     for each in found:
         key = (each.path, each.mend.path if each.mend else each.path)
         first = kept.setdefault(key, each)
@@ -69,9 +69,9 @@ def one_each(found: list[Found]) -> list[Found]:
     return list(kept.values())
 
 
-def blocks(found: Found) -> bool:
+def blocks(found: RawDiagnostic) -> bool:
     """Say whether a finding keeps an answer from being sent."""
-    return (found.level or LEVELS[found.code]) is Level.ERROR
+    return (found.level or LEVELS[found.code]) is Severity.ERROR
 
 
 def _of(exchange: Exchange) -> tuple[tuple[str, str], ...]:
@@ -81,34 +81,34 @@ def _of(exchange: Exchange) -> tuple[tuple[str, str], ...]:
 def _in_revision(exchange: Exchange) -> bool:
     return any(
         versions.has_request(exchange.method, exchange.revision, way)
-        for way in (versions.Way.TO_SERVER, versions.Way.TO_CLIENT)
+        for way in (versions.MethodDirection.TO_SERVER, versions.MethodDirection.TO_CLIENT)
     )
 
 
 # -- something else stands where the result belongs ---------------------------------------------
 
 
-def _misplaced(exchange: Exchange, value: Json, known: Known, path: Path) -> Found | None:
+def _misplaced(exchange: Exchange, value: Json, known: Known, path: Path) -> RawDiagnostic | None:
     """Recognise what was put in the place of a result: one problem instead of a dozen."""
     if not isinstance(value, dict):
         return _no_object(exchange, value, known, path)
     if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
         inner = unwrap(path, ("result",)) if "result" in value else None
-        return Found("M34", path, (), inner)
+        return RawDiagnostic("M34", path, (), inner)
     kind = RESULTS.get(exchange.method, "")
     if set(value) == {"result"} and kind != "TaskStateResult":
-        return Found("M36", path, (), unwrap(path, ("result",)))
+        return RawDiagnostic("M36", path, (), unwrap(path, ("result",)))
     is_error = {"code", "message"} <= set(value) or set(value) == {"error"}
     if is_error and kind not in ("", "TaskPayload"):
-        return Found("M35", path)
+        return RawDiagnostic("M35", path)
     if kind == "CallToolResult" and "content" not in value and set(value) <= {"text", "type"}:
         return _bare_text(exchange, value, known, path)
     return None
 
 
-def _no_object(exchange: Exchange, value: Json, known: Known, path: Path) -> Found:
+def _no_object(exchange: Exchange, value: Json, known: Known, path: Path) -> RawDiagnostic:
     detail = (("got", json_type(value)),)
-    mend: Mend | None = None
+    mend: FixAction | None = None
     kind = RESULTS.get(exchange.method, "")
     if kind == "EmptyResult":
         mend = replace_with(path, {})
@@ -124,7 +124,7 @@ def _no_object(exchange: Exchange, value: Json, known: Known, path: Path) -> Fou
                 after = ', "ttlMs": 0, "cacheScope": "private"}'
             before = f'{{"resultType": "complete", {before[1:]}'
         mend = wrap(path, before, after)
-    return Found("R20", path, detail, mend)
+    return RawDiagnostic("R20", path, detail, mend)
 
 
 _LISTED: Final = {
@@ -137,11 +137,13 @@ _LISTED: Final = {
 }
 
 
-def _bare_text(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> Found | None:
+def _bare_text(
+    exchange: Exchange, value: JsonObject, known: Known, path: Path
+) -> RawDiagnostic | None:
     text = value.get("text")
     if not isinstance(text, str):
         return None
-    return Found(
+    return RawDiagnostic(
         "M64", path, (), replace_with(path, tool_text(exchange.revision, text, known), "wrap")
     )
 
@@ -176,7 +178,9 @@ def plain_result(
 # -- which of the possible results it is -------------------------------------------------------
 
 
-def _arm(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> tuple[str, list[Found]]:
+def _arm(
+    exchange: Exchange, value: JsonObject, kind: str, path: Path
+) -> tuple[str, list[RawDiagnostic]]:
     """Choose the object that a result must be; "" when nothing more can be said."""
     if exchange.revision in versions.MODERN:
         return _modern_arm(exchange, value, RESULTS_2026.get(exchange.method, kind), path)
@@ -187,14 +191,14 @@ def _arm(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> tuple[
         )
     if exchange.method in _TASK_METHODS and "task" in value and "content" not in value:
         if not wished:
-            return "", [Found("M75", (*path, "task"), (), at_name=True)]
+            return "", [RawDiagnostic("M75", (*path, "task"), (), at_name=True)]
         return "CreateTaskResult", []
     return kind, []
 
 
 def _modern_arm(  # noqa: PLR0911 - one return an arm
     exchange: Exchange, value: JsonObject, kind: str, path: Path
-) -> tuple[str, list[Found]]:
+) -> tuple[str, list[RawDiagnostic]]:
     told: Json = value.get("resultType", "complete")
     at = (*path, "resultType")
     asking = exchange.method in versions.INPUT_REQUIRED_METHODS
@@ -204,43 +208,43 @@ def _modern_arm(  # noqa: PLR0911 - one return an arm
     if told == "complete":
         if asks and asking:
             mend = (replace_with if "resultType" in value else insert)(at, "input_required")
-            return "", [Found("M54", at, (), mend)]
+            return "", [RawDiagnostic("M54", at, (), mend)]
         return kind, []
     if told == "input_required":
         if not asking:
             allowed = ", ".join(sorted(versions.INPUT_REQUIRED_METHODS))
-            return "", [Found("M52", at, (("allowed", allowed),))]
+            return "", [RawDiagnostic("M52", at, (("allowed", allowed),))]
         return "InputRequiredResult", _asked_and_answered(value, path)
     if told == "task" and exchange.method == "tools/call":
-        return ("TaskResult", []) if _may_be_a_task(exchange) else ("", [Found("M56", at)])
+        return ("TaskResult", []) if _may_be_a_task(exchange) else ("", [RawDiagnostic("M56", at)])
     if not isinstance(told, str):
         return kind, []
     return "", _odd_type(exchange, value, kind, path)
 
 
-def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> list[Found]:
+def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> list[RawDiagnostic]:
     """A `resultType` that no client knows: "a client MUST treat it as invalid"."""
     told, at = value["resultType"], (*path, "resultType")
     asking = exchange.method in versions.INPUT_REQUIRED_METHODS
     names = ("complete", "input_required") if asking else ("complete",)
     detail = (("value", quoted(told)), ("allowed", ", ".join(json_text(n) for n in names)))
     meant = alike(told, names) or ("complete" if told.lower().startswith("complet") else None)
-    found = Found("M51", at, detail, replace_with(at, meant) if meant else None)
+    found = RawDiagnostic("M51", at, detail, replace_with(at, meant) if meant else None)
     rest = judge({**value, "resultType": "complete"}, kind, exchange.revision, path)
     return [found, *rest]
 
 
-def _asked_and_answered(value: JsonObject, path: Path) -> list[Found]:
+def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
     """A question and an answer at once: the answer would be lost."""
     names = ("content", "contents", "messages", "structuredContent", "isError")
     extra = [name for name in names if name in value]
     if extra:
         at = (*path, extra[0])
-        return [Found("M55", at, (("key", extra[0]),), delete(at), at_name=True)]
+        return [RawDiagnostic("M55", at, (("key", extra[0]),), delete(at), at_name=True)]
     there, at = "inputRequests" in value, (*path, "inputRequests")
     if value.get("inputRequests") == {} or (not there and "requestState" not in value):
         return [
-            Found(
+            RawDiagnostic(
                 "M53",
                 at if there else path,
                 (),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.versions import Way
+from humanmcp.protocol.spec.versions import MethodDirection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,15 +74,15 @@ def openers(revision: str, waiting: Sequence[Exchange], own: str) -> tuple[Opene
 
 def _openers(revision: str, waiting: Sequence[Exchange], own: str) -> Iterator[Opener]:
     for about, method in CHANGED.items():
-        if versions.has_notification(method, revision, Way.TO_CLIENT):
+        if versions.has_notification(method, revision, MethodDirection.TO_CLIENT):
             yield Opener(method, about, message(method))
-    if versions.has_notification(LOG, revision, Way.TO_CLIENT):
+    if versions.has_notification(LOG, revision, MethodDirection.TO_CLIENT):
         yield Opener(LOG, "info", log("info", "a person is at it"))
     for exchange in waiting:
         if exchange.progress_token is not None:
             yield Opener(PROGRESS, exchange.tool or exchange.method, progress(exchange, 1, 4))
     for method in ASKED:
-        if versions.has_request(method, revision, Way.TO_CLIENT):
+        if versions.has_request(method, revision, MethodDirection.TO_CLIENT):
             yield Opener(method, "", request(method, own))
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.protocol.diagnostics.raw import (
-    Found,
+    RawDiagnostic,
     delete,
     insert,
     json_text,
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
 
     # A path as a chain: (the chain so far, the last step); None is the root.
     Chain: TypeAlias = "tuple[Any, str | int] | None"
-    Judge: TypeAlias = Callable[[Json, Chain, list[Found]], None]
+    Judge: TypeAlias = Callable[[Json, Chain, list[RawDiagnostic]], None]
 
 ENOUGH: Final = 100
 """Findings after which a walk stops looking: nobody reads more, and a list may have a million."""
 
 
-def judge(value: Json, kind: Kind, revision: str, path: Path = ()) -> list[Found]:
+def judge(value: Json, kind: Kind, revision: str, path: Path = ()) -> list[RawDiagnostic]:
     """Return what is wrong with a value that must be of a kind, in one revision."""
-    found: list[Found] = []
+    found: list[RawDiagnostic] = []
     chain: Chain = None
     for step in path:
         chain = (chain, step)
@@ -118,11 +118,11 @@ def _judge_of(kind: Kind, revision: str) -> Judge:  # noqa: C901, PLR0911, PLR09
 # -- single values ------------------------------------------------------------------------------
 
 
-def _anything(_value: Json, _chain: Chain, _out: list[Found]) -> None:
+def _anything(_value: Json, _chain: Chain, _out: list[RawDiagnostic]) -> None:
     """Accept: any JSON value will do."""
 
 
-def _text(value: Json, chain: Chain, out: list[Found]) -> None:
+def _text(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if type(value) is not str:
         out.append(not_text(value, path_of(chain)))
 
@@ -130,7 +130,7 @@ def _text(value: Json, chain: Chain, out: list[Found]) -> None:
 def _formed(form: str) -> Judge:
     trouble_of = FORMS[form]
 
-    def judge_form(value: Json, chain: Chain, out: list[Found]) -> None:
+    def judge_form(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if type(value) is not str:
             out.append(not_text(value, path_of(chain)))
             return
@@ -141,31 +141,31 @@ def _formed(form: str) -> Judge:
     return judge_form
 
 
-def _token(value: Json, chain: Chain, out: list[Found]) -> None:
+def _token(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return
     path = path_of(chain)
-    out.append(Found("M81", path, what(path, value)))
+    out.append(RawDiagnostic("M81", path, what(path, value)))
 
 
-def _answer(value: Json, chain: Chain, out: list[Found]) -> None:
+def _answer(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     """One value that a user filled into a form: text, a number, a truth, or a list of texts."""
     texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
     if texts or isinstance(value, (str, int, float)):
         return
     path = path_of(chain)
-    out.append(null(path) if value is None else Found("M76", path, what(path, value)))
+    out.append(null(path) if value is None else RawDiagnostic("M76", path, what(path, value)))
 
 
 _ONE_VALUE: Final = "string, number, boolean"
 
 
-def _one_answer(value: Json, chain: Chain, out: list[Found]) -> None:
+def _one_answer(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     """One answer of a form before 2025-11-25, which brought lists."""
     if isinstance(value, list):
         path = path_of(chain)
         told = (("value", quoted(value)), ("since", R2025_11), ("allowed", _ONE_VALUE))
-        out.append(Found("M24", path, (*told, ("revision", R2025_06))))
+        out.append(RawDiagnostic("M24", path, (*told, ("revision", R2025_06))))
     else:
         _answer(value, chain, out)
 
@@ -173,7 +173,7 @@ def _one_answer(value: Json, chain: Chain, out: list[Found]) -> None:
 def _number(kind: types.Number) -> Judge:
     whole, least, most = kind.whole, kind.least, kind.most
 
-    def judge_number(value: Json, chain: Chain, out: list[Found]) -> None:
+    def judge_number(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         fits = type(value) is int or (type(value) is float and (not whole or value.is_integer()))
         if not fits:
             out.append(not_number(value, path_of(chain), whole=whole))
@@ -185,7 +185,7 @@ def _number(kind: types.Number) -> Judge:
     return judge_number
 
 
-def _truth(value: Json, chain: Chain, out: list[Found]) -> None:
+def _truth(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if value is True or value is False:
         return
     out.append(not_a_truth(value, path_of(chain)))
@@ -194,7 +194,7 @@ def _truth(value: Json, chain: Chain, out: list[Found]) -> None:
 def _one_of(kind: types.OneOf) -> Judge:
     values = kind.values
 
-    def judge_one_of(value: Json, chain: Chain, out: list[Found]) -> None:
+    def judge_one_of(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if type(value) is not str or value not in values:
             out.append(not_one_of(value, kind, path_of(chain)))
 
@@ -204,7 +204,7 @@ def _one_of(kind: types.OneOf) -> Judge:
 def _or_null(kind: types.OrNull, revision: str) -> Judge:
     inner = _judge_of(kind.value, revision)
 
-    def judge_or_null(value: Json, chain: Chain, out: list[Found]) -> None:
+    def judge_or_null(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if value is not None:
             inner(value, chain, out)
 
@@ -218,7 +218,7 @@ def _many(kind: types.Many, revision: str) -> Judge:
     judge_item = _judge_of(kind.item, revision)
     most = kind.most
 
-    def judge_many(value: Json, chain: Chain, out: list[Found]) -> None:
+    def judge_many(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if type(value) is not list:
             out.append(_not_a_list(value, path_of(chain), kind, revision))
             return
@@ -232,7 +232,7 @@ def _many(kind: types.Many, revision: str) -> Judge:
     return judge_many
 
 
-def _not_a_list(value: Json, path: Path, kind: types.Many, revision: str) -> Found:
+def _not_a_list(value: Json, path: Path, kind: types.Many, revision: str) -> RawDiagnostic:
     if isinstance(kind.item, types.ByMember):
         wanted: Json = [{"type": "text", "text": "…"}]
     else:
@@ -249,7 +249,7 @@ def _not_a_list(value: Json, path: Path, kind: types.Many, revision: str) -> Fou
     elif isinstance(value, dict) and "name" not in value and _named(value, kind, revision):
         listed = [{"name": name, **item} for name, item in value.items()]
         mend = replace_with(path, listed, "wrap")
-    return Found("M01", path, detail, mend)
+    return RawDiagnostic("M01", path, detail, mend)
 
 
 def _named(value: dict[str, Json], kind: types.Many, revision: str) -> bool:
@@ -262,7 +262,7 @@ def _named(value: dict[str, Json], kind: types.Many, revision: str) -> bool:
 
 def fits(value: Json, kind: Kind, revision: str) -> bool:
     """Say whether nothing at all is wrong with a value."""
-    found: list[Found] = []
+    found: list[RawDiagnostic] = []
     _judge_of(kind, revision)(value, None, found)
     return not found
 
@@ -270,7 +270,7 @@ def fits(value: Json, kind: Kind, revision: str) -> bool:
 def _each(kind: types.Each, revision: str) -> Judge:
     judge_value = _judge_of(kind.value, revision)
 
-    def judge_each(value: Json, chain: Chain, out: list[Found]) -> None:
+    def judge_each(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if type(value) is not dict:
             out.append(not_an_object(value, path_of(chain)))
             return
@@ -284,14 +284,14 @@ def _each(kind: types.Each, revision: str) -> Judge:
     return judge_each
 
 
-def _misnamed(names: Iterable[str], rule: str, path: Path, revision: str) -> list[Found]:
+def _misnamed(names: Iterable[str], rule: str, path: Path, revision: str) -> list[RawDiagnostic]:
     """Report the free names of an object that do not look as they must."""
     found = []
     for name in names:
         code = NAMES[rule](name, revision)
         if code:
             detail = (("key", shown(name)), ("revision", revision))
-            found.append(Found(code, (*path, name), detail, at_name=True))
+            found.append(RawDiagnostic(code, (*path, name), detail, at_name=True))
     return found
 
 
@@ -306,7 +306,7 @@ def _by_member(kind: types.ByMember, revision: str) -> Judge:
     }
     member, usual = kind.member, kind.usual
 
-    def judge_by_member(value: Json, chain: Chain, out: list[Found]) -> None:
+    def judge_by_member(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if type(value) is dict:
             told = value.get(member, usual) if usual else value.get(member)
             if type(told) is str and told in arms:
@@ -320,7 +320,7 @@ def _by_member(kind: types.ByMember, revision: str) -> Judge:
 def _by_presence(kind: types.ByPresence, revision: str) -> Judge:
     arms = {name: _judge_of(shape, revision) for name, shape in kind.shapes.items()}
 
-    def judge_by_presence(value: Json, chain: Chain, out: list[Found]) -> None:
+    def judge_by_presence(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         if type(value) is not dict:
             out.append(not_an_object(value, path_of(chain)))
             return
@@ -331,7 +331,7 @@ def _by_presence(kind: types.ByPresence, revision: str) -> Judge:
         path = path_of(chain)
         if len(there) > 1:  # two of them: the first one counts for most clients
             detail = (("kept", there[0]), ("lost", there[1]))
-            out.append(Found("M28", (*path, there[1]), detail, delete((*path, there[1]))))
+            out.append(RawDiagnostic("M28", (*path, there[1]), detail, delete((*path, there[1]))))
             rest = {name: item for name, item in value.items() if name != there[1]}
             arms[there[0]](rest, chain, out)
             return
@@ -342,7 +342,7 @@ def _by_presence(kind: types.ByPresence, revision: str) -> Judge:
 
 def _neither(
     value: dict[str, Json], path: Path, kind: types.ByPresence, revision: str
-) -> list[Found]:
+) -> list[RawDiagnostic]:
     """Report an object that has none of the members that would tell its kind."""
     if "uri" not in value:  # an item of tools/call, say
         first = next(iter(kind.shapes.values()))
@@ -352,10 +352,10 @@ def _neither(
             rest = {name: item for name, item in value.items() if name != "type"}
             mend = replace_with(path, {"uri": example_uri, **rest})
         detail = (("key", "uri"), ("example", json_text(example_uri)), ("where", name_of(path)))
-        return [Found("M09", path, detail, mend)]
+        return [RawDiagnostic("M09", path, detail, mend)]
     names = " / ".join(json_text(name) for name in kind.shapes)
     what = (("allowed", names), ("where", name_of(path)))
-    return [Found("M27", path, what, insert((*path, "text"), "…"))]
+    return [RawDiagnostic("M27", path, what, insert((*path, "text"), "…"))]
 
 
 def _one_or_many(kind: types.OneOrMany, revision: str) -> Judge:
@@ -364,7 +364,7 @@ def _one_or_many(kind: types.OneOrMany, revision: str) -> Judge:
         return one
     many = _judge_of(types.Many(kind.many), revision)
 
-    def judge_one_or_many(value: Json, chain: Chain, out: list[Found]) -> None:
+    def judge_one_or_many(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         (many if type(value) is list else one)(value, chain, out)
 
     return judge_one_or_many
@@ -378,7 +378,7 @@ def _object(shape: Shape, revision: str) -> Judge:
     required = tuple(name for name, member in shape.members.items() if revision in member.required)
     needed = frozenset(required)
 
-    def judge_object(value: Json, chain: Chain, out: list[Found]) -> None:
+    def judge_object(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
         nonlocal judges
         if type(value) is not dict:
             out.append(not_an_object(value, path_of(chain)))
@@ -408,7 +408,7 @@ def _object(shape: Shape, revision: str) -> Judge:
 
 def _free_names(
     value: dict[str, Json], known: Container[str], shape: Shape, path: Path, revision: str
-) -> list[Found]:
+) -> list[RawDiagnostic]:
     """Report free names that must look otherwise, and an object without any of what it needs."""
     free = [name for name in value if name not in known]
     found = _misnamed(free, shape.names, path, revision) if shape.names else []
@@ -417,13 +417,13 @@ def _free_names(
     return found
 
 
-def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> list[Found]:
+def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> list[RawDiagnostic]:
     """Report the members that are missing and those that do not belong there."""
     known = {name for name, member in shape.members.items() if member.exists(revision)}
     strange = [name for name in value if name not in known]
     if shape.alone and strange:
-        return [Found("M37", path, (("key", shown(strange[0])),), replace_with(path, {}))]
-    found: list[Found] = []
+        return [RawDiagnostic("M37", path, (("key", shown(strange[0])),), replace_with(path, {}))]
+    found: list[RawDiagnostic] = []
     lacking = [
         name
         for name, member in shape.members.items()
@@ -454,29 +454,29 @@ def _nested(  # noqa: PLR0913, PLR0917 - what the sentence needs
     path: Path,
     member: Member,
     revision: str,
-) -> Found | None:
+) -> RawDiagnostic | None:
     """Recognise members that belong one level deeper: inside the one that is missing."""
     inner = {key: value[key] for key in strange}
     if not inner or not fits(inner, member.kind(revision), revision):
         return None
     whole = {key: item for key, item in value.items() if key not in inner} | {name: inner}
     detail = (("key", name), ("example", shown(json_text(inner))), ("where", name_of(path)))
-    return Found("M09", path, detail, replace_with(path, whole, "wrap"))
+    return RawDiagnostic("M09", path, detail, replace_with(path, whole, "wrap"))
 
 
 def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
     name: str, typed: str, value: Json, path: Path, member: Member, revision: str
-) -> Found:
+) -> RawDiagnostic:
     at = (*path, typed)
     detail = (("key", name), ("typed", shown(typed)), ("where", name_of(path)))
     if fits(value, member.kind(revision), revision):
-        return Found("M10", at, detail, rename_to(at, name), at_name=True)
-    return Found("M10", at, detail, at_name=True)
+        return RawDiagnostic("M10", at, detail, rename_to(at, name), at_name=True)
+    return RawDiagnostic("M10", at, detail, at_name=True)
 
 
 def _strange(
     name: str, value: dict[str, Json], path: Path, shape: Shape, revision: str
-) -> list[Found]:
+) -> list[RawDiagnostic]:
     """Report a member that this revision does not know in this object."""
     at = (*path, name)
     member = shape.members.get(name)
@@ -488,7 +488,7 @@ def _strange(
             if member.since in MODERN
             else judge(value[name], member.kind(revision), member.since, at)
         )
-        late = Found(code, at, (*detail, ("since", when)), delete(at), at_name=True)
+        late = RawDiagnostic(code, at, (*detail, ("since", when)), delete(at), at_name=True)
         return found or [late]
     free = [
         known for known, m in shape.members.items() if m.exists(revision) and known not in value
@@ -496,5 +496,5 @@ def _strange(
     meant = alike(name, free)
     if meant is not None:
         more = (*detail, ("meant", meant))
-        return [Found("M11", at, more, rename_to(at, meant), at_name=True)]
-    return [Found("M12", at, detail, delete(at), at_name=True)]
+        return [RawDiagnostic("M11", at, more, rename_to(at, meant), at_name=True)]
+    return [RawDiagnostic("M12", at, detail, delete(at), at_name=True)]

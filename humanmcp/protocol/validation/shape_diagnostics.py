@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.protocol.diagnostics.raw import (
-    Found,
+    RawDiagnostic,
     delete,
     insert,
     json_text,
@@ -27,7 +27,7 @@ from humanmcp.protocol.spec.objects import SHAPES
 if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json
-    from humanmcp.protocol.spec.formats import Trouble
+    from humanmcp.protocol.spec.formats import FormatTrouble
     from humanmcp.protocol.spec.types import Kind, Member
 
 
@@ -79,20 +79,20 @@ def what(path: Path, value: Json) -> tuple[tuple[str, str], ...]:
     return (("key", name_of(path)), ("got", json_type(value)))
 
 
-def null(path: Path) -> Found:
+def null(path: Path) -> RawDiagnostic:
     """Report `null` for a member that is better left out."""
-    return Found("M20", path, what(path, None), delete(path))
+    return RawDiagnostic("M20", path, what(path, None), delete(path))
 
 
-def not_text(value: Json, path: Path) -> Found:
+def not_text(value: Json, path: Path) -> RawDiagnostic:
     """Report what should be text."""
     mend = None
     if value is not None and not isinstance(value, (dict, list)):
         mend = wrap(path, '"', '"')
-    return Found("M15", path, what(path, value), mend)
+    return RawDiagnostic("M15", path, what(path, value), mend)
 
 
-def not_number(value: Json, path: Path, *, whole: bool) -> Found:
+def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
     """Report what should be a number, or a whole one."""
     mend = None
     if isinstance(value, str):
@@ -102,21 +102,21 @@ def not_number(value: Json, path: Path, *, whole: bool) -> Found:
     elif isinstance(value, float):
         mend = replace_with(path, round(value))
     detail = (("key", name_of(path)), ("value", quoted(value)))
-    return Found("M18" if whole else "M19", path, detail, mend)
+    return RawDiagnostic("M18" if whole else "M19", path, detail, mend)
 
 
-def not_an_object(value: Json, path: Path) -> Found:
+def not_an_object(value: Json, path: Path) -> RawDiagnostic:
     """Report what should be an object."""
     if value is None:
-        return Found("M16", path, what(path, None), replace_with(path, {}))
+        return RawDiagnostic("M16", path, what(path, None), replace_with(path, {}))
     # `"tools": true` among capabilities means `{}`; a list of names means an object of them
     mend = replace_with(path, {}) if value is True else None
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         mend = replace_with(path, {item: {} for item in value})
-    return Found("M16", path, what(path, value), mend)
+    return RawDiagnostic("M16", path, what(path, value), mend)
 
 
-def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> Found:
+def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawDiagnostic:
     """Report an object of which nobody can tell, by one of its members, what kind it is."""
     names = [name for name, shape in kind.shapes.items() if SHAPES[shape].since <= revision]
     allowed = ", ".join(json_text(name) for name in names)
@@ -126,65 +126,67 @@ def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> Foun
             mend = replace_with(path, {"type": "text", "text": value}, "wrap")
         elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             mend = unwrap(path, (0,))
-        return Found("M16", path, what(path, value), mend)
+        return RawDiagnostic("M16", path, what(path, value), mend)
     told = value.get(kind.member)
     at = (*path, kind.member)
     if kind.member not in value:
         meant = next((name for name in names if name in value), None)
         mend = insert(at, meant) if meant else None
         detail = (("key", kind.member), ("allowed", allowed), ("where", name_of(path)))
-        return Found("M26", path, detail, mend)
+        return RawDiagnostic("M26", path, detail, mend)
     if isinstance(told, str) and told in kind.shapes:
         since = SHAPES[kind.shapes[told]].since
         late = (("value", told), ("since", since), ("revision", revision), ("allowed", allowed))
-        return Found("M24", at, late)
+        return RawDiagnostic("M24", at, late)
     meant = alike(told, names)
     mend = None if meant is None else replace_with(at, meant)
     detail = (("value", quoted(told)), ("allowed", allowed), ("key", name_of(at)))
-    return Found(kind.code or ("M02" if kind.member == "type" else "M21"), at, detail, mend)
+    return RawDiagnostic(kind.code or ("M02" if kind.member == "type" else "M21"), at, detail, mend)
 
 
-def missing(name: str, path: Path, member: Member, revision: str) -> Found:
+def missing(name: str, path: Path, member: Member, revision: str) -> RawDiagnostic:
     """Report a member that must be there."""
     value = example(member, revision)
     detail = (("key", name), ("example", json_text(value)), ("where", name_of(path)))
     code = "M07" if name == "resultType" else "M09"
-    return Found(code, path, detail, insert((*path, name), value))
+    return RawDiagnostic(code, path, detail, insert((*path, name), value))
 
 
-def none_of(names: tuple[str, ...], path: Path) -> Found:
+def none_of(names: tuple[str, ...], path: Path) -> RawDiagnostic:
     """Report an object that has none of the members of which it needs one."""
     allowed = " / ".join(json_text(name) for name in names)
-    return Found("M27", path, (("allowed", allowed), ("where", name_of(path))))
+    return RawDiagnostic("M27", path, (("allowed", allowed), ("where", name_of(path))))
 
 
-def ill_formed(trouble: Trouble, value: str, path: Path) -> Found:
+def ill_formed(trouble: FormatTrouble, value: str, path: Path) -> RawDiagnostic:
     """Report a text that does not look like what it must be."""
     mend = None if trouble.mended is None else replace_with(path, trouble.mended)
-    return Found(trouble.code, path, (("key", name_of(path)), ("value", shown(value))), mend)
+    return RawDiagnostic(
+        trouble.code, path, (("key", name_of(path)), ("value", shown(value))), mend
+    )
 
 
-def beyond(code: str, value: Json, limit: float, path: Path) -> Found:
+def beyond(code: str, value: Json, limit: float, path: Path) -> RawDiagnostic:
     """Report a number outside its range."""
     detail = (("key", name_of(path)), ("value", quoted(value)), ("limit", quoted(limit)))
-    return Found(code, path, detail, replace_with(path, limit))
+    return RawDiagnostic(code, path, detail, replace_with(path, limit))
 
 
-def too_many(count: int, most: int, path: Path) -> Found:
+def too_many(count: int, most: int, path: Path) -> RawDiagnostic:
     """Report a list that is too long."""
     detail = (("key", name_of(path)), ("limit", str(most)), ("count", str(count)))
-    return Found("M25", path, detail)
+    return RawDiagnostic("M25", path, detail)
 
 
-def not_a_truth(value: Json, path: Path) -> Found:
+def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
     """Report what should be `true` or `false`."""
     words = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
     meant = words.get(str(value).strip().lower()) if isinstance(value, (str, int)) else None
     mend = None if meant is None else replace_with(path, meant)
-    return Found("M17", path, what(path, value), mend)
+    return RawDiagnostic("M17", path, what(path, value), mend)
 
 
-def not_one_of(value: Json, kind: types.OneOf, path: Path) -> Found:
+def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:
     """Report a word that is none of the few that have a meaning."""
     detail = (
         ("key", name_of(path)),
@@ -193,4 +195,4 @@ def not_one_of(value: Json, kind: types.OneOf, path: Path) -> Found:
     )
     meant = kind.values[0] if len(kind.values) == 1 else alike(value, kind.values)
     mend = None if meant is None else replace_with(path, meant)
-    return Found(kind.code, path, detail, mend)
+    return RawDiagnostic(kind.code, path, detail, mend)

@@ -96,7 +96,7 @@ def message(exchange: Exchange, member: str, body: Json) -> str:
 
 
 def _known(exchange: Exchange) -> bool:
-    ways = (versions.Way.TO_SERVER, versions.Way.TO_CLIENT)
+    ways = (versions.MethodDirection.TO_SERVER, versions.MethodDirection.TO_CLIENT)
     return any(versions.has_request(exchange.method, exchange.revision, way) for way in ways)
 
 

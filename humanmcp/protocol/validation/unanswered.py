@@ -1,6 +1,7 @@
 """Which requests never got an answer, or one that whoever asked has most likely dropped.
 
-Pure: hears what `Correlation` heard, with the number of each line, and what the check said of it.
+Pure: takes what `ConversationObserver` observed, with the number of each line, and what the check
+said of it.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.protocol.conversation.observer import MOST_OPEN
-from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.jsonrpc import Kind, ids_in
 from humanmcp.protocol.validation.observed import DROPPED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from humanmcp.protocol.conversation.observer import Asked, Correlation, Heard
+    from humanmcp.protocol.conversation.observer import (
+        ConversationObserver,
+        ObservedMessage,
+        ObservedRequest,
+    )
     from humanmcp.protocol.json.jsonrpc import Malformed
 
 
@@ -24,15 +29,15 @@ class NeverAnswered(NamedTuple):
     """A request without an answer: the number of its line, and of the line that was dropped."""
 
     seq: int
-    asked: Asked
+    asked: ObservedRequest
     dropped: int = 0
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> Diagnostic:
         """The same as the check says it."""
         token = self.asked.request.id.token if self.asked.request.id is not None else ""
         detail = (("method", self.asked.method), ("id", token), ("line", str(self.dropped)))
-        return Problem("N39" if self.dropped else "N38", Level.WARNING, detail)
+        return Diagnostic("N39" if self.dropped else "N38", Severity.WARNING, detail)
 
 
 class Unanswered:
@@ -44,14 +49,16 @@ class Unanswered:
         """From the number of a request to that of its line."""
         self._in_vain: OrderedDict[int, NeverAnswered] = OrderedDict()
 
-    def heard(self, seq: int, heard: Heard) -> None:
+    def heard(self, seq: int, heard: ObservedMessage) -> None:
         """Take note of a request; an answer needs no note unless it was dropped."""
         if heard.asked is not None and heard.message.kind is Kind.REQUEST:
             self._lines[heard.asked.number] = seq
             if len(self._lines) > MOST_OPEN:
                 self._lines.popitem(last=False)
 
-    def checked(self, seq: int, heard: Heard, said: Iterable[Problem]) -> NeverAnswered | None:
+    def checked(
+        self, seq: int, heard: ObservedMessage, said: Iterable[Diagnostic]
+    ) -> NeverAnswered | None:
         """Take note of what the check said of an answer. Returns the request that it fails."""
         is_answer = heard.message.kind in (Kind.RESULT, Kind.ERROR)
         if heard.asked is None or not is_answer or DROPPED.isdisjoint(p.code for p in said):
@@ -59,7 +66,7 @@ class Unanswered:
         return self._failed(seq, heard.asked)
 
     def broken(
-        self, seq: int, malformed: Malformed, waiting: Collection[Asked]
+        self, seq: int, malformed: Malformed, waiting: Collection[ObservedRequest]
     ) -> NeverAnswered | None:
         """Take note of a line that is no message. Returns the request whose id stands in it."""
         named = ids_in(malformed.text)
@@ -73,14 +80,14 @@ class Unanswered:
         )
         return None if asked is None else self._failed(seq, asked)
 
-    def _failed(self, seq: int, asked: Asked) -> NeverAnswered:
+    def _failed(self, seq: int, asked: ObservedRequest) -> NeverAnswered:
         failed = NeverAnswered(self._lines.get(asked.number, 0), asked, seq)
         self._in_vain[asked.number] = failed
         if len(self._in_vain) > MOST_OPEN:
             self._in_vain.popitem(last=False)
         return failed
 
-    def left(self, correlation: Correlation) -> tuple[NeverAnswered, ...]:
+    def left(self, correlation: ConversationObserver) -> tuple[NeverAnswered, ...]:
         """List what was never answered, now that nothing more comes, in the order of the requests.
 
         A subscription (2026-07-28) stays open by design.

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from humanmcp.protocol.conversation.observer import Correlation, Heard
-from humanmcp.protocol.conversation.perspective import View
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.observer import ConversationObserver, ObservedMessage
+from humanmcp.protocol.conversation.perspective import Perspective
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
 from humanmcp.protocol.spec import versions
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.unanswered import NeverAnswered
 
 
@@ -32,11 +32,11 @@ class Judged(NamedTuple):
     """
 
     line: int
-    way: Way
+    way: Direction
     text: str
     method: str = ""
     id: str = ""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
 
 
 class Overheard:
@@ -44,7 +44,7 @@ class Overheard:
 
     def __init__(self, revision: str = "", *, initialized: bool = False) -> None:
         """Start with nothing heard; `initialized` for what stands alone, without its handshake."""
-        self._correlation = Correlation()
+        self._correlation = ConversationObserver()
         self._correlation.negotiated = revision
         if initialized:
             self._correlation.known = self._correlation.known._replace(initialized=True)
@@ -55,7 +55,7 @@ class Overheard:
         """The revision that counts by now."""
         return self._correlation.revision or versions.LATEST_HANDSHAKE
 
-    def line(self, number: int, way: Way, raw: bytes) -> tuple[Judged, ...]:
+    def line(self, number: int, way: Direction, raw: bytes) -> tuple[Judged, ...]:
         """Judge one line: the line as such, and each message in it."""
         if not raw.strip():
             return ()
@@ -76,7 +76,7 @@ class Overheard:
                 return (self._broken(number, way, malformed, about),)
 
     def _message(
-        self, number: int, way: Way, message: Message, about: tuple[Problem, ...]
+        self, number: int, way: Direction, message: Message, about: tuple[Diagnostic, ...]
     ) -> Judged:
         heard = self._correlation.hear(way, message)
         self._unanswered.heard(number, heard)
@@ -85,7 +85,7 @@ class Overheard:
         return _judged(number, heard, (*found, *_effect(failed)))
 
     def _broken(
-        self, number: int, way: Way, malformed: Malformed, about: tuple[Problem, ...] = ()
+        self, number: int, way: Direction, malformed: Malformed, about: tuple[Diagnostic, ...] = ()
     ) -> Judged:
         waiting = [asked for asked in self._correlation.open if asked.way is not way]
         failed = self._unanswered.broken(number, malformed, waiting)
@@ -102,7 +102,7 @@ class Overheard:
             if not one.dropped
         )
 
-    def speaker(self, raw: bytes) -> Way:
+    def speaker(self, raw: bytes) -> Direction:
         """Guess who said a line that comes without a direction: by what only one side may say.
 
         An answer is from whoever was asked; what both may say is taken for the client's.
@@ -110,35 +110,35 @@ class Overheard:
         found = jsonrpc.read(raw)
         message = found.items[0] if isinstance(found, Batch) else found
         if not isinstance(message, Message):
-            return Way.OUT  # servers print what is no message, clients hardly ever
+            return Direction.OUT  # servers print what is no message, clients hardly ever
         if message.kind in (Kind.RESULT, Kind.ERROR):
             own = None if message.id is None else message.id.key
             asked = (one for one in self._correlation.open if one.request.id is not None)
             ways = [one.way for one in asked if one.request.id and one.request.id.key == own]
-            return Way.IN if ways[:1] == [Way.OUT] else Way.OUT
-        return Way.OUT if _only_servers_say(message.method) else Way.IN
+            return Direction.IN if ways[:1] == [Direction.OUT] else Direction.OUT
+        return Direction.OUT if _only_servers_say(message.method) else Direction.IN
 
 
 def _only_servers_say(method: str) -> bool:
     way, _there = {**versions.REQUESTS, **versions.NOTIFICATIONS}.get(
-        method, (versions.Way.TO_SERVER, ())
+        method, (versions.MethodDirection.TO_SERVER, ())
     )
-    to_client = way is versions.Way.TO_CLIENT
+    to_client = way is versions.MethodDirection.TO_CLIENT
     return to_client or method in ("notifications/progress", "notifications/tasks/status")
 
 
-def _judged(number: int, heard: Heard, problems: tuple[Problem, ...]) -> Judged:
+def _judged(number: int, heard: ObservedMessage, problems: tuple[Diagnostic, ...]) -> Judged:
     token = heard.message.id.token if heard.message.id is not None else ""
     return Judged(number, heard.way, heard.message.raw, heard.method, token, problems)
 
 
-def _effect(failed: NeverAnswered | None) -> tuple[Problem, ...]:
+def _effect(failed: NeverAnswered | None) -> tuple[Diagnostic, ...]:
     return () if failed is None else (failed.problem,)
 
 
 def judge_frames(frames: Iterable[tuple[int, Frame]], revision: str = "") -> Iterator[Judged]:
     """Judge a recording, as the client saw it. Each frame comes with the line it stands on."""
-    overheard, view = Overheard(revision), View(Way.IN)
+    overheard, view = Overheard(revision), Perspective(Direction.IN)
     lines: dict[int, int] = {}
     for number, frame in frames:
         lines[frame.seq] = number

@@ -15,26 +15,26 @@ from humanmcp.protocol.repair.reading import problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.documents import Documents
 
 _LINE_END: Final = re.compile(r"[ \t\r]*\n")
 
 
-class Reading(NamedTuple):
+class TextReading(NamedTuple):
     """The bytes of a file as text, and what was repaired to read them (a BOM, UTF-16, CP932).
 
     A repair that blocks says that they are no text: it is only good to be shown.
     """
 
     text: str
-    repairs: tuple[Problem, ...] = ()
+    repairs: tuple[Diagnostic, ...] = ()
 
 
-Decode: TypeAlias = "Callable[[bytes], Reading]"
+Decode: TypeAlias = "Callable[[bytes], TextReading]"
 
 
-class Text(NamedTuple):
+class Document(NamedTuple):
     """One document as a person typed it, to be judged: `TextFiles.accept` or `.refuse` it.
 
     `line` and `column`, from 1, say where in the file it begins. `whole` is False for what is no
@@ -48,7 +48,7 @@ class Text(NamedTuple):
     line: int = 1
     column: int = 1
     whole: bool = True
-    repairs: tuple[Problem, ...] = ()
+    repairs: tuple[Diagnostic, ...] = ()
     behind: str = ""
 
     @property
@@ -57,7 +57,7 @@ class Text(NamedTuple):
         return self.start + len(self.text) + len(self.behind)
 
     @property
-    def notes(self) -> tuple[Problem, ...]:
+    def notes(self) -> tuple[Diagnostic, ...]:
         """What is to be said of it once it was sent: how it was read, and what was left out."""
         if not self.behind:
             return self.repairs
@@ -65,20 +65,22 @@ class Text(NamedTuple):
         return (*self.repairs, problem("F06", self.text, 0, 0, left_out)._replace(line=0))
 
 
-class Outcome(NamedTuple):
+class DocumentOutcome(NamedTuple):
     """What became of a text, and what there is to say about it.
 
     `mended` is a refused text as it would pass, where that can be said, and `grade` what it took.
     """
 
-    text: Text
+    text: Document
     sent: bool
-    problems: tuple[Problem, ...]
+    problems: tuple[Diagnostic, ...]
     mended: str = ""
     grade: Applicability = Applicability.SAFE
 
 
-def texts_of(reading: Reading, found: Documents, start: int, number: int) -> tuple[Text, ...]:
+def texts_of(
+    reading: TextReading, found: Documents, start: int, number: int
+) -> tuple[Document, ...]:
     """Cut out the documents that were `found` in `reading.text[start:]`.
 
     What follows the last complete one, if anything, is the last text. They get numbers from
@@ -94,7 +96,7 @@ def texts_of(reading: Reading, found: Documents, start: int, number: int) -> tup
         ends.append(begin + len(unfinished))
     places = places_of(reading.text, [begin for begin, _end, _whole in spans])
     return tuple(
-        Text(
+        Document(
             number + count,
             reading.text[begin:end],
             begin,
@@ -119,7 +121,7 @@ def places_of(text: str, offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield line, offset - begin + 1
 
 
-def moved_to(remainder: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
+def moved_to(remainder: str, outcomes: Iterable[DocumentOutcome]) -> list[DocumentOutcome]:
     """Give each text the place that it has in `remainder`, which holds them in this order."""
     outcomes, starts, at = list(outcomes), [], 0
     for one in outcomes:
@@ -133,7 +135,7 @@ def moved_to(remainder: str, outcomes: Iterable[Outcome]) -> list[Outcome]:
     ]
 
 
-def without(text: str, start: int, end: int, sent: Iterable[Text]) -> str:
+def without(text: str, start: int, end: int, sent: Iterable[Document]) -> str:
     """Return `text[start:end]` without the texts that were sent, each with its line end."""
     parts = []
     for gone in sorted(sent, key=lambda gone: gone.start):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.stub.text_files.folder import Unfit
 
 if TYPE_CHECKING:
-    from humanmcp.stub.text_files.folder import Mark, Place
+    from humanmcp.stub.text_files.folder import Mark, OpenFolder
 
 STABLE: Final = 0.02
 """Seconds between two looks that must see the same before a file is read."""
@@ -31,7 +31,7 @@ class Absence(enum.Enum):
     STILL = "still"
 
 
-class Watched:
+class WatchedFile:
     """A file that is watched by its name.
 
     `gone` is how many characters of its text were sent, `print` the hash of these, and `early` what
@@ -54,7 +54,7 @@ class Watched:
         """Say whether it was there at the last look, and not empty."""
         return self._seen is not None and self._seen.size > 0
 
-    def look(self, place: Place, now: float) -> tuple[bytes, Mark] | Unfit | Absence | None:
+    def look(self, place: OpenFolder, now: float) -> tuple[bytes, Mark] | Unfit | Absence | None:
         """Look once: the content when it has come to rest, None while there is nothing to do.
 
         What must not be read is reported once, without waiting.
@@ -90,7 +90,7 @@ class Watched:
         """Leave the file alone as long as it bears this mark; with None, look again at once."""
         self._seen = self._settled = mark
 
-    def is_as_settled(self, place: Place) -> bool:
+    def is_as_settled(self, place: OpenFolder) -> bool:
         """Say whether nobody has written since it was settled."""
         return self._settled is not None and place.mark(self.name) == self._settled
 

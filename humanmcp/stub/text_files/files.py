@@ -21,27 +21,27 @@ from humanmcp.locales.stop import trouble
 from humanmcp.protocol.diagnostics.model import Applicability, blocking
 from humanmcp.protocol.validation.documents import divide
 from humanmcp.stub.text_files.documents import (
-    Outcome,
-    Text,
+    Document,
+    DocumentOutcome,
     moved_to,
     over_line_end,
     texts_of,
     without,
 )
-from humanmcp.stub.text_files.file_watch import Absence, Watched
-from humanmcp.stub.text_files.folder import Place, Unfit
-from humanmcp.stub.text_files.in_txt import Arrivals
+from humanmcp.stub.text_files.file_watch import Absence, WatchedFile
+from humanmcp.stub.text_files.folder import OpenFolder, Unfit
+from humanmcp.stub.text_files.in_txt import InTxt
 from humanmcp.stub.text_files.on_purpose import OnPurpose
 from humanmcp.stub.text_files.problems_txt import note, report
-from humanmcp.stub.text_files.sent_folder import SentBox
+from humanmcp.stub.text_files.sent_folder import SentFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
     from typing import Self
 
-    from humanmcp.protocol.diagnostics.model import Problem
-    from humanmcp.stub.text_files.documents import Decode, Reading
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.stub.text_files.documents import Decode, TextReading
     from humanmcp.stub.text_files.folder import Mark
     from humanmcp.stub.text_files.on_purpose import Deliberate
 
@@ -64,15 +64,15 @@ _RETRIES: Final = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.4, 0.5, 0.5, 0.5)
 class _Round(NamedTuple):
     """The texts of one reading that were handed out, and what became of them so far."""
 
-    source: Watched
+    source: WatchedFile
     mark: Mark
     raw: bytes
-    reading: Reading
+    reading: TextReading
     start: int
-    texts: tuple[Text, ...]
-    outcomes: dict[int, Outcome]
+    texts: tuple[Document, ...]
+    outcomes: dict[int, DocumentOutcome]
 
-    def asks_for(self, text: Text) -> bool:
+    def asks_for(self, text: Document) -> bool:
         """Say whether this is one of the texts, and still open."""
         place = text.number - self.texts[0].number
         return 0 <= place < len(self.texts) and text.number not in self.outcomes
@@ -82,7 +82,7 @@ class _Round(NamedTuple):
         """Say whether every text was accepted or refused."""
         return len(self.outcomes) == len(self.texts)
 
-    def became(self, *, sent: bool) -> list[Outcome]:
+    def became(self, *, sent: bool) -> list[DocumentOutcome]:
         """Return what became of the texts that were sent, or of the others, in their order."""
         outcomes = (self.outcomes[text.number] for text in self.texts)
         return [one for one in outcomes if one.sent is sent]
@@ -100,7 +100,7 @@ class _Move:
 class _GivenBack(NamedTuple):
     """What we wrote into `out.txt` ourselves: refused texts of this source."""
 
-    source: Watched
+    source: WatchedFile
     content: bytes
 
 
@@ -109,7 +109,7 @@ class TextFiles:
 
     def __init__(  # noqa: PLR0913 - each is a part of its own
         self,
-        place: Place,
+        place: OpenFolder,
         *,
         decode: Decode,
         archive: Path | None = None,
@@ -124,19 +124,19 @@ class TextFiles:
         self._decode = decode
         self._language = language
         self._now = 0.0
-        self._named = Watched(OUT)
+        self._named = WatchedFile(OUT)
         self._given_back: _GivenBack | None = None
-        self._held: list[Watched] = []
+        self._held: list[WatchedFile] = []
         self._next_held_look = 0.0
         self._round: _Round | None = None
         self._move: _Move | None = None
         self._texts = 0
         self._told: str | None = None
         self._blames = False
-        self._sent = SentBox(place, archive)
+        self._sent = SentFolder(place, archive)
         self._on_purpose = OnPurpose(place, self._sent)
         self._trouble: OSError | None = None
-        self._arrivals = Arrivals(place)
+        self._arrivals = InTxt(place)
         self._tell(self._set_old_out_aside())
         self.tell_status("")
 
@@ -161,7 +161,7 @@ class TextFiles:
         wanted = folder.absolute()
         for count in range(1, _MOST_FOLDERS + 1):
             path = wanted if count == 1 else wanted.with_name(f"{wanted.name}-{count}")
-            place = Place.open(path)
+            place = OpenFolder.open(path)
             if place is None:
                 continue
             told = note("in-use", language, wanted=wanted, folder=path) if count > 1 else ""
@@ -218,7 +218,7 @@ class TextFiles:
 
     # -- out.txt ------------------------------------------------------------------------------
 
-    def poll(self, now: float) -> Sequence[Text]:
+    def poll(self, now: float) -> Sequence[Document]:
         """Look at `out.txt`; return the texts that have become complete since the last look.
 
         `now` is in seconds, of a clock that never goes back. There are no others until each of
@@ -262,14 +262,14 @@ class TextFiles:
         """Say in `problems.txt` that the request has come that stands answered in `out.txt`."""
         self._tell(note("early", self._language, id=token), blames=True)
 
-    def accept(self, text: Text, problems: Sequence[Problem] = ()) -> None:
+    def accept(self, text: Document, problems: Sequence[Diagnostic] = ()) -> None:
         """Say that a text was sent; `problems` are what should be noticed all the same."""
-        self._settle(Outcome(text, sent=True, problems=tuple(problems)))
+        self._settle(DocumentOutcome(text, sent=True, problems=tuple(problems)))
 
     def refuse(
         self,
-        text: Text,
-        problems: Sequence[Problem],
+        text: Document,
+        problems: Sequence[Diagnostic],
         mended: str = "",
         grade: Applicability = Applicability.SAFE,
     ) -> None:
@@ -278,10 +278,12 @@ class TextFiles:
         `mended` is how it would pass, where that can be said: the person may copy it. `grade` says
         what it took to get it there.
         """
-        outcome = Outcome(text, sent=False, problems=tuple(problems), mended=mended, grade=grade)
+        outcome = DocumentOutcome(
+            text, sent=False, problems=tuple(problems), mended=mended, grade=grade
+        )
         self._settle(outcome)
 
-    def _handed_out(self) -> Sequence[Text]:
+    def _handed_out(self) -> Sequence[Document]:
         return () if self._round is None else self._round.texts
 
     def _look_at_held(self) -> None:
@@ -292,7 +294,7 @@ class TextFiles:
             if self._round is None:
                 self._look(source)
 
-    def _look(self, source: Watched) -> None:
+    def _look(self, source: WatchedFile) -> None:
         found = source.look(self._place, self._now)
         match found:
             case Unfit() if source is self._named:
@@ -314,7 +316,7 @@ class TextFiles:
         if absence is Absence.GONE and self._blames:
             self._tell("")
 
-    def _read(self, source: Watched, raw: bytes, mark: Mark) -> None:
+    def _read(self, source: WatchedFile, raw: bytes, mark: Mark) -> None:
         if source is self._named:
             self._given_back = None  # it is the person's again
         reading = self._decode(raw)
@@ -336,15 +338,15 @@ class TextFiles:
             self._texts += len(texts)
             self._round = _Round(source, mark, raw, reading, start, texts, {})
 
-    def _refuse_bytes(self, source: Watched, mark: Mark, reading: Reading) -> None:
+    def _refuse_bytes(self, source: WatchedFile, mark: Mark, reading: TextReading) -> None:
         """Explain bytes that are no text in any encoding, once nobody writes any more of them."""
         if source.is_silent(self._now):
             source.settle(mark)
-            whole = Text(-1, reading.text, whole=False, repairs=reading.repairs)
+            whole = Document(-1, reading.text, whole=False, repairs=reading.repairs)
             aside = "" if source is self._named else source.name
-            self._report([Outcome(whole, sent=False, problems=())], aside)
+            self._report([DocumentOutcome(whole, sent=False, problems=())], aside)
 
-    def _settle(self, outcome: Outcome) -> None:
+    def _settle(self, outcome: DocumentOutcome) -> None:
         now = self._round
         if now is None or not now.asks_for(outcome.text):
             return
@@ -401,7 +403,7 @@ class TextFiles:
         if isinstance(found, bytes) and not found.startswith(done.raw):
             self._sent.keep(done.raw)
         self._held = [source, *self._held[: _MOST_HELD - 1]]
-        self._named = Watched(OUT)
+        self._named = WatchedFile(OUT)
         self._given_back = None
         self._return_refused(done)
 
@@ -413,7 +415,7 @@ class TextFiles:
         aside = self._give_back(source, remainder) if remainder.strip() else ""
         self._report([*moved_to(remainder, refused), *done.became(sent=True)], aside)
 
-    def _give_back(self, source: Watched, remainder: str) -> str:
+    def _give_back(self, source: WatchedFile, remainder: str) -> str:
         """Write refused texts into `out.txt`. Returns the name it had to take instead, if any."""
         content = remainder.encode("utf-8", "surrogatepass")
         try:
@@ -422,12 +424,12 @@ class TextFiles:
             aside = self._place.free_name(REFUSED)
             self._place.create(aside, content)
             return aside
-        self._named = Watched(OUT)
+        self._named = WatchedFile(OUT)
         self._named.settle(self._place.mark(OUT))
         self._given_back = _GivenBack(source, content)
         return ""
 
-    def _withdraw(self, source: Watched) -> None:
+    def _withdraw(self, source: WatchedFile) -> None:
         """Take back what we gave back of this source, unless a person has touched it."""
         back = self._given_back
         if back is None or back.source is not source or not self._named.is_as_settled(self._place):
@@ -459,7 +461,7 @@ class TextFiles:
 
     # -- problems.txt -------------------------------------------------------------------------
 
-    def _report(self, outcomes: Iterable[Outcome], aside: str = "") -> None:
+    def _report(self, outcomes: Iterable[DocumentOutcome], aside: str = "") -> None:
         outcomes = tuple(outcomes)
         text = report(outcomes, self._language, aside)
         self._tell(text, blames=any(not one.sent for one in outcomes))

@@ -94,7 +94,7 @@ class Mark(NamedTuple):
         return Unfit.LARGE if self.size > LARGEST else None
 
 
-class Place:
+class OpenFolder:
     """A folder of the person's that this process alone uses, until it is closed or dies."""
 
     def __init__(self, path: Path, lock: LifeLock | None, descriptor: int | None) -> None:

@@ -12,16 +12,16 @@ from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.stub.text_files.folder import Unfit
 
 if TYPE_CHECKING:
-    from humanmcp.stub.text_files.folder import Place
+    from humanmcp.stub.text_files.folder import OpenFolder
 
 IN: Final = "in.txt"
 _NO_FILE: Final = frozenset({Unfit.LINK, Unfit.FOLDER, Unfit.SPECIAL, Unfit.FOREIGN})
 
 
-class Arrivals:
+class InTxt:
     """`in.txt` of one session. `trouble` is what keeps it from being written, None when nothing."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: OpenFolder) -> None:
         """Begin with an empty file; keep what an earlier session left in it.
 
         Copied and emptied in place, not renamed: a `tail -f in.txt` that is still running reads on

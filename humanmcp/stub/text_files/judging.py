@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from humanmcp.protocol.repair import decoding
-from humanmcp.stub.text_files.documents import Reading
+from humanmcp.stub.text_files.documents import TextReading
 
 
-def decode(raw: bytes) -> Reading:
+def decode(raw: bytes) -> TextReading:
     """Read the bytes of a file as text, whatever editor or shell wrote them."""
-    return Reading(*decoding.decode(raw))
+    return TextReading(*decoding.decode(raw))

@@ -14,14 +14,14 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.validation.documents import divide
-from humanmcp.stub.text_files.file_watch import Watched
+from humanmcp.stub.text_files.file_watch import WatchedFile
 from humanmcp.stub.text_files.folder import Unfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.stub.text_files.folder import Place
-    from humanmcp.stub.text_files.sent_folder import SentBox
+    from humanmcp.stub.text_files.folder import OpenFolder
+    from humanmcp.stub.text_files.sent_folder import SentFolder
 
 ANYWAY: Final = "out.anyway.txt"
 RAW: Final = "out.raw.txt"
@@ -48,7 +48,7 @@ class _Taken:
 
     def __init__(self, name: str, kept_as: str, content: bytes) -> None:
         self.name = name
-        self.file = Watched(kept_as)
+        self.file = WatchedFile(kept_as)
         self.content = content
 
     def more_in(self, content: bytes) -> bytes:
@@ -59,11 +59,11 @@ class _Taken:
 class OnPurpose:
     """Watches the files in one folder."""
 
-    def __init__(self, place: Place, sent: SentBox) -> None:
+    def __init__(self, place: OpenFolder, sent: SentFolder) -> None:
         """Leave alone what stood there before the session: nobody knows what it was meant for."""
         self._place = place
         self._sent = sent
-        self._files = [Watched(name) for name in NAMES]
+        self._files = [WatchedFile(name) for name in NAMES]
         self._taken: deque[_Taken] = deque(maxlen=len(NAMES))
         self._next_look = -math.inf
         for file in self._files:
@@ -87,7 +87,7 @@ class OnPurpose:
         for file in self._files:
             yield from self._saved(file, now)
 
-    def _saved(self, file: Watched, now: float) -> Iterator[Deliberate]:
+    def _saved(self, file: WatchedFile, now: float) -> Iterator[Deliberate]:
         found = file.look(self._place, now)
         if isinstance(found, Unfit):
             yield Deliberate(file.name, b"", found)

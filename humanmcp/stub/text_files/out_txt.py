@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Reply
-from humanmcp.protocol.conversation.events import Late, Parked, Refused, Sent
+from humanmcp.protocol.conversation.events import AwaitingRetry, Late, Refused, Sent
 from humanmcp.protocol.diagnostics.autofix import suggestion
 from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json.jsonrpc import Kind
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import RequestId
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.journal import Ledger
-    from humanmcp.stub.replies import Answers
-    from humanmcp.stub.text_files.documents import Text
+    from humanmcp.stub.journal import Journal
+    from humanmcp.stub.replies import ReplyDispatcher
+    from humanmcp.stub.text_files.documents import Document
     from humanmcp.stub.text_files.files import TextFiles
 
 logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class OutTxt:
     """Judges the documents of one `out.txt`, one after the other."""
 
     def __init__(
-        self, files: TextFiles, session: Session, ledger: Ledger, answers: Answers
+        self, files: TextFiles, session: Session, ledger: Journal, answers: ReplyDispatcher
     ) -> None:
         """Read what `files` hands out."""
         self._files = files
@@ -87,7 +87,7 @@ class OutTxt:
             self._ledger.write(line, by=BY_FILES, note=note)
             self._answers.said()
 
-    def _take(self, text: Text) -> None:
+    def _take(self, text: Document) -> None:
         """Judge one document of `out.txt`: an answer to something pending, or a saying."""
         if kind_of(text.text) in (Kind.REQUEST, Kind.NOTIFICATION):
             self._say(text)
@@ -103,7 +103,7 @@ class OutTxt:
         else:
             self._refuse(text)
 
-    def _say(self, text: Text) -> None:
+    def _say(self, text: Document) -> None:
         verdict = self._session.say(text.text)
         if verdict.line is None:
             self._files.refuse(text, verdict.problems, *suggestion(text.text, self._session.judge))
@@ -112,7 +112,7 @@ class OutTxt:
         self._answers.said()
         self._files.accept(text, verdict.problems)
 
-    def _settle(self, text: Text, outcome: Outcome) -> None:
+    def _settle(self, text: Document, outcome: Outcome) -> None:
         match outcome:
             case Sent():
                 self._answers.sent(outcome, BY_FILES)
@@ -120,7 +120,7 @@ class OutTxt:
             case Refused():
                 suggested = suggestion(text.text, self._judge)
                 self._files.refuse(text, outcome.verdict.problems, *suggested)
-            case Parked(exchange):
+            case AwaitingRetry(exchange):
                 self._answers.keep(exchange.number, Reply(text.text, by=BY_FILES))
                 self._files.accept(text, ())
             case Late():
@@ -138,7 +138,7 @@ class OutTxt:
             if self._files.is_being_written:
                 self._files.say_it_has_come(exchange.id.token)
 
-    def _refuse(self, text: Text) -> None:
+    def _refuse(self, text: Document) -> None:
         self._early = check.id_of(text.text)
         problems = unaddressed(text.text, self._session.exchanges.remembered, self._session.notice)
         self._files.refuse(text, problems, *suggestion(text.text, self._judge))

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from humanmcp.locales import problem as sentence
 from humanmcp.locales import say
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from humanmcp.protocol.diagnostics.model import Problem
-    from humanmcp.stub.text_files.documents import Outcome, Text
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.stub.text_files.documents import Document, DocumentOutcome
 
 
-def report(outcomes: Iterable[Outcome], language: str, aside: str = "") -> str:
+def report(outcomes: Iterable[DocumentOutcome], language: str, aside: str = "") -> str:
     """Say what became of the texts of a file; empty when there is nothing to say.
 
     `aside` names the file that holds what was refused, where that is not `out.txt`.
@@ -43,7 +43,7 @@ def note(code: str, language: str, **fillings: object) -> str:
     return say("files", code, language, **shown) + "\n"
 
 
-def _about(outcomes: Iterable[Outcome], language: str) -> Iterator[str]:
+def _about(outcomes: Iterable[DocumentOutcome], language: str) -> Iterator[str]:
     said: set[str] = set()
     for outcome in outcomes:
         told = _to_tell(outcome)
@@ -59,16 +59,16 @@ def _about(outcomes: Iterable[Outcome], language: str) -> Iterator[str]:
     yield ""
 
 
-def _to_tell(outcome: Outcome) -> list[Problem]:
+def _to_tell(outcome: DocumentOutcome) -> list[Diagnostic]:
     """Return what is to be said: of a text that was not sent no repairs, and errors first."""
     problems = [*outcome.text.notes, *outcome.problems]
     if outcome.sent:
         return problems
-    told = [each for each in problems if each.level is not Level.REPAIRED]
+    told = [each for each in problems if each.level is not Severity.REPAIRED]
     return sorted(told, key=lambda each: not each.blocks)
 
 
-def _sentence(text: Text, found: Problem, language: str) -> str:
+def _sentence(text: Document, found: Diagnostic, language: str) -> str:
     told = visible(sentence(found, language))
     if not found.line:
         return told
@@ -76,7 +76,7 @@ def _sentence(text: Text, found: Problem, language: str) -> str:
     return say("files", "place", language, line=line, column=column, sentence=told)
 
 
-def _place(text: Text, found: Problem) -> tuple[int, int]:
+def _place(text: Document, found: Diagnostic) -> tuple[int, int]:
     """Return the line and column in the file of a place in one of its documents."""
     column = found.column + text.column - 1 if found.line == 1 else found.column
     return found.line + text.line - 1, column

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from humanmcp.stub.text_files.folder import Place
+    from humanmcp.stub.text_files.folder import OpenFolder
 
 SENT: Final = "sent"
 
 
-class SentBox:
+class SentFolder:
     """The folder `sent` in the archive or, where that cannot be, in the place itself."""
 
-    def __init__(self, place: Place, archive: Path | None = None) -> None:
+    def __init__(self, place: OpenFolder, archive: Path | None = None) -> None:
         """Keep files of `place` in `archive`."""
         self._place = place
         self._folder = SENT if archive is None else str(archive / SENT)

@@ -17,7 +17,7 @@ from humanmcp.protocol.conversation.events import (
     ResponseArrived,
     UnreadableArrived,
 )
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.policy.answer_book import Mode
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.conversation.events import Event
     from humanmcp.protocol.conversation.exchange import Exchange
-    from humanmcp.protocol.diagnostics.model import Problem
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session
     from humanmcp.stub.clock import Clock
-    from humanmcp.stub.options import Manner
-    from humanmcp.stub.pending_timers import Vigil
-    from humanmcp.stub.replies import Answers
+    from humanmcp.stub.options import ServeOptions
+    from humanmcp.stub.pending_timers import PendingTimers
+    from humanmcp.stub.replies import ReplyDispatcher
 
 ROOM: Final = "status"
 MOST: Final = 200
@@ -42,7 +42,7 @@ LONGEST: Final = 200
 """Characters of a name or an id that are shown: both come from the client."""
 
 
-class Entry(NamedTuple):
+class StatusLine(NamedTuple):
     """What came in with one line of `in.txt`, from 1. `number` is the exchange's, 0 for none.
 
     `fate` is what is said of it where it is no exchange; `look` finds out what the check says.
@@ -52,18 +52,18 @@ class Entry(NamedTuple):
     title: str
     number: int = 0
     fate: str = ""
-    look: Callable[[], tuple[Problem, ...]] = tuple
+    look: Callable[[], tuple[Diagnostic, ...]] = tuple
 
 
-class Status:
+class StatusTxt:
     """Tells what becomes of the lines of one session."""
 
     def __init__(
         self,
         session: Session,
-        answers: Answers,
+        answers: ReplyDispatcher,
         clock: Clock,
-        manner: Manner,
+        manner: ServeOptions,
         aside: Callable[[str], object],
     ) -> None:
         """Begin with no line. `aside` is told what the book will do and did instead of a person."""
@@ -72,7 +72,7 @@ class Status:
         self._clock = clock
         self._manner = manner
         self._aside = aside
-        self._entries: list[Entry] = []
+        self._entries: list[StatusLine] = []
         self._over = 0
         self._warned: set[int] = set()
 
@@ -120,7 +120,7 @@ class Status:
         if left_out:
             yield self._say("left out", count=left_out)
 
-    def _lines(self, entries: Iterable[Entry], now: float) -> Iterator[str]:
+    def _lines(self, entries: Iterable[StatusLine], now: float) -> Iterator[str]:
         for entry in entries:
             exchange = self._session.exchanges.get(entry.number) if entry.number else None
             fate = entry.fate or (self._fate(exchange, now) if exchange else self._say("forgotten"))
@@ -143,20 +143,20 @@ class Status:
         if asked.options:
             yield f"    {self._say('choose' if asked.free_text else 'choose only')}"
 
-    def _entry(self, line: int, event: Event) -> Entry | None:
+    def _entry(self, line: int, event: Event) -> StatusLine | None:
         match event:
             case RequestArrived(exchange) | RequestRepeated(exchange):
-                return Entry(line, _title(exchange), exchange.number, "", exchange.look)
+                return StatusLine(line, _title(exchange), exchange.number, "", exchange.look)
             case NoticeArrived(message, remarks):
                 title = one_line(message.method, LONGEST)
-                return Entry(line, title, 0, self._say("notice"), lambda: remarks)
+                return StatusLine(line, title, 0, self._say("notice"), lambda: remarks)
             case ResponseArrived(message, asked, problems):
                 title = self._say("an answer", id=one_line(_token(message), LONGEST))
                 fate = self._response(asked)
-                return Entry(line, title, 0, fate, lambda: problems)
+                return StatusLine(line, title, 0, fate, lambda: problems)
             case UnreadableArrived(malformed):
                 why = unreadable(malformed)
-                return Entry(
+                return StatusLine(
                     line, self._say("no message"), 0, self._say("unreadable"), lambda: (why,)
                 )
             case _:
@@ -171,14 +171,16 @@ class Status:
         vigil = self._answers.vigils.get(exchange.number)
         if vigil is not None:
             return self._say("and").join(self._prospects(vigil, now))
-        if exchange.state is State.ANSWERED:
+        if exchange.state is ExchangeState.ANSWERED:
             by = self._answers.by.get(exchange.number, "")
             return self._say("answered", who=self._who(by))
         # What came with the end of input was put before nobody: it is about to be abandoned.
-        over = State.ABANDONED if exchange.state is State.PENDING else exchange.state
+        over = (
+            ExchangeState.ABANDONED if exchange.state is ExchangeState.PENDING else exchange.state
+        )
         return say("waits", over.value, self._manner.language)
 
-    def _prospects(self, vigil: Vigil, now: float) -> Iterator[str]:
+    def _prospects(self, vigil: PendingTimers, now: float) -> Iterator[str]:
         """Say what waits for whom, and what happens when nobody does anything."""
         decision, waiting = vigil.decision, vigil.waiting()
         yield self._say("waits")

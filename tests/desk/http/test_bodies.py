@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.desk.http import bodies
-from humanmcp.desk.http.bodies import Bodies, Body, BodyError, Trouble
+from humanmcp.desk.http.bodies import Bodies, Body, BodyError, BodyTrouble
 from tests.desk.desking import JSON, Desking
 from tests.waiting import until
 
@@ -44,7 +44,7 @@ def saying(*parts: Message) -> Receive:
     return receive
 
 
-async def trouble_of(body: Body) -> Trouble:
+async def trouble_of(body: Body) -> BodyTrouble:
     """Read until it is not taken any more, and return why."""
     try:
         while True:
@@ -60,9 +60,9 @@ def test_a5_a_stranger_sends_a_key_and_nothing_longer() -> None:
         every = Bodies()
         long = part(b"x" * (bodies.LARGEST_OF_STRANGERS + 1), more=True)
         with every.coming(saying(long), "127.0.0.1", 0) as body:
-            assert await trouble_of(body) is Trouble.MUCH
+            assert await trouble_of(body) is BodyTrouble.MUCH
         with every.coming(saying(), "127.0.0.1", bodies.LARGEST) as body:
-            assert body.trouble is Trouble.MUCH
+            assert body.trouble is BodyTrouble.MUCH
         with every.coming(saying(part(b"key", more=False)), "127.0.0.1", 3) as body:
             assert (await body.receive())["body"] == b"key"
         with every.coming(saying(long), "", 0) as body:  # who is known may go on
@@ -88,11 +88,11 @@ def test_a5_those_who_dawdle_longest_are_cut_when_they_are_many() -> None:
                 every.coming(saying(part(b"key", more=False)), "127.0.0.1", 3)
             )
             assert (await new.receive())["body"] == b"key"
-            assert await reading[0] is Trouble.SLOW
+            assert await reading[0] is BodyTrouble.SLOW
             assert not any(one.done() for one in reading[1:])
             for number in range(bodies.MOST_STRANGERS):
                 stack.enter_context(every.coming(never, f"127.0.0.{number + 2}", 9))
-            assert [await one for one in reading] == [Trouble.SLOW] * len(reading)
+            assert [await one for one in reading] == [BodyTrouble.SLOW] * len(reading)
 
     asyncio.run(play())
 
@@ -107,7 +107,7 @@ def test_a5_a_body_that_drips_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def play() -> None:
         with Bodies().coming(drip, "127.0.0.1", 0) as body:
-            assert await trouble_of(body) is Trouble.SLOW
+            assert await trouble_of(body) is BodyTrouble.SLOW
 
     asyncio.run(play())
 
@@ -123,7 +123,7 @@ def test_a5_bodies_together_have_a_bound() -> None:
             every.coming(saying(), "", bodies.LARGEST) as third,
             every.coming(saying(part(b"{}", more=False)), "", 2) as small,
         ):
-            assert third.trouble is Trouble.BUSY
+            assert third.trouble is BodyTrouble.BUSY
             assert (await small.receive())["body"] == b"{}"
         assert every.held == 0
 

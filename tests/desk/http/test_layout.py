@@ -19,7 +19,7 @@ from humanmcp.desk.http import layout as frame
 from humanmcp.desk.routes import inbox as inbox_page
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 from humanmcp.protocol.json import jsonrpc
 from tests.desk.desking import Desking
 from tests.waiting import until
@@ -139,8 +139,8 @@ def test_l8_a_page_forgets_an_answered_exchange(desking: Desking) -> None:
     with waiting(inbox, "ping") as name:
         until(lambda: desking.session(name).get("waiting") == 1, "the desk knows")
         desking.submit(f"/m/{name}/1", act="forget")
-        assert inbox.item(Key(name, 1)).state is State.PENDING
-        inbox.close(Key(name, 1), State.ANSWERED, Answer('{"secret":1}', "desk", AT))
+        assert inbox.item(Key(name, 1)).state is ExchangeState.PENDING
+        inbox.close(Key(name, 1), ExchangeState.ANSWERED, Answer('{"secret":1}', "desk", AT))
         assert "Forget it for good" in desking.page(f"/m/{name}/1")
         assert desking.submit(f"/m/{name}/1", act="forget").status == 303
         assert desking.ask("GET", f"/m/{name}/1", headers=desking.bearer).status == 404

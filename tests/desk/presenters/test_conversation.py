@@ -12,10 +12,10 @@ import pytest
 from humanmcp.desk.presenters import conversation
 from humanmcp.desk.presenters import tools as tool_cards
 from humanmcp.desk.presenters.conversation import (
-    Call,
-    Conversation,
-    Result,
-    Said,
+    ModelConversation,
+    ModelText,
+    ModelToolCall,
+    ModelToolResult,
     Speaker,
     Thing,
     Unread,
@@ -65,7 +65,7 @@ def item(params: str, method: str = conversation.METHOD, **more: Any) -> Item:  
     return Item(Key("s", 1), line, method, "7", "2025-11-25", "2026-11-20T18:49:07.123Z", **more)
 
 
-def read(*messages: Any, **more: Any) -> Conversation:  # noqa: ANN401 - any JSON value
+def read(*messages: Any, **more: Any) -> ModelConversation:  # noqa: ANN401 - any JSON value
     """Return the conversation of these messages."""
     found = conversation_of(item(json.dumps({"messages": messages, **more})))
     assert found is not None
@@ -79,7 +79,7 @@ def part(block: Any) -> Any:  # noqa: ANN401 - any JSON value, any of the parts
     return found
 
 
-def shown(talk: Conversation, language: str = "en", seat: Seat = Seat.MODEL) -> str:
+def shown(talk: ModelConversation, language: str = "en", seat: Seat = Seat.MODEL) -> str:
     """Return the part of the page."""
     return render("conversation.html", language, talk=talk, facts=SimpleNamespace(seat=seat))
 
@@ -94,13 +94,13 @@ def test_each_message_is_a_turn_with_its_speaker() -> None:
     talk = read(ASKED, CALLED, FAILED, systemPrompt="Be kind.", tools=[TOOL], maxTokens=5)
     speakers = [turn.speaker for turn in talk.recent]
     assert speakers == [Speaker.USER, Speaker.MODEL, Speaker.TOOL]
-    assert talk.recent[0].parts == (Said("Weather in 東京?"),)
+    assert talk.recent[0].parts == (ModelText("Weather in 東京?"),)
     assert talk.recent[1].parts == (
-        Said("I will look."),
-        Call("forecast", 'city: "東京", days: 3'),
+        ModelText("I will look."),
+        ModelToolCall("forecast", 'city: "東京", days: 3'),
     )
-    assert talk.recent[2].parts == (Result("forecast", True, (Said("too far"),)),)  # noqa: FBT003 - it failed
-    assert talk.system == Said("Be kind.")
+    assert talk.recent[2].parts == (ModelToolResult("forecast", True, (ModelText("too far"),)),)  # noqa: FBT003 - it failed
+    assert talk.system == ModelText("Be kind.")
     assert talk.told == {"messages", "systemPrompt", "tools"}, "maxTokens is listed as before"
 
 
@@ -203,10 +203,11 @@ def test_a_content_that_is_none_is_shown_as_it_came(block: Any) -> None:  # noqa
 def test_a_result_keeps_its_call_and_its_structured_content() -> None:
     """Without a known call the id says which; a result within a result is not read further."""
     block = {"type": "tool_result", "toolUseId": "c9", "content": [], "structuredContent": {"a": 1}}
-    assert part(block) == Result("c9", False, (Unread('{"a": 1}', 0, "structuredContent"),))  # noqa: FBT003 - it did not fail
+    content = (Unread('{"a": 1}', 0, "structuredContent"),)
+    assert part(block) == ModelToolResult("c9", False, content)  # noqa: FBT003 - it did not fail
     inner = {"type": "tool_result", "content": []}
     nested = part({"type": "tool_result", "toolUseId": 7, "content": [inner], "isError": "true"})
-    assert nested == Result("", False, (Unread(json.dumps(inner)),))  # noqa: FBT003 - isError must be true
+    assert nested == ModelToolResult("", False, (Unread(json.dumps(inner)),))  # noqa: FBT003 - isError must be true
     assert "structuredContent:" in shown(read({"role": "user", "content": block}))
 
 
@@ -251,13 +252,17 @@ def test_numbers_are_shown_as_they_were_written() -> None:
     call = '{"type":"tool_use","name":"f","input":{"a":9007199254740993,"b":[1.0,1e400],"c":true}}'
     talk = conversation_of(item(f'{{"messages":[{{"role":"assistant","content":{call}}}]}}'))
     assert talk is not None
-    assert talk.recent[0].parts == (Call("f", "a: 9007199254740993, b: [1.0, 1e400], c: true"),)
+    assert talk.recent[0].parts == (
+        ModelToolCall("f", "a: 9007199254740993, b: [1.0, 1e400], c: true"),
+    )
 
 
 def test_arguments_that_are_no_object_are_shown_as_they_came() -> None:
     """And a call without any has none."""
-    assert part({"type": "tool_use", "name": "f", "input": [1, "a"]}) == Call("f", '[1, "a"]')
-    assert part({"type": "tool_use", "name": "f"}) == Call("f", "")
+    assert part({"type": "tool_use", "name": "f", "input": [1, "a"]}) == ModelToolCall(
+        "f", '[1, "a"]'
+    )
+    assert part({"type": "tool_use", "name": "f"}) == ModelToolCall("f", "")
 
 
 EVIL: Final = "<script>x</script>\"'&\u202e\x1b[31m\x00\ud800{{ 7 * 7 }}"
@@ -292,14 +297,14 @@ def test_nothing_that_came_acts_on_the_page() -> None:
 
 def test_lines_of_a_text_stay_lines_and_a_name_is_one() -> None:
     """A line feed is kept where words stand, and is visible in a name."""
-    assert part({"type": "text", "text": "a\nb\tc"}) == Said("a\nb\tc")
-    assert part({"type": "tool_use", "name": "a\nb", "input": {}}) == Call("a\\nb", "")
+    assert part({"type": "text", "text": "a\nb\tc"}) == ModelText("a\nb\tc")
+    assert part({"type": "tool_use", "name": "a\nb", "input": {}}) == ModelToolCall("a\\nb", "")
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:
     """B6: a megabyte is not put into the page."""
     found = part({"type": "text", "text": "y" * 1_000_000})
-    assert found == Said("y" * LONGEST, 1_000_000 - LONGEST)
+    assert found == ModelText("y" * LONGEST, 1_000_000 - LONGEST)
 
 
 def test_of_a_long_conversation_the_newest_turns_are_shown() -> None:
@@ -310,10 +315,10 @@ def test_of_a_long_conversation_the_newest_turns_are_shown() -> None:
     ]
     talk = read(*said)
     assert len(talk.recent) == conversation.RECENT
-    assert talk.recent[-1].parts == (Said(str(conversation.MOST_TURNS + 9)),)
+    assert talk.recent[-1].parts == (ModelText(str(conversation.MOST_TURNS + 9)),)
     assert len(talk.earlier) == conversation.MOST_TURNS - conversation.RECENT
     assert talk.left_out == 10
-    assert talk.earlier[0].parts == (Said("10"),)
+    assert talk.earlier[0].parts == (ModelText("10"),)
 
 
 def test_a_page_of_a_conversation_is_bounded() -> None:

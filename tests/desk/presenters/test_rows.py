@@ -12,8 +12,8 @@ from humanmcp.desk.presenters import forms, rows, rules, sequence, serializers
 from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.conversation.transcript import Frame, Way
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,7 +120,7 @@ def test_a_long_value_is_cut_and_says_so() -> None:
 )
 def test_a_recorded_line_is_a_step(raw: str, kind: str, word: str, gist: str) -> None:
     """Every kind of line has a row in the history."""
-    frame = Frame(3, "2026-11-20T18:49:07.123Z", Way.IN, raw.encode(), 1)
+    frame = Frame(3, "2026-11-20T18:49:07.123Z", Direction.IN, raw.encode(), 1)
     step = rows.step("s", rows.badge(0), frame)
     assert (step.kind, step.word) == (kind, word)
     assert gist in step.gist
@@ -129,7 +129,7 @@ def test_a_recorded_line_is_a_step(raw: str, kind: str, word: str, gist: str) ->
 
 def test_a_note_is_a_step_without_an_arrow() -> None:
     """What the recording process said is in the history and not in the picture."""
-    note = rows.step("s", rows.badge(0), Frame(1, "", Way.NOTE, b"", note="began"))
+    note = rows.step("s", rows.badge(0), Frame(1, "", Direction.NOTE, b"", note="began"))
     assert note.gist == "began"
     assert sequence.draw([note], 0).arrows == ()
 
@@ -137,7 +137,7 @@ def test_a_note_is_a_step_without_an_arrow() -> None:
 def test_the_picture_has_an_arrow_a_line_in_its_direction() -> None:
     """In goes right, out goes left, the exchange at hand is marked, older ones are counted."""
     frames = [
-        Frame(at, "", Way.IN if at % 2 else Way.OUT, CALL.encode(), (at + 1) // 2)
+        Frame(at, "", Direction.IN if at % 2 else Direction.OUT, CALL.encode(), (at + 1) // 2)
         for at in range(1, 41)
     ]
     drawn = sequence.draw([rows.step("s", rows.badge(0), frame) for frame in frames], 20)
@@ -159,14 +159,18 @@ def test_times_are_written_as_clocks() -> None:
 def test_an_answer_says_what_it_answers() -> None:
     """By its id, its direction and its session: ids come again, and both sides count their own."""
     lines = [
-        ("s", Way.IN, '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dice"}}'),
-        ("t", Way.IN, '{"jsonrpc":"2.0","id":1,"method":"ping"}'),
-        ("s", Way.OUT, '{"jsonrpc":"2.0","id":1,"method":"roots/list"}'),
-        ("s", Way.IN, '{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}'),
-        ("s", Way.OUT, '{"jsonrpc":"2.0","id":"1","result":{}}'),
-        ("s", Way.OUT, '{"jsonrpc":"2.0","id":1,"result":{}}'),
-        ("s", Way.OUT, '{"jsonrpc":"2.0","id":1,"result":{}}'),
-        ("t", Way.OUT, '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'),
+        (
+            "s",
+            Direction.IN,
+            '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dice"}}',
+        ),
+        ("t", Direction.IN, '{"jsonrpc":"2.0","id":1,"method":"ping"}'),
+        ("s", Direction.OUT, '{"jsonrpc":"2.0","id":1,"method":"roots/list"}'),
+        ("s", Direction.IN, '{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}'),
+        ("s", Direction.OUT, '{"jsonrpc":"2.0","id":"1","result":{}}'),
+        ("s", Direction.OUT, '{"jsonrpc":"2.0","id":1,"result":{}}'),
+        ("s", Direction.OUT, '{"jsonrpc":"2.0","id":1,"result":{}}'),
+        ("t", Direction.OUT, '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'),
     ]
     steps = [
         rows.step(session, rows.badge(0), Frame(seq, "", way, line.encode()))
@@ -210,10 +214,14 @@ def test_the_answers_that_people_write_have_a_form() -> None:
 
 
 RULES = [
-    rules.NewRule("tools/call", "t", Form.TEXT, 'a "b" \\ \n\t\x7f \x00 東京 😀'),
-    rules.NewRule("tools/call", "t", Form.TOOL_ERROR, "no", {"x": 1, "y": True, "z": "q"}, 2.5, 3),
-    rules.NewRule("tools/list", "", Form.RESULT, '{"tools": [], "n": 1.5, "a b": {"c": [1, {}]}}'),
-    rules.NewRule("x", "", Form.ERROR, '{"code": -32602, "message": "no"}'),
+    rules.NewRule("tools/call", "t", TextForm.TEXT, 'a "b" \\ \n\t\x7f \x00 東京 😀'),
+    rules.NewRule(
+        "tools/call", "t", TextForm.TOOL_ERROR, "no", {"x": 1, "y": True, "z": "q"}, 2.5, 3
+    ),
+    rules.NewRule(
+        "tools/list", "", TextForm.RESULT, '{"tools": [], "n": 1.5, "a b": {"c": [1, {}]}}'
+    ),
+    rules.NewRule("x", "", TextForm.ERROR, '{"code": -32602, "message": "no"}'),
 ]
 
 
@@ -229,7 +237,7 @@ def test_a_rule_survives_the_book(rule: rules.NewRule, tmp_path: Path) -> None:
     assert (read.method, read.tool, read.form) == (rule.method, rule.tool, rule.form)
     assert dict(read.where) == dict(rule.where)
     assert (read.after, read.times) == (rule.after, rule.times or None)
-    if rule.form in (Form.TEXT, Form.TOOL_ERROR):
+    if rule.form in (TextForm.TEXT, TextForm.TOOL_ERROR):
         assert read.text == rule.text
 
 
@@ -268,7 +276,7 @@ def test_a_book_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
     assert book.read_text(encoding="utf-8") == "[[["
     for text in ("[]", "{", '{"a": null}'):
         with pytest.raises(rules.RuleError):
-            rules.add(tmp_path / "new.toml", rules.NewRule("x", "", Form.RESULT, text))
+            rules.add(tmp_path / "new.toml", rules.NewRule("x", "", TextForm.RESULT, text))
     assert not (tmp_path / "new.toml").exists()
 
 
@@ -289,7 +297,7 @@ def test_a_rule_that_cannot_be_written_says_why_in_both_languages(
 ) -> None:
     """What was wrong reached the page in the words of a JSON library."""
     with pytest.raises(rules.RuleError) as caught:
-        rules.to_toml(rules.NewRule("x", "", Form.RESULT, text))
+        rules.to_toml(rules.NewRule("x", "", TextForm.RESULT, text))
     assert english in caught.value.sentence("en")
     assert japanese in caught.value.sentence("ja")
 

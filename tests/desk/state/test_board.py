@@ -10,7 +10,7 @@ import pytest
 from humanmcp.desk.state.board import REMEMBERED, WRITING_FOR, Board, Writer
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Known, State
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 from humanmcp.protocol.json import jsonrpc
 from tests.waiting import PATIENCE
 
@@ -54,7 +54,7 @@ def test_what_arrives_changes_and_closes_is_noted(inbox: FolderInbox) -> None:
     board.refresh(name)
     inbox.save(key, Draft("{}", touched=True))
     board.refresh(name)
-    inbox.close(key, State.ANSWERED, Answer("{}", "desk", AT))
+    inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "desk", AT))
     board.refresh(name)
     assert changes(board, version) == [("arrived", 1), ("changed", 1), ("closed", 1)]
     assert heard == [version, version + 1, version + 2, version + 3]
@@ -160,7 +160,7 @@ def test_a6_a_change_of_one_exchange_reads_that_one(
     inbox.save(keys[6], Draft("{}", touched=True))
     board.refresh(*keys[6])
     board.refresh(name, 0)
-    inbox.close(keys[8], State.CANCELLED)
+    inbox.close(keys[8], ExchangeState.CANCELLED)
     board.refresh(*keys[8])
     deliver(inbox, name, 31)
     board.refresh(name, 31)
@@ -176,7 +176,7 @@ def test_a7_what_comes_and_goes_between_two_looks_is_told(inbox: FolderInbox) ->
     board.refresh_all()
     version = board.version
     for number in (1, 2, 3):
-        inbox.close(deliver(inbox, name, number), State.CANCELLED)
+        inbox.close(deliver(inbox, name, number), ExchangeState.CANCELLED)
     board.refresh(name, 1)
     deliver(inbox, name, 7)  # those between were answered by the book: nobody could see them
     board.refresh(name, 7)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from humanmcp.desk.auth.login import Door
 from humanmcp.desk.state import live
-from humanmcp.desk.state.board import Board, Change
+from humanmcp.desk.state.board import Board, BoardChange
 from humanmcp.desk.state.live import EventStream, Live, report
 from humanmcp.inbox.folder import FolderInbox
 from tests.browser.seats import call
@@ -226,11 +226,11 @@ def test_idle_connections_do_not_starve_the_desk(home: Path) -> None:
 def test_several_changes_of_one_exchange_are_one() -> None:
     """It arrived and changed: to who saw neither, it arrived. It arrived and closed: it closed."""
     changes = (
-        Change(1, "arrived", "s", 1),
-        Change(2, "changed", "s", 1),
-        Change(3, "arrived", "s", 2),
-        Change(4, "closed", "s", 2),
-        Change(5, "session", "s"),
+        BoardChange(1, "arrived", "s", 1),
+        BoardChange(2, "changed", "s", 1),
+        BoardChange(3, "arrived", "s", 2),
+        BoardChange(4, "closed", "s", 2),
+        BoardChange(5, "session", "s"),
     )
     assert report(changes) == [
         {"what": "arrived", "session": "s", "number": 1},

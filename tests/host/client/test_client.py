@@ -22,7 +22,7 @@ from humanmcp.host.client.handshake import (
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.protocol.conversation.events import Late, NoticeArrived, ResponseArrived
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.asking import asked
 from tests.host.seats import Notes, Way, as_process, in_memory
@@ -31,7 +31,7 @@ from tests.waiting import PATIENCE, until
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from humanmcp.common.child import Listener
+    from humanmcp.common.child import OutputListener
     from humanmcp.host.client.callbacks import Judge, Stray
     from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.exchange import Exchange
@@ -217,9 +217,9 @@ class Named(Nobody):
         if exchange.method != "elicitation/create":
             super().answer(exchange, known, judge)
             return
-        judge('{"action": "accept", "content": {"name": "Ada"},', Form.RESULT)
+        judge('{"action": "accept", "content": {"name": "Ada"},', TextForm.RESULT)
         self.refused += 1
-        judge('{"action": "accept", "content": {"name": "Ada"}}', Form.RESULT)
+        judge('{"action": "accept", "content": {"name": "Ada"}}', TextForm.RESULT)
 
 
 def test_an_input_required_result_is_answered_and_the_call_repeated(way: Way) -> None:
@@ -298,7 +298,7 @@ class Line:
         self.sent: list[str] = []
         self.broken = False
 
-    def start(self, listener: Listener) -> None:
+    def start(self, listener: OutputListener) -> None:
         """Bring what the test says."""
         self.listener = listener
 

@@ -20,9 +20,9 @@ from humanmcp.host.terminal.typing import Typist
 from humanmcp.inbox.contract import Item, Key, Reply, Seat, StoreError
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.events import Refused, RequestArrived, Sent
-from humanmcp.protocol.conversation.exchange import State
-from humanmcp.protocol.diagnostics.verdict import Form, Verdict
-from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.session import Session, SessionRole
 from tests.host.at_keys import Terminal
 from tests.host.seats import SCRIPTED, Way, as_process, in_memory
 from tests.waiting import until
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from humanmcp.host.client.callbacks import Respondent
+    from humanmcp.host.client.callbacks import ServerRequestHandler
     from humanmcp.host.client.handshake import Response
     from humanmcp.protocol.conversation.events import Outcome
     from humanmcp.protocol.conversation.exchange import Exchange
@@ -55,7 +55,7 @@ class Question:
 
     def __init__(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Ask."""
-        self.session = Session(Role.CLIENT)
+        self.session = Session(SessionRole.CLIENT)
         self.session.negotiated = "2025-11-25"
         self.sent: list[dict[str, Any]] = []
         body: dict[str, Any] = {"jsonrpc": "2.0", "id": "q", "method": method}
@@ -64,14 +64,16 @@ class Question:
         assert isinstance(event, RequestArrived)
         self.exchange: Exchange = event.exchange
 
-    def judge(self, text: str, form: Form = Form.RESULT, *, anyway: bool = False) -> Outcome:
+    def judge(
+        self, text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False
+    ) -> Outcome:
         """Check an answer, as the client does."""
         outcome = self.session.reply(self.exchange.number, text, form, anyway=anyway)
         if isinstance(outcome, Sent):
             self.sent.append(json.loads(outcome.own))
         return outcome
 
-    def put_to(self, respondent: Respondent) -> dict[str, Any]:
+    def put_to(self, respondent: ServerRequestHandler) -> dict[str, Any]:
         """Have it answered; return the answer without its envelope."""
         respondent.answer(self.exchange, self.session.known, self.judge)
         (answer,) = self.sent
@@ -192,12 +194,12 @@ def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     inbox = FolderInbox(tmp_path)
     (item,) = until(lambda: list(inbox.items(desk.name)), "the question")
     assert '"action": "accept"' in (item.draft.text if item.draft else "")
-    inbox.send(item.key, Reply('{"action": "maybe"}', Form.RESULT, by="desk"))
+    inbox.send(item.key, Reply('{"action": "maybe"}', TextForm.RESULT, by="desk"))
     assert until(lambda: inbox.item(item.key).problems, "its problems")
-    inbox.send(item.key, Reply('{"action": "decline"}', Form.RESULT, by="desk"))
+    inbox.send(item.key, Reply('{"action": "decline"}', TextForm.RESULT, by="desk"))
     asking.join(20)
     assert question.sent == [{"jsonrpc": "2.0", "id": "q", "result": {"action": "decline"}}]
-    assert inbox.item(item.key).state is State.ANSWERED
+    assert inbox.item(item.key).state is ExchangeState.ANSWERED
     desk.end()
 
 
@@ -244,7 +246,7 @@ def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
     desk.withdraw(question.exchange, "never mind")
     asking.join(20)
     assert not asking.is_alive()
-    assert inbox.item(item.key).state is State.CANCELLED
+    assert inbox.item(item.key).state is ExchangeState.CANCELLED
     desk.end()
 
 
@@ -264,7 +266,7 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
     monkeypatch.setattr(inbox, "deliver", cancelled_first)
     desk.answer(question.exchange, question.session.known, question.judge)
     assert question.sent == []
-    assert inbox.item(Key(desk.name, 1)).state is State.CANCELLED
+    assert inbox.item(Key(desk.name, 1)).state is ExchangeState.CANCELLED
     desk.end()
 
 
@@ -285,9 +287,9 @@ def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way:
         (2, '{"roots": [{"uri": "file:///home/ada"}]}'),
     ):
         until(lambda: list(inbox.items(desk.name)), f"question {number}")
-        inbox.send(Key(desk.name, number), Reply(answer, Form.RESULT, by="desk"))
+        inbox.send(Key(desk.name, number), Reply(answer, TextForm.RESULT, by="desk"))
         key = Key(desk.name, number)
-        until(lambda: inbox.item(key).state is State.ANSWERED, "its end")  # noqa: B023 - at once
+        until(lambda: inbox.item(key).state is ExchangeState.ANSWERED, "its end")  # noqa: B023 - at once
     asking.join(20)
     assert found[0].result is not None
     assert found[0].result["content"][0]["text"] == "hello Ada at file:///home/ada"
@@ -319,9 +321,9 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     asking.start()
     inbox = FolderInbox(tmp_path)
     (item,) = until(lambda: list(inbox.items(desk.name)), "the question")
-    inbox.send(item.key, Reply('{"action": "decline"}', Form.RESULT, by="desk"))
+    inbox.send(item.key, Reply('{"action": "decline"}', TextForm.RESULT, by="desk"))
     asking.join(20)
-    assert inbox.item(item.key).state is State.ABANDONED
+    assert inbox.item(item.key).state is ExchangeState.ABANDONED
     ticket = inbox.say(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
     (problem,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
     assert problem.code == "R23"
@@ -490,7 +492,7 @@ def test_h7_at_the_desk_what_was_handed_in_first_goes_out_first(
     desk = AtInbox(inbox, Seat.CLIENT, say=say)
     question = Question("elicitation/create", ELICIT)
 
-    def judge(text: str, form: Form = Form.MESSAGE, *, anyway: bool = False) -> Outcome:
+    def judge(text: str, form: TextForm = TextForm.MESSAGE, *, anyway: bool = False) -> Outcome:
         out.append(text)
         return question.judge(text, form, anyway=anyway)
 
@@ -502,7 +504,7 @@ def test_h7_at_the_desk_what_was_handed_in_first_goes_out_first(
     until(lambda: desk._questions, "the wait")
     for count in range(3):
         person.say(desk.name, Reply(f"said {count}", by="desk", at=f"t{count}"))
-    person.send(item.key, Reply('{"action": "decline"}', Form.RESULT, by="desk", at="t3"))
+    person.send(item.key, Reply('{"action": "decline"}', TextForm.RESULT, by="desk", at="t3"))
     person.say(desk.name, Reply("said last", by="desk", at="t4"))
     looks.set()
     asking.join(20)

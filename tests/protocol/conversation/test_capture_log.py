@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from humanmcp.protocol.conversation.capture_log import label, read_log_line, write_log_line
-from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 
 TIME = "2025-04-06 15:09:35.419"
 
 
-@pytest.mark.parametrize("way", [Way.IN, Way.OUT, Way.ERR])
-def test_what_is_written_is_read_back(way: Way) -> None:
+@pytest.mark.parametrize("way", [Direction.IN, Direction.OUT, Direction.ERR])
+def test_what_is_written_is_read_back(way: Direction) -> None:
     """Time, way and text."""
     line = write_log_line(Frame(1, "", way, '{"x":"東京] IN: "}'.encode()), TIME)
     assert line == f'[{TIME}] {label(way)}: {{"x":"東京] IN: "}}'
@@ -20,7 +20,11 @@ def test_what_is_written_is_read_back(way: Way) -> None:
 
 @pytest.mark.parametrize(
     "frame",
-    [Frame(1, "", Way.NOTE, b"{}"), Frame(1, "", Way.IN, b""), Frame(1, "", Way.IN, b" \r")],
+    [
+        Frame(1, "", Direction.NOTE, b"{}"),
+        Frame(1, "", Direction.IN, b""),
+        Frame(1, "", Direction.IN, b" \r"),
+    ],
     ids=["a note", "nothing", "a blank line"],
 )
 def test_what_is_no_message_stands_in_no_log(frame: Frame) -> None:
@@ -30,7 +34,7 @@ def test_what_is_no_message_stands_in_no_log(frame: Frame) -> None:
 
 def test_a_line_end_is_not_a_part_of_the_message() -> None:
     """The carriage return of Windows."""
-    assert write_log_line(Frame(1, "", Way.IN, b"{}\r"), TIME) == f"[{TIME}] IN: {{}}"
+    assert write_log_line(Frame(1, "", Direction.IN, b"{}\r"), TIME) == f"[{TIME}] IN: {{}}"
 
 
 @pytest.mark.parametrize("line", ["", "hello", f"[{TIME}] UP: {{}}", f"[{TIME[:-4]}] IN: {{}}"])

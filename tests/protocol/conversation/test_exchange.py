@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import NEXT, Exchange, Happened, NoIdError, State
+from humanmcp.protocol.conversation.exchange import (
+    NEXT,
+    Exchange,
+    ExchangeState,
+    NoIdError,
+    Transition,
+)
 from humanmcp.protocol.json.jsonrpc import Message, read
 
 
@@ -20,18 +26,18 @@ def exchange(line: str = '{"id":3,"method":"tools/call","params":{"name":"t"}}')
 @pytest.mark.parametrize(
     ("happened", "state"),
     [
-        (Happened.REPLY_SENT, State.ANSWERED),
-        (Happened.CLIENT_CANCELLED, State.CANCELLED),
-        (Happened.SESSION_ENDED, State.ABANDONED),
-        (Happened.CLIENT_WENT_QUIET, State.ABANDONED),
-        (Happened.CLIENT_WENT_ON, State.ABANDONED),
+        (Transition.REPLY_SENT, ExchangeState.ANSWERED),
+        (Transition.CLIENT_CANCELLED, ExchangeState.CANCELLED),
+        (Transition.SESSION_ENDED, ExchangeState.ABANDONED),
+        (Transition.CLIENT_WENT_QUIET, ExchangeState.ABANDONED),
+        (Transition.CLIENT_WENT_ON, ExchangeState.ABANDONED),
     ],
 )
-def test_a_pending_exchange_ends_once(happened: Happened, state: State) -> None:
+def test_a_pending_exchange_ends_once(happened: Transition, state: ExchangeState) -> None:
     """T13: whatever happens after the first end changes nothing."""
     done = exchange().after(happened)
     assert done.state is state
-    for later in Happened:
+    for later in Transition:
         assert done.after(later) is done
 
 

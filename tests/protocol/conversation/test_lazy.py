@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.protocol.conversation.events import RequestArrived
-from humanmcp.protocol.conversation.lazy import Once
+from humanmcp.protocol.conversation.lazy import Lazy
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation import check
 
@@ -21,7 +21,7 @@ def test_it_is_worked_out_at_most_once() -> None:
         calls.append(1)
         return len(calls)
 
-    value = Once(work)
+    value = Lazy(work)
     assert calls == []
     assert [value(), value()] == [1, 1]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.observer import MOST_OPEN, Correlation, Heard
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.observer import MOST_OPEN, ConversationObserver, ObservedMessage
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message, read
 
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
@@ -21,14 +21,20 @@ def message(**body: Any) -> Message:  # noqa: ANN401 - any JSON value
     return found
 
 
-class Ear(Correlation):
+class Ear(ConversationObserver):
     """A correlation that is told in short what passes."""
 
-    def asks(self, id: Any, method: str, way: Way = Way.IN, **params: Any) -> Heard:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+    def asks(
+        self,
+        id: Any,  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+        method: str,
+        way: Direction = Direction.IN,
+        **params: Any,  # noqa: ANN401 - any JSON value
+    ) -> ObservedMessage:
         """Hear a request."""
         return self.hear(way, message(id=id, method=method, params=params))
 
-    def answers(self, id: Any, way: Way = Way.OUT, **result: Any) -> Heard:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
+    def answers(self, id: Any, way: Direction = Direction.OUT, **result: Any) -> ObservedMessage:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
         """Hear a result."""
         return self.hear(way, message(id=id, result=result))
 
@@ -49,8 +55,8 @@ def test_both_sides_count_their_own_ids() -> None:
     """The server's request 1 is not the client's."""
     ear = Ear()
     ear.asks(1, "tools/call", name="dice")
-    ear.asks(1, "sampling/createMessage", Way.OUT)
-    assert ear.answers(1, Way.IN).method == "sampling/createMessage"
+    ear.asks(1, "sampling/createMessage", Direction.OUT)
+    assert ear.answers(1, Direction.IN).method == "sampling/createMessage"
     heard = ear.answers(1)
     assert (heard.method, heard.name) == ("tools/call", "dice")
 
@@ -77,7 +83,7 @@ def test_an_answer_to_two_open_requests_of_one_id_is_ambiguous() -> None:
 @pytest.mark.parametrize("answer", [{"id": 9, "result": {}}, {"error": {"code": 1, "message": ""}}])
 def test_an_answer_to_nothing_belongs_to_nothing(answer: dict[str, Any]) -> None:
     """An unknown id, or none."""
-    assert Ear().hear(Way.OUT, message(**answer)).asked is None
+    assert Ear().hear(Direction.OUT, message(**answer)).asked is None
 
 
 def test_a_cancelled_request_is_open_no_more() -> None:
@@ -87,7 +93,7 @@ def test_a_cancelled_request_is_open_no_more() -> None:
     asked = ear.asks(1, "tools/list").asked
     for number, cancelled in ((1, asked), (0, None), (7, None), (True, None)):
         notice = message(method="notifications/cancelled", params={"requestId": number})
-        assert ear.hear(Way.IN, notice).asked == cancelled
+        assert ear.hear(Direction.IN, notice).asked == cancelled
     assert [one.method for one in ear.open] == ["initialize"]
 
 
@@ -125,7 +131,7 @@ def test_what_the_two_say_of_themselves_is_known() -> None:
         0, "initialize", protocolVersion="2025-06-18", clientInfo={"name": "c", "version": "1"}
     )
     ear.answers(0, protocolVersion="2025-06-18", capabilities={"tools": {}})
-    ear.hear(Way.IN, message(method="notifications/initialized"))
+    ear.hear(Direction.IN, message(method="notifications/initialized"))
     ear.asks(1, "tools/list")
     ear.answers(1, tools=[{"name": "dice"}])
     known = ear.known

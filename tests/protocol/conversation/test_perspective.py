@@ -9,33 +9,33 @@ from humanmcp.protocol.conversation.transcript import (
     HELD,
     INSTEAD,
     LET_GO,
+    Direction,
     Frame,
-    Way,
 )
 
 
-def frame(seq: int, way: Way, number: int = 0, note: str = "") -> Frame:
+def frame(seq: int, way: Direction, number: int = 0, note: str = "") -> Frame:
     """Make a frame."""
     return Frame(seq, "", way, b"{}", number, note=note)
 
 
 SESSION = (
-    frame(1, Way.IN),
-    frame(2, Way.IN, 1, HELD),
-    frame(3, Way.IN, 1, CHANGED),
-    frame(4, Way.IN, 2, HELD),
-    frame(5, Way.OUT, 2, INSTEAD),
-    frame(6, Way.OUT, 3, HELD),
-    frame(7, Way.OUT),
-    frame(8, Way.NOTE, 3, LET_GO),
-    frame(9, Way.OUT, 4, HELD),
-    frame(10, Way.NOTE, 4, DROPPED),
-    frame(11, Way.IN, 5, HELD),
-    frame(12, Way.NOTE, 5, LET_GO),
-    frame(13, Way.OUT, 6, HELD),
-    frame(14, Way.OUT, 6, CHANGED),
-    frame(15, Way.ERR),
-    frame(16, Way.NOTE, 99, LET_GO),
+    frame(1, Direction.IN),
+    frame(2, Direction.IN, 1, HELD),
+    frame(3, Direction.IN, 1, CHANGED),
+    frame(4, Direction.IN, 2, HELD),
+    frame(5, Direction.OUT, 2, INSTEAD),
+    frame(6, Direction.OUT, 3, HELD),
+    frame(7, Direction.OUT),
+    frame(8, Direction.NOTE, 3, LET_GO),
+    frame(9, Direction.OUT, 4, HELD),
+    frame(10, Direction.NOTE, 4, DROPPED),
+    frame(11, Direction.IN, 5, HELD),
+    frame(12, Direction.NOTE, 5, LET_GO),
+    frame(13, Direction.OUT, 6, HELD),
+    frame(14, Direction.OUT, 6, CHANGED),
+    frame(15, Direction.ERR),
+    frame(16, Direction.NOTE, 99, LET_GO),
 )
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from humanmcp.protocol.conversation.events import NoticeArrived, RequestRepeated, Sent
 from humanmcp.protocol.conversation.progress import MOST_OPEN, Progress
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.session import Session, SessionRole
 from tests.protocol.test_session import MODERN, call, line, opened
 from tests.protocol.validation.test_observed import said as said_at_a_tap
 
@@ -57,41 +57,45 @@ CANCELLED = {"method": "notifications/cancelled", "params": {"requestId": 1}}
 )
 def test_what_a_server_says_of_progress_must_rise(values: list[object], codes: list[str]) -> None:
     """MCP, progress: the value MUST increase with each notification."""
-    said = said_at_a_tap((Way.IN, asked("p")), *((Way.OUT, told("p", each)) for each in values))
+    said = said_at_a_tap(
+        (Direction.IN, asked("p")), *((Direction.OUT, told("p", each)) for each in values)
+    )
     assert said == codes
 
 
 @pytest.mark.parametrize("token", ["p", 7, 0, ""])
 def test_progress_follows_no_answer(token: object) -> None:
     """MCP, progress: only tokens of active requests, each type its own."""
-    before = ((Way.IN, asked(token)), (Way.OUT, told(token, 1)))
+    before = ((Direction.IN, asked(token)), (Direction.OUT, told(token, 1)))
     assert said_at_a_tap(*before) == []
-    assert said_at_a_tap(*before, (Way.OUT, ANSWERED), (Way.OUT, told(token, 2))) == ["N37"]
+    assert said_at_a_tap(*before, (Direction.OUT, ANSWERED), (Direction.OUT, told(token, 2))) == [
+        "N37"
+    ]
     other = int(token) if token == "7" else str(token) + "7"
-    assert said_at_a_tap(*before, (Way.OUT, told(other, 1))) == ["N37"]
+    assert said_at_a_tap(*before, (Direction.OUT, told(other, 1))) == ["N37"]
 
 
 def test_seven_is_not_the_text_7() -> None:
     """Tokens are compared with their type, as ids are."""
-    assert said_at_a_tap((Way.IN, asked(7)), (Way.OUT, told("7", 1))) == ["N37"]
-    assert said_at_a_tap((Way.IN, asked("7")), (Way.OUT, told(7, 1))) == ["N37"]
+    assert said_at_a_tap((Direction.IN, asked(7)), (Direction.OUT, told("7", 1))) == ["N37"]
+    assert said_at_a_tap((Direction.IN, asked("7")), (Direction.OUT, told(7, 1))) == ["N37"]
 
 
 def test_a_token_of_the_other_side_is_none() -> None:
     """A client cannot tell of the progress of what it asked itself."""
-    assert said_at_a_tap((Way.IN, asked("p")), (Way.IN, told("p", 1))) == ["N37"]
+    assert said_at_a_tap((Direction.IN, asked("p")), (Direction.IN, told("p", 1))) == ["N37"]
 
 
 def test_what_was_on_its_way_when_a_request_was_cancelled_is_nobodys_mistake() -> None:
     """MCP, cancellation: both sides must handle that race."""
-    before = ((Way.IN, asked("p")), (Way.IN, CANCELLED))
-    assert said_at_a_tap(*before, (Way.OUT, told("p", 1))) == []
+    before = ((Direction.IN, asked("p")), (Direction.IN, CANCELLED))
+    assert said_at_a_tap(*before, (Direction.OUT, told("p", 1))) == []
 
 
 def test_a_token_that_comes_again_begins_anew() -> None:
     """Clients take the id as the token, and ids come again."""
-    first = ((Way.IN, asked(1)), (Way.OUT, told(1, 50)), (Way.OUT, ANSWERED))
-    assert said_at_a_tap(*first, (Way.IN, asked(1)), (Way.OUT, told(1, 1))) == []
+    first = ((Direction.IN, asked(1)), (Direction.OUT, told(1, 50)), (Direction.OUT, ANSWERED))
+    assert said_at_a_tap(*first, (Direction.IN, asked(1)), (Direction.OUT, told(1, 1))) == []
 
 
 def test_a_person_is_told_too() -> None:
@@ -139,7 +143,7 @@ def test_after_the_answer_a_person_is_told_that_nobody_hears_it() -> None:
 
 def test_the_clients_seat_is_told_what_a_server_does_wrong() -> None:
     """The same check from the other side."""
-    session = Session(Role.CLIENT)
+    session = Session(SessionRole.CLIENT)
     session.ask("tools/call", {"name": "t", "_meta": {"progressToken": 1}})
     codes = []
     for value in (1, 1, 2):

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.conversation.transcript import Frame, Way, from_json, to_json
+from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json, to_json
 
 
 @given(
     st.binary(max_size=60),
-    st.sampled_from(Way),
+    st.sampled_from(Direction),
     st.integers(0, 10**6),
     st.text(max_size=10),
     st.text(max_size=10),
 )
 def test_a_frame_comes_back_as_it_was_written(
-    raw: bytes, way: Way, number: int, by: str, note: str
+    raw: bytes, way: Direction, number: int, by: str, note: str
 ) -> None:
     """Any bytes survive, also those that are no UTF-8 (T19)."""
     try:
@@ -32,7 +32,7 @@ def test_a_frame_comes_back_as_it_was_written(
 
 def test_bytes_that_are_no_text_stay_readable_and_exact() -> None:
     """The readable form stands beside the exact one."""
-    line = to_json(Frame(1, "t", Way.IN, b"a\xff"))
+    line = to_json(Frame(1, "t", Direction.IN, b"a\xff"))
     assert '"base64":"Yf8="' in line
     assert from_json(line).text == "a\ufffd"
 

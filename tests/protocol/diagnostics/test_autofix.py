@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.diagnostics.autofix import mended, together
-from humanmcp.protocol.diagnostics.model import Edit, Fix, Level, Problem
+from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit
 from humanmcp.protocol.validation.check import check
 from tests.asking import asked
 
@@ -41,9 +41,12 @@ def test_where_the_fixes_do_not_get_it_there_nothing_is_shown(typed: str) -> Non
 
 def test_of_two_fixes_at_one_place_the_first_is_applied() -> None:
     """The other one counts in a text that is no more; the next round finds it again."""
-    fixes = [Fix((Edit(0, 3, "a"),)), Fix((Edit(2, 4, "b"),)), Fix((Edit(3, 3, "c"),))]
-    problems = [Problem("J01", Level.ERROR, fix=fix) for fix in fixes]
-    assert together([*problems, Problem("J02", Level.ERROR)]) == [Edit(0, 3, "a"), Edit(3, 3, "c")]
+    fixes = [Fix((TextEdit(0, 3, "a"),)), Fix((TextEdit(2, 4, "b"),)), Fix((TextEdit(3, 3, "c"),))]
+    problems = [Diagnostic("J01", Severity.ERROR, fix=fix) for fix in fixes]
+    assert together([*problems, Diagnostic("J02", Severity.ERROR)]) == [
+        TextEdit(0, 3, "a"),
+        TextEdit(3, 3, "c"),
+    ]
 
 
 @given(st.text(max_size=40))

@@ -7,8 +7,8 @@ import json
 from humanmcp import locales
 from humanmcp.protocol.diagnostics.grouping import MOST, grouped
 from humanmcp.protocol.diagnostics.locate import Placer, Source
-from humanmcp.protocol.diagnostics.model import Applicability, Edit, Fix, Level, Problem
-from humanmcp.protocol.diagnostics.raw import Found
+from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic
 from humanmcp.protocol.json.jsonrpc import Malformed, read
 from tests.asking import R2024, asked, check, codes
 
@@ -49,7 +49,7 @@ def test_k10_thousands_of_unknown_members_are_ten_problems() -> None:
 def test_k10_of_many_findings_a_thousand_are_placed_and_all_are_counted() -> None:
     """K10: each place is looked for in the text, and 40,000 places are read by nobody."""
     text = json.dumps({f"x{at}": at for at in range(40_000)})
-    found = [Found("R17", (f"x{at}",)) for at in range(40_000)]
+    found = [RawDiagnostic("R17", (f"x{at}",)) for at in range(40_000)]
     placed = Placer(Source(text, text)).problems(found)
     assert len(placed) == 1000
     assert sum(each.times for each in placed) == 40_000
@@ -60,14 +60,14 @@ def test_few_problems_stay_as_they_are() -> None:
     """Three tools with the same mistake are three places to go to."""
     text = tools(3, execution={"taskSupport": "optional"})
     assert codes(check(asked(LIST, revision=R2024), text).problems).count("M13") == 3
-    few = tuple(Problem("M12", Level.WARNING, start=at) for at in range(3))
+    few = tuple(Diagnostic("M12", Severity.WARNING, start=at) for at in range(3))
     assert grouped(few) == few
 
 
 def test_where_one_of_many_has_no_fix_the_group_has_that_of_the_first() -> None:
     """A button that mends some of them would seem to mend all."""
-    fixed = Problem("M12", Level.WARNING, fix=Fix((Edit(0, 1, ""),)))
-    (one,) = grouped([fixed, *[Problem("M12", Level.WARNING)] * 4])
+    fixed = Diagnostic("M12", Severity.WARNING, fix=Fix((TextEdit(0, 1, ""),)))
+    (one,) = grouped([fixed, *[Diagnostic("M12", Severity.WARNING)] * 4])
     assert (one.times, one.fix) == (5, fixed.fix)
 
 

@@ -11,14 +11,14 @@ import pytest
 
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.conversation.exchange import Exchange, Known
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.policy.answer_book import (
     Book,
     Decision,
     Mode,
-    Opening,
+    OpeningPolicy,
     changed_lists,
     decide,
     prepared,
@@ -87,7 +87,7 @@ def test_a_rule_answers_when_method_tool_and_arguments_match() -> None:
         book(RULES),
         Known(),
     )
-    assert (found.text, found.form, found.after, found.rule) == ("sunny", Form.TEXT, 0.0, 0)
+    assert (found.text, found.form, found.after, found.rule) == ("sunny", TextForm.TEXT, 0.0, 0)
     assert found.by == "book: rule 1"
 
 
@@ -114,7 +114,7 @@ def test_a_rule_may_wait_may_fail_and_may_run_out() -> None:
     """after, error, times."""
     asked = exchange("tools/call", name="forecast", arguments={"location": "大阪"})
     found = decide(asked, book(RULES), Known())
-    assert (found.after, found.form) == (2.0, Form.ERROR)
+    assert (found.after, found.form) == (2.0, TextForm.ERROR)
     assert answer(found) == {"code": -32602, "message": "far"}
     assert not found.due(1.9)
     assert found.due(2.0)
@@ -132,7 +132,7 @@ def test_a_rule_for_another_method_looks_at_its_params() -> None:
 def test_a_tool_can_fail_by_rule() -> None:
     """The model reads why."""
     found = decide(exchange("tools/call", name="broken"), book(RULES), Known())
-    assert (found.text, found.form) == ("it broke", Form.TOOL_ERROR)
+    assert (found.text, found.form) == ("it broke", TextForm.TOOL_ERROR)
 
 
 def test_pings_and_probes_are_answered_at_once() -> None:
@@ -168,9 +168,9 @@ def test_h1_a_known_host_has_its_tools_at_once(method: str, name: str) -> None:
 def test_h1_what_config_writes_gives_any_client_its_tools_at_once(method: str, name: str) -> None:
     """H1: `serve --opening book` is what stands in a host's entry."""
     known = Known(client_name=name)
-    assert decide(exchange(method), Book(), known, opening=Opening.BOOK).due(0)
+    assert decide(exchange(method), Book(), known, opening=OpeningPolicy.BOOK).due(0)
     called = exchange("tools/call", name="ask_human")
-    assert decide(called, Book(), known, opening=Opening.BOOK).after is None
+    assert decide(called, Book(), known, opening=OpeningPolicy.BOOK).after is None
 
 
 @pytest.mark.parametrize("name", ["", "mcp", "Visual Studio Code"])
@@ -178,7 +178,7 @@ def test_h1_what_config_writes_gives_any_client_its_tools_at_once(method: str, n
 def test_h1_opened_by_hand_an_unknown_client_waits_for_ever(method: str, name: str) -> None:
     """H1, F1: nor does the book step in for one that sets no limit."""
     known = Known(client_name=name)
-    assert decide(exchange(method), Book(), known, opening=Opening.HAND).after is None
+    assert decide(exchange(method), Book(), known, opening=OpeningPolicy.HAND).after is None
 
 
 @pytest.mark.parametrize("mode", [Mode.NORMAL, Mode.AUTO])
@@ -187,8 +187,8 @@ def test_h1_whoever_holds_the_opening_has_the_last_word(mode: Mode) -> None:
     own = book('[wait]\ninitialize = 0\n"tools/list" = 0\n')
     for method in OPENING:
         asked = exchange(method)
-        assert decide(asked, own, Known(), mode=mode, opening=Opening.HELD).after is None
-    assert decide(exchange("ping"), own, Known(), mode=mode, opening=Opening.HELD).after == 0
+        assert decide(asked, own, Known(), mode=mode, opening=OpeningPolicy.HELD).after is None
+    assert decide(exchange("ping"), own, Known(), mode=mode, opening=OpeningPolicy.HELD).after == 0
 
 
 def test_h1_what_differs_between_two_books_is_named_by_its_capability() -> None:
@@ -203,8 +203,8 @@ def test_h1_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() ->
     """H1, F1: `initialize` and a list one after the other, within what it waits for both."""
     for known in (one for one in known_clients.CLIENTS if one.opening is not None):
         own = Known(client_name=known.names[0])
-        first = decide(exchange("initialize"), Book(), own, opening=Opening.HAND)
-        then = decide(exchange("tools/list"), Book(), own, opening=Opening.HAND)
+        first = decide(exchange("initialize"), Book(), own, opening=OpeningPolicy.HAND)
+        then = decide(exchange("tools/list"), Book(), own, opening=OpeningPolicy.HAND)
         assert first.after is not None
         assert then.after is not None
         assert known.opening is not None
@@ -285,7 +285,7 @@ def test_a_handshake_only_book_answers_a_probe_with_method_not_found() -> None:
     """hosts.md 1: -32601 is the right automatic answer of a server that knows no 2026-07-28."""
     own = parse({"server": {"revisions": ["2025-11-25"]}})
     found = decide(exchange("server/discover", "2026-07-28"), own, Known())
-    assert (found.form, answer(found)["code"]) == (Form.ERROR, -32601)
+    assert (found.form, answer(found)["code"]) == (TextForm.ERROR, -32601)
 
 
 def test_a_probe_learns_what_is_served() -> None:
@@ -322,7 +322,7 @@ def test_a_revision_that_there_is_not_is_told_at_once(method: str) -> None:
     asked = exchange(method, "2026-07-28", _meta=meta)
     told = decide(asked, Book(), Known())
     assert told.due(0)
-    assert told.form is Form.ERROR
+    assert told.form is TextForm.ERROR
     assert answer(told)["code"] == -32022
     assert answer(told)["data"]["requested"] == "2030-01-01"
     assert "2026-07-28" in answer(told)["data"]["supported"]
@@ -347,14 +347,14 @@ def test_a_request_that_does_not_say_enough_of_itself_is_rejected_at_once(
     asked = exchange(method, "2026-07-28", _meta=meta)
     told = decide(asked, Book(), Known())
     assert told.due(0)
-    assert told.form is Form.ERROR
+    assert told.form is TextForm.ERROR
     assert answer(told)["code"] == -32602
     assert lacking in answer(told)["message"]
     assert decide(asked, Book(), Known(), mode=Mode.BY_HAND) == Decision()
     ruled = book(f'[[rules]]\nmethod = "{method}"\nresult = {{ resultType = "complete" }}')
-    assert decide(asked, ruled, Known()).form is Form.RESULT
+    assert decide(asked, ruled, Known()).form is TextForm.RESULT
     modern = decide(exchange(method, "2026-07-28"), Book(), Known())
-    assert modern.form is not Form.ERROR
+    assert modern.form is not TextForm.ERROR
 
 
 def test_a_handshake_only_book_does_not_argue_about_revisions() -> None:
@@ -372,7 +372,7 @@ def test_what_is_answered_at_once_is_so_where_the_revision_does_not_have_it(
 ) -> None:
     """MCP 2026-07-28 has no ping, and the ping of FastMCP 4 waits without limit all the same."""
     told = decide(exchange(method, "2026-07-28"), Book(), Known(), mode=mode)
-    assert (told.after, told.form, answer(told)["code"]) == (0, Form.ERROR, -32601)
+    assert (told.after, told.form, answer(told)["code"]) == (0, TextForm.ERROR, -32601)
 
 
 def test_a_method_that_the_revision_does_not_have_is_left_to_the_person_unless_nobody_is() -> None:
@@ -380,7 +380,7 @@ def test_a_method_that_the_revision_does_not_have_is_left_to_the_person_unless_n
     asked = exchange("resources/subscribe", "2026-07-28", uri="file:///a")
     assert decide(asked, Book(), Known()).after is None
     told = decide(asked, Book(), Known(), mode=Mode.AUTO)
-    assert (told.after, told.form, answer(told)["code"]) == (0, Form.ERROR, -32601)
+    assert (told.after, told.form, answer(told)["code"]) == (0, TextForm.ERROR, -32601)
     assert decide(asked, Book(), Known(), mode=Mode.BY_HAND).after is None
 
 

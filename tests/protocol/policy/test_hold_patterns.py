@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from humanmcp.locales.stop import sentence_of
-from humanmcp.protocol.conversation.observer import Correlation
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.observer import ConversationObserver
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse, parse_all
 
 
-def fits(pattern: str, *messages: tuple[Way, str]) -> list[bool]:
+def fits(pattern: str, *messages: tuple[Direction, str]) -> list[bool]:
     """Say which messages of a conversation a pattern means."""
-    correlation = Correlation()
+    correlation = ConversationObserver()
     found = []
     for way, text in messages:
         message = read(text.encode())
@@ -22,11 +22,11 @@ def fits(pattern: str, *messages: tuple[Way, str]) -> list[bool]:
     return found
 
 
-CALL = (Way.IN, '{"id":1,"method":"tools/call","params":{"name":"dice"}}')
-ANSWER = (Way.OUT, '{"id":1,"result":{}}')
-ASKED = (Way.OUT, '{"id":1,"method":"roots/list"}')
-TOLD = (Way.IN, '{"id":1,"result":{"roots":[]}}')
-NOTICE = (Way.OUT, '{"method":"notifications/message"}')
+CALL = (Direction.IN, '{"id":1,"method":"tools/call","params":{"name":"dice"}}')
+ANSWER = (Direction.OUT, '{"id":1,"result":{}}')
+ASKED = (Direction.OUT, '{"id":1,"method":"roots/list"}')
+TOLD = (Direction.IN, '{"id":1,"result":{"roots":[]}}')
+NOTICE = (Direction.OUT, '{"method":"notifications/message"}')
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from humanmcp.protocol.conversation.transcript import Frame, Way
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.policy.recording import BY_STUB, Recorded, recorded, renewed
 
 AT = "2026-11-20T00:00:00.000Z"
@@ -23,7 +23,7 @@ def result(id: int) -> str:  # noqa: A002 - the protocol's own word
 LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'
 
 
-def read(*lines: tuple[Way, str, *tuple[int | str, ...]]) -> tuple[Recorded, ...]:
+def read(*lines: tuple[Direction, str, *tuple[int | str, ...]]) -> tuple[Recorded, ...]:
     """Read a recording; a line may have the number of an exchange, and who wrote it."""
     frames = []
     for seq, (way, line, *rest) in enumerate(lines, 1):
@@ -41,13 +41,13 @@ def test_p3_progress_belongs_to_the_request_whose_token_it_has() -> None:
     """Also when another one came later; a log belongs to the last one that waits."""
     progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,'
     first, second = read(
-        (Way.IN, call(1, 7)),
-        (Way.IN, call(2)),
-        (Way.OUT, progress + '"progress":1}}'),
-        (Way.OUT, LOG),
-        (Way.OUT, result(1)),
-        (Way.OUT, result(2)),
-        (Way.OUT, LOG),
+        (Direction.IN, call(1, 7)),
+        (Direction.IN, call(2)),
+        (Direction.OUT, progress + '"progress":1}}'),
+        (Direction.OUT, LOG),
+        (Direction.OUT, result(1)),
+        (Direction.OUT, result(2)),
+        (Direction.OUT, LOG),
     )
     assert (first.id, said(first)) == ("1", ([3], []))
     assert (second.id, said(second)) == ("2", ([4], [7]))
@@ -56,10 +56,10 @@ def test_p3_progress_belongs_to_the_request_whose_token_it_has() -> None:
 def test_x3_a_stubs_own_recording_says_by_number_what_a_broken_line_answers() -> None:
     """Two wait; the wrong id names neither."""
     answers = read(
-        (Way.IN, call(1), 1, ""),
-        (Way.IN, call(2), 2, ""),
-        (Way.OUT, result(99), 1, "terminal"),
-        (Way.OUT, result(2), 2, "terminal"),
+        (Direction.IN, call(1), 1, ""),
+        (Direction.IN, call(2), 2, ""),
+        (Direction.OUT, result(99), 1, "terminal"),
+        (Direction.OUT, result(2), 2, "terminal"),
     )
     assert [(one.id, one.raw is not None) for one in answers] == [("1", True), ("2", False)]
 
@@ -67,10 +67,10 @@ def test_x3_a_stubs_own_recording_says_by_number_what_a_broken_line_answers() ->
 def test_x3_what_came_before_a_broken_answer_and_after_it_is_told_apart() -> None:
     """The last broken line of a request that got nothing else was its answer."""
     (one,) = read(
-        (Way.IN, call(1), 1, ""),
-        (Way.OUT, "starting", 0, ""),
-        (Way.OUT, "{", 1, "terminal"),
-        (Way.OUT, LOG, 1, "terminal"),
+        (Direction.IN, call(1), 1, ""),
+        (Direction.OUT, "starting", 0, ""),
+        (Direction.OUT, "{", 1, "terminal"),
+        (Direction.OUT, LOG, 1, "terminal"),
     )
     assert one.raw == b"{"
     assert said(one) == ([2], [4])
@@ -80,11 +80,11 @@ def test_what_a_stub_said_to_gain_time_is_not_said_again() -> None:
     """Its progress and its hold are no part of the server's behaviour: the repeat is answered."""
     hold = '{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s"}}'
     (one,) = read(
-        (Way.IN, call(1), 1, ""),
-        (Way.OUT, LOG, 1, BY_STUB),
-        (Way.OUT, hold, 1, BY_STUB),
-        (Way.IN, call(2)),
-        (Way.OUT, result(2), 1, "terminal"),
+        (Direction.IN, call(1), 1, ""),
+        (Direction.OUT, LOG, 1, BY_STUB),
+        (Direction.OUT, hold, 1, BY_STUB),
+        (Direction.IN, call(2)),
+        (Direction.OUT, result(2), 1, "terminal"),
     )
     assert (one.id, said(one)) == ("2", ([], []))
 
@@ -92,7 +92,7 @@ def test_what_a_stub_said_to_gain_time_is_not_said_again() -> None:
 def test_a_cancelled_request_has_no_answer() -> None:
     """What comes for it all the same is said after it was cancelled."""
     cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
-    (one,) = read((Way.IN, call(1)), (Way.IN, cancel), (Way.OUT, result(1)))
+    (one,) = read((Direction.IN, call(1)), (Direction.IN, cancel), (Direction.OUT, result(1)))
     assert (one.method, said(one)) == ("notifications/cancelled", ([], [3]))
 
 

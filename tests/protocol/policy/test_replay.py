@@ -14,17 +14,17 @@ from humanmcp.protocol.conversation.transcript import (
     HELD,
     INSTEAD,
     LET_GO,
+    Direction,
     Frame,
-    Way,
 )
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.policy.answer_book import Decision
 from humanmcp.protocol.policy.recording import recorded
 from humanmcp.protocol.policy.replay import Match, Otherwise, Replay
 
 
-def frame(seq: int, way: Way, text: str, number: int = 0, note: str = "") -> Frame:
+def frame(seq: int, way: Direction, text: str, number: int = 0, note: str = "") -> Frame:
     """Make a frame."""
     return Frame(seq, "2026-11-20T00:00:00.000Z", way, text.encode(), number, note=note)
 
@@ -44,8 +44,8 @@ def session(*turns: tuple[str, str]) -> list[Frame]:
     """Make a transcript of requests, each answered at once."""
     frames: list[Frame] = []
     for request, answer in turns:
-        frames.append(frame(len(frames) + 1, Way.IN, request))
-        frames.append(frame(len(frames) + 1, Way.OUT, answer))
+        frames.append(frame(len(frames) + 1, Direction.IN, request))
+        frames.append(frame(len(frames) + 1, Direction.OUT, answer))
     return frames
 
 
@@ -84,7 +84,7 @@ def test_the_answer_is_the_recorded_text() -> None:
     found = Replay(recorded(WEATHER)).find(exchange(call(9, city="Osaka")))
     assert found is not None
     assert found.recorded.text == '{"content":[],"said":"rain","n":1.0}'
-    assert found.decision.form is Form.RESULT
+    assert found.decision.form is TextForm.RESULT
 
 
 def test_what_was_not_asked_is_left_to_a_person() -> None:
@@ -123,7 +123,7 @@ def test_errors_are_replayed_too() -> None:
     )
     assert found is not None
     assert (found.recorded.form, found.recorded.text) == (
-        Form.ERROR,
+        TextForm.ERROR,
         '{"code":-32602,"message":"遠い"}',
     )
 
@@ -131,17 +131,17 @@ def test_errors_are_replayed_too() -> None:
 def test_what_the_client_saw_is_what_is_replayed() -> None:
     """A changed answer, an answer instead of the server's; not what was dropped."""
     frames = [
-        frame(1, Way.IN, call(1, city="A")),
-        frame(2, Way.OUT, said(1, "original"), 1, HELD),
-        frame(3, Way.OUT, said(1, "edited"), 1, CHANGED),
-        frame(4, Way.IN, call(2, city="B"), 2, HELD),
-        frame(5, Way.OUT, said(2, "by a person"), 2, INSTEAD),
-        frame(6, Way.IN, call(3, city="C")),
-        frame(7, Way.OUT, said(3, "late"), 3, HELD),
-        frame(8, Way.NOTE, "", 3, LET_GO),
-        frame(9, Way.IN, call(4, city="D")),
-        frame(10, Way.OUT, said(4, "never seen"), 4, HELD),
-        frame(11, Way.NOTE, "", 4, DROPPED),
+        frame(1, Direction.IN, call(1, city="A")),
+        frame(2, Direction.OUT, said(1, "original"), 1, HELD),
+        frame(3, Direction.OUT, said(1, "edited"), 1, CHANGED),
+        frame(4, Direction.IN, call(2, city="B"), 2, HELD),
+        frame(5, Direction.OUT, said(2, "by a person"), 2, INSTEAD),
+        frame(6, Direction.IN, call(3, city="C")),
+        frame(7, Direction.OUT, said(3, "late"), 3, HELD),
+        frame(8, Direction.NOTE, "", 3, LET_GO),
+        frame(9, Direction.IN, call(4, city="D")),
+        frame(10, Direction.OUT, said(4, "never seen"), 4, HELD),
+        frame(11, Direction.NOTE, "", 4, DROPPED),
     ]
     assert [one.seq for one in recorded(frames)] == [3, 5, 7]
 

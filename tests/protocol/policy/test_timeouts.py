@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.policy.timeouts import Patience, gave_up_after, outlasted, patience
+from humanmcp.protocol.policy.timeouts import TimeoutPlan, gave_up_after, outlasted, patience
 
 
 def call(revision: str = "2025-11-25", method: str = "tools/call", **meta: Any) -> Exchange:  # noqa: ANN401 - any JSON value
@@ -23,12 +23,14 @@ def call(revision: str = "2025-11-25", method: str = "tools/call", **meta: Any) 
 def test_progress_lifts_the_limit_of_clients_that_reset_it() -> None:
     """hosts.md 2: opencode and Copilot re-arm their limit on each notification."""
     for name in ("opencode", "github-copilot-developer"):
-        assert patience(call(progressToken=0), name) == Patience(None, "measured", "progress", "")
+        assert patience(call(progressToken=0), name) == TimeoutPlan(
+            None, "measured", "progress", ""
+        )
 
 
 def test_progress_is_sent_where_it_does_not_help_too() -> None:
     """hosts.md 5.2: harmless elsewhere, and the limit stands."""
-    assert patience(call(progressToken="x"), "codex-mcp-client") == Patience(
+    assert patience(call(progressToken="x"), "codex-mcp-client") == TimeoutPlan(
         300, "measured", "", "progress-changes-nothing"
     )
 
@@ -37,7 +39,7 @@ def test_progress_is_sent_where_it_does_not_help_too() -> None:
 def test_h3_the_limit_that_config_wrote_is_shown_and_progress_is_no_promise(name: str) -> None:
     """H3: Codex with 600 s took an answer at 325 s; Claude Code showed no limit, ever."""
     shown = patience(call(progressToken=0), name, own_limit=600)
-    assert shown == Patience(600, "set", "", "progress-changes-nothing")
+    assert shown == TimeoutPlan(600, "set", "", "progress-changes-nothing")
 
 
 def test_h3_of_an_unknown_client_nobody_knows_whether_progress_helps() -> None:
@@ -94,7 +96,7 @@ def test_l9_only_who_could_hear_progress_is_told_that_it_is_switched_off() -> No
 
 def test_without_a_token_the_reason_is_named() -> None:
     """ux.md 4.6: the person sees why nothing can be done."""
-    assert patience(call(), "mcporter") == Patience(60, "measured", "", "no-token")
+    assert patience(call(), "mcporter") == TimeoutPlan(60, "measured", "", "no-token")
     assert patience(call("2026-07-28"), "mcporter").why_not == "no-means"
 
 
@@ -136,13 +138,13 @@ def test_where_a_limit_is_known_from_is_said() -> None:
     """Measured, reported, none, unknown."""
     assert patience(call(), "claude-ai").source == "reported"
     assert patience(call(), "claude-code").source == "no-limit"
-    assert patience(call(), "unheard-of") == Patience(None, "unknown", "", "no-token")
+    assert patience(call(), "unheard-of") == TimeoutPlan(None, "unknown", "", "no-token")
     assert patience(call(method="initialize"), "claude-code").limit == 30
 
 
 def test_what_was_learned_counts_where_nothing_is_known() -> None:
     """Issue 3, 1: "when this client cancelled before"; of calls alone, and after the setting."""
-    assert patience(call(), "unheard-of", learned=20) == Patience(20, "learned", "", "no-token")
+    assert patience(call(), "unheard-of", learned=20) == TimeoutPlan(20, "learned", "", "no-token")
     assert patience(call(), "claude-code", learned=20).source == "learned"
     assert patience(call(method="tools/list"), "unheard-of", learned=20).limit is None
     assert patience(call(), "unheard-of", own_limit=50, learned=20).source == "set"

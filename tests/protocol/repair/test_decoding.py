@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.repair.decoding import decode
 from tests.asking import hold_problem
 
@@ -35,7 +35,7 @@ def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> Non
     """H16: the exact line each time, plus a note naming what was repaired."""
     text, (problem,) = decode(raw)
     assert text == OSAKA
-    assert (problem.code, problem.level) == (code, Level.REPAIRED)
+    assert (problem.code, problem.level) == (code, Severity.REPAIRED)
     hold_problem(problem, text)
 
 
@@ -61,7 +61,7 @@ def test_japanese_of_any_length_is_recognised(word: str) -> None:
 def test_windows_1252_is_refused_with_advice(text: str) -> None:
     """D5: “hello” would be valid CP932; a guess would send what nobody typed."""
     shown, (problem,) = decode(text.encode("cp1252"))
-    assert (problem.code, problem.level) == ("F04", Level.ERROR)
+    assert (problem.code, problem.level) == ("F04", Severity.ERROR)
     assert shown == text
     hold_problem(problem, shown)
 

@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.versions import Way
+from humanmcp.protocol.spec.versions import MethodDirection
 
 TO_SERVER = {
     "initialize": "xxxx-",
@@ -47,8 +47,13 @@ TO_CLIENT = {
 }
 
 
-@pytest.mark.parametrize(("way", "table"), [(Way.TO_SERVER, TO_SERVER), (Way.TO_CLIENT, TO_CLIENT)])
-def test_each_request_exists_in_its_revisions_only(way: Way, table: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("way", "table"),
+    [(MethodDirection.TO_SERVER, TO_SERVER), (MethodDirection.TO_CLIENT, TO_CLIENT)],
+)
+def test_each_request_exists_in_its_revisions_only(
+    way: MethodDirection, table: dict[str, str]
+) -> None:
     """protocol.md 1.3, row by row: which revision has which request, and which way it goes."""
     for method, marks in table.items():
         for revision, mark in zip(versions.ALL, marks, strict=True):
@@ -58,7 +63,9 @@ def test_each_request_exists_in_its_revisions_only(way: Way, table: dict[str, st
 def test_2026_has_no_request_to_the_client_at_all() -> None:
     """protocol.md 1: a question back to the user is a result there, not a request."""
     for method in versions.REQUESTS:
-        assert not versions.has_request(method, versions.R2026_07, Way.TO_CLIENT), method
+        assert not versions.has_request(method, versions.R2026_07, MethodDirection.TO_CLIENT), (
+            method
+        )
 
 
 def test_2026_left_the_client_one_notification() -> None:
@@ -66,16 +73,18 @@ def test_2026_left_the_client_one_notification() -> None:
     allowed = {
         one
         for one in versions.NOTIFICATIONS
-        if versions.has_notification(one, versions.R2026_07, Way.TO_SERVER)
+        if versions.has_notification(one, versions.R2026_07, MethodDirection.TO_SERVER)
     }
     assert allowed == {"notifications/cancelled"}
 
 
 def test_notifications_to_the_client_follow_their_revision() -> None:
     """protocol.md 1.3, last row but one."""
-    assert versions.has_notification("notifications/message", versions.R2024_11, Way.TO_CLIENT)
+    assert versions.has_notification(
+        "notifications/message", versions.R2024_11, MethodDirection.TO_CLIENT
+    )
     assert not versions.has_notification(
-        "notifications/elicitation/complete", versions.R2025_06, Way.TO_CLIENT
+        "notifications/elicitation/complete", versions.R2025_06, MethodDirection.TO_CLIENT
     )
     assert not versions.has_notification("notifications/nonsense", versions.R2025_11)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from humanmcp.protocol.conversation.events import RequestArrived
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation.addressing import addressed, is_report, kind_of, unaddressed
@@ -95,7 +95,7 @@ def test_every_reason_why_nobody_waits_has_its_own_sentence() -> None:
     first, _second = pinged(session, 0, 2)
     assert said(session, '{"jsonrpc":"2.0","id":1,"result":{}}') == ["R50"]
     assert said(session, '{"jsonrpc":"2.0","result":{}}') == ["R54"]
-    session.reply(first.number, "{}", Form.RESULT)
+    session.reply(first.number, "{}", TextForm.RESULT)
     assert said(session, '{"jsonrpc":"2.0","id":0,"result":7}') == ["R22"]
     cancel = {"method": "notifications/cancelled", "params": {"requestId": 2}}
     session.receive(json.dumps({"jsonrpc": "2.0", **cancel}).encode())
@@ -106,7 +106,7 @@ def test_p4_an_answer_to_a_notification_is_told_as_that() -> None:
     """With the id of before it is not only too late: the last message wants no answer at all."""
     session = Session()
     (first,) = pinged(session, 0)
-    session.reply(first.number, "{}", Form.RESULT)
+    session.reply(first.number, "{}", TextForm.RESULT)
     session.receive(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
     (found,) = unaddressed(
         '{"jsonrpc":"2.0","id":0,"result":{}}', session.exchanges.remembered, session.notice
@@ -122,7 +122,7 @@ def test_of_a_request_whose_id_was_taken_it_is_said() -> None:
     """T17, protocol.md 6: not that the session is over, which it is not."""
     session = Session()
     first, _second = pinged(session, 8, 8)
-    session.reply(first.number, "{}", Form.RESULT)
+    session.reply(first.number, "{}", TextForm.RESULT)
     assert said(session, '{"jsonrpc":"2.0","id":8,"result":{}}') == ["R53"]
     session.end()
     pinged(session, 9)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.verdict import Form, Verdict
-from humanmcp.protocol.validation.held import Passing, answers, judge
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.validation.held import HeldMessage, answers, judge
 
-HELD = Passing(
+HELD = HeldMessage(
     '[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dice"}},'
     '{"jsonrpc":"2.0","method":"notifications/initialized"},'
     '{"jsonrpc":"2.0","id":"1","method":"ping"}]',
-    Way.IN,
+    Direction.IN,
     "2025-03-26",
 )
 FIRST = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"4"}]}}'
@@ -22,7 +22,7 @@ SECOND = '{"jsonrpc":"2.0","id":"1","result":{}}'
 
 def judged(*parts: str) -> Verdict:
     """Judge an array of these answers."""
-    return judge(HELD, "[\n" + ",\n".join(parts) + "\n]", Form.MESSAGE, Known())
+    return judge(HELD, "[\n" + ",\n".join(parts) + "\n]", TextForm.MESSAGE, Known())
 
 
 def told(verdict: Verdict) -> list[tuple[str, str, int]]:
@@ -39,7 +39,7 @@ def test_every_request_is_answered_in_any_order() -> None:
 
 def test_an_answer_that_is_missing_is_named() -> None:
     """By its id as the client wrote it; it can be sent anyway."""
-    verdict = judge(HELD, f"[{FIRST}]", Form.MESSAGE, Known())
+    verdict = judge(HELD, f"[{FIRST}]", TextForm.MESSAGE, Known())
     assert [(one.code, one.detail) for one in verdict.problems] == [("N35", (("ids", '"1"'),))]
     assert (verdict.line, verdict.forced) == (None, f"[{FIRST}]")
 
@@ -63,7 +63,7 @@ def test_an_answer_to_nothing_is_said() -> None:
 def test_what_was_mended_is_still_in_its_place() -> None:
     """A trailing comma is repaired, and the problem behind it stands where it was typed."""
     text = f"[\n{SECOND},\n" + FIRST.replace('"4"}', '"4",}').replace(":1,", ":2,") + "\n]"
-    verdict = judge(HELD, text, Form.MESSAGE, Known())
+    verdict = judge(HELD, text, TextForm.MESSAGE, Known())
     assert ("N30", "/1/id", 3) in told(verdict)
     assert verdict.forced is not None
     assert json.loads(verdict.forced)[1]["id"] == 2
@@ -71,8 +71,10 @@ def test_what_was_mended_is_still_in_its_place() -> None:
 
 def test_an_array_that_asks_is_an_edit() -> None:
     """Nothing is taken for an answer that still holds a request; nor is plain text."""
-    assert answers(HELD, f"[{FIRST}]", Form.MESSAGE)
-    assert not answers(HELD, f'[{FIRST},{{"jsonrpc":"2.0","id":2,"method":"ping"}}]', Form.MESSAGE)
-    assert not answers(HELD, "sunny", Form.TEXT)
-    assert not answers(HELD, "[", Form.MESSAGE)
+    assert answers(HELD, f"[{FIRST}]", TextForm.MESSAGE)
+    assert not answers(
+        HELD, f'[{FIRST},{{"jsonrpc":"2.0","id":2,"method":"ping"}}]', TextForm.MESSAGE
+    )
+    assert not answers(HELD, "sunny", TextForm.TEXT)
+    assert not answers(HELD, "[", TextForm.MESSAGE)
     assert judge(HELD, HELD.line).line == HELD.line

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp import locales
-from humanmcp.protocol.conversation.exchange import Known, State
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec import examples, versions
 from humanmcp.protocol.validation import check as draft_check
@@ -112,13 +112,13 @@ def test_result_or_error_alone_gets_the_envelope() -> None:
 @pytest.mark.parametrize(
     ("form", "text", "body"),
     [
-        (Form.RESULT, '{"content": []}', '"result":{"content":[]}'),
-        (Form.ERROR, '{"code": -32603, "message": "no"}', '"error":{"code":-32603,"message":"no"}'),
-        (Form.TEXT, 'say "hi"\n東京', r'"result":{"content":[{"type":"text","text":"say \"hi\"\n東京"}]}'),
-        (Form.TOOL_ERROR, "no", '"result":{"content":[{"type":"text","text":"no"}],"isError":true}'),
+        (TextForm.RESULT, '{"content": []}', '"result":{"content":[]}'),
+        (TextForm.ERROR, '{"code": -32603, "message": "no"}', '"error":{"code":-32603,"message":"no"}'),
+        (TextForm.TEXT, 'say "hi"\n東京', r'"result":{"content":[{"type":"text","text":"say \"hi\"\n東京"}]}'),
+        (TextForm.TOOL_ERROR, "no", '"result":{"content":[{"type":"text","text":"no"}],"isError":true}'),
     ],
 )  # fmt: skip
-def test_every_form_gets_its_envelope(form: Form, text: str, body: str) -> None:
+def test_every_form_gets_its_envelope(form: TextForm, text: str, body: str) -> None:
     """H18: only the result, only an error, or the words alone."""
     verdict = check(asked(CALL), text, form)
     assert verdict.line == f'{{"jsonrpc":"2.0","id":3,{body}}}'
@@ -126,7 +126,7 @@ def test_every_form_gets_its_envelope(form: Form, text: str, body: str) -> None:
 
 def test_k14_plain_text_says_complete_and_who_answers_in_2026() -> None:
     """1.7: resultType is required there. K14: each result SHOULD name its server in `_meta`."""
-    verdict = check(asked(CALL, revision=R2026), "sunny", Form.TEXT)
+    verdict = check(asked(CALL, revision=R2026), "sunny", TextForm.TEXT)
     assert verdict.line == (
         '{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete",'
         '"content":[{"type":"text","text":"sunny"}],"_meta":'
@@ -139,25 +139,25 @@ def test_k14_plain_text_and_drafts_name_the_server_that_the_book_names() -> None
     known = Known(server={"name": "weather", "version": "2"})
     named = {"io.modelcontextprotocol/serverInfo": {"name": "weather", "version": "2"}}
     exchange = asked(CALL, {"name": "a", "_meta": stating({})}, revision=R2026)
-    line = check(exchange, "sunny", Form.TEXT, known).line
+    line = check(exchange, "sunny", TextForm.TEXT, known).line
     assert line is not None
     assert json.loads(line)["result"]["_meta"] == named
     assert json.loads(draft_check.start(exchange, known))["result"]["_meta"] == named
-    fix = check(exchange, "just sunny", Form.RESULT, known).problems[0].fix
+    fix = check(exchange, "just sunny", TextForm.RESULT, known).problems[0].fix
     assert fix is not None
     assert json.loads(fix.edits[0].new)["_meta"] == named
 
 
 def test_plain_text_answers_tool_calls_only() -> None:
     """Every other method has a result of its own shape."""
-    verdict = check(asked("tools/list"), "sunny", Form.TEXT)
+    verdict = check(asked("tools/list"), "sunny", TextForm.TEXT)
     assert codes(verdict.problems) == ["M69"]
     assert verdict.line is None
 
 
 @pytest.mark.parametrize("text", ["", " \n "])
-@pytest.mark.parametrize("form", list(Form))
-def test_nothing_is_no_answer(text: str, form: Form) -> None:
+@pytest.mark.parametrize("form", list(TextForm))
+def test_nothing_is_no_answer(text: str, form: TextForm) -> None:
     """J19: there is nothing to write, not even anyway."""
     verdict = check(asked(CALL), text, form)
     assert codes(verdict.problems) == ["J19"]
@@ -183,12 +183,18 @@ def test_what_is_said_of_prose_can_be_done_wherever_it_is_typed() -> None:
 
 @pytest.mark.parametrize(
     ("state", "code"),
-    [(State.CANCELLED, "R21"), (State.ANSWERED, "R22"), (State.ABANDONED, "R23")],
+    [
+        (ExchangeState.CANCELLED, "R21"),
+        (ExchangeState.ANSWERED, "R22"),
+        (ExchangeState.ABANDONED, "R23"),
+    ],
 )
 @pytest.mark.parametrize(
-    ("form", "text"), [(Form.MESSAGE, '{"result":{"content":[]}}'), (Form.TEXT, "a")]
+    ("form", "text"), [(TextForm.MESSAGE, '{"result":{"content":[]}}'), (TextForm.TEXT, "a")]
 )
-def test_e26_a_late_answer_is_refused(state: State, code: str, form: Form, text: str) -> None:
+def test_e26_a_late_answer_is_refused(
+    state: ExchangeState, code: str, form: TextForm, text: str
+) -> None:
     """E26, T22: after a cancellation, a second time, after the end; and kept as a draft."""
     verdict = check(asked(CALL)._replace(state=state), text, form)
     assert codes(verdict.problems) == [code]
@@ -220,12 +226,14 @@ def test_sent_anyway_is_what_was_typed_on_one_line(text: str, forced: str) -> No
 
 def test_sent_anyway_in_a_form_keeps_the_envelope() -> None:
     """The person chose the form; only what they typed is wrong."""
-    verdict = check(asked("ping"), "{'a':\n1}", Form.RESULT)
+    verdict = check(asked("ping"), "{'a':\n1}", TextForm.RESULT)
     assert verdict.forced == '{"jsonrpc":"2.0","id":3,"result":{\'a\': 1}}'
 
 
-@given(st.text(max_size=60), st.sampled_from(list(Form)), st.sampled_from([R2024, R2025, R2026]))
-def test_no_text_whatever_raises(text: str, form: Form, revision: str) -> None:
+@given(
+    st.text(max_size=60), st.sampled_from(list(TextForm)), st.sampled_from([R2024, R2025, R2026])
+)
+def test_no_text_whatever_raises(text: str, form: TextForm, revision: str) -> None:
     """Never raises, whatever the text; whatever is sent is one line of valid UTF-8."""
     check(asked(CALL, {"name": "a"}, revision=revision), text, form)
 
@@ -264,7 +272,7 @@ def test_every_template_passes_the_check(method: str, revision: str) -> None:
 def test_a_tool_call_is_never_sent_untouched_in_any_form() -> None:
     """M61: "replace the placeholder", in either language."""
     for words in examples.PLACEHOLDERS.values():
-        assert codes(check(asked(CALL), words, Form.TEXT).problems) == ["M61"]
+        assert codes(check(asked(CALL), words, TextForm.TEXT).problems) == ["M61"]
 
 
 @pytest.mark.parametrize("spelt", ["…", "\\u2026"])

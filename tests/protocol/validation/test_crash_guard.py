@@ -13,11 +13,11 @@ from humanmcp import locales
 from humanmcp.locales import LANGUAGES
 from humanmcp.protocol.conversation.events import Refused, Sent
 from humanmcp.protocol.conversation.exchange import Exchange, Known
-from humanmcp.protocol.diagnostics.model import Level
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.session import Role, Session
+from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation import check, incoming, outgoing, starting_draft
 from humanmcp.protocol.validation.rules import lifecycle
@@ -74,7 +74,7 @@ def test_k1_a_fault_in_what_is_said_of_a_peers_message_blocks_nothing(
         check.from_server(exchange.request, "2025-11-25"),
         check.review(exchange, response),
     ):
-        assert [(each.code, each.level) for each in found] == [("X01", Level.WARNING)]
+        assert [(each.code, each.level) for each in found] == [("X01", Severity.WARNING)]
 
 
 def test_k1_a_fault_in_the_check_of_a_saying_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_k1_any_json_may_be_the_schema_of_a_tool(schema: Json, revision: str) ->
     call = asked("tools/call", {"name": "a", "arguments": schema}, revision)
     assert quietly(check.remarks(call.request, revision, known))
     result = json.dumps({"content": [], "structuredContent": schema})
-    assert quietly(check.check(call, result, Form.RESULT, known).problems)
+    assert quietly(check.check(call, result, TextForm.RESULT, known).problems)
 
 
 @given(_ANY, _ANY, _REVISIONS)
@@ -153,7 +153,7 @@ def test_k1_any_json_may_be_the_schema_of_a_form(
     assert json.loads(check.start(exchange))
     assert quietly(check.remarks(exchange.request, revision))
     answer = json.dumps({"action": "accept", "content": content})
-    assert quietly(check.check(exchange, answer, Form.RESULT).problems)
+    assert quietly(check.check(exchange, answer, TextForm.RESULT).problems)
 
 
 @given(_METHODS, _ANY, _ANY, _REVISIONS)
@@ -164,11 +164,11 @@ def test_k1_any_json_may_be_asked_and_answered(
     exchange = asked(method, params, revision)
     assert quietly(check.remarks(exchange.request, revision))
     assert check.start(exchange)
-    for form in (Form.RESULT, Form.ERROR):
+    for form in (TextForm.RESULT, TextForm.ERROR):
         assert quietly(check.check(exchange, json.dumps(result), form).problems)
     said = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
     assert quietly(check.check_saying(said, revision, Known()).problems)
-    session = Session(Role.CLIENT)
+    session = Session(SessionRole.CLIENT)
     session.ask(method, {"a": params})
     answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})
     session.receive(answer.encode())

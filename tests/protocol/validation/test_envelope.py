@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from humanmcp.protocol.diagnostics.model import Level
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
 from tests.asking import R2025_03, R2026, asked, check, codes, mended, serious
 
@@ -84,7 +84,7 @@ def test_a_mistake_in_the_envelope_is_one_problem(row: Row) -> None:
     verdict = check(asked("ping"), row.text)
     assert codes(verdict.problems) == [row.code]
     problem = verdict.problems[0]
-    assert (problem.pointer, problem.level) == (row.pointer, Level.ERROR)
+    assert (problem.pointer, problem.level) == (row.pointer, Severity.ERROR)
     assert (problem.fix is not None) == row.fix
     assert verdict.line is None
     if row.fix and row.name != "a request":
@@ -100,7 +100,7 @@ def test_every_id_is_echoed_as_it_came(token: str) -> None:
     exchange = asked("ping", token=token)
     verdict = check(exchange, f'{{"jsonrpc":"2.0","id":{token},"result":{{}}}}')
     assert verdict.line == f'{{"jsonrpc":"2.0","id":{token},"result":{{}}}}'
-    assert check(exchange, "{}", Form.RESULT).line == verdict.line
+    assert check(exchange, "{}", TextForm.RESULT).line == verdict.line
 
 
 def test_the_clients_spelling_of_an_id_wins() -> None:
@@ -199,10 +199,10 @@ def test_error_data_has_a_shape_for_some_codes() -> None:
 )  # fmt: skip
 def test_an_error_inside_the_error_is_mended(text: str) -> None:
     """R25: the error form adds the envelope, so it must not be there twice."""
-    verdict = check(asked("ping"), text, Form.ERROR)
+    verdict = check(asked("ping"), text, TextForm.ERROR)
     assert codes(verdict.problems) == ["R25"]
     line = '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"x"}}'
-    assert check(asked("ping"), mended(verdict), Form.ERROR).line == line
+    assert check(asked("ping"), mended(verdict), TextForm.ERROR).line == line
 
 
 def test_more_in_an_error_is_a_warning() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
-from humanmcp.protocol.validation.held import Passing, answers, judge
+from humanmcp.protocol.validation.held import HeldMessage, answers, judge
 
 CALL = (
     '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"dice","arguments":{"n":6.0}}}'
@@ -15,14 +15,14 @@ CALL = (
 NOTICE = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 ANSWER = '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"4"}]}}'
 
-REQUEST = Passing(CALL, Way.IN, "2025-06-18")
-HELD_ANSWER = Passing(ANSWER, Way.OUT, "2025-06-18", asked=CALL)
+REQUEST = HeldMessage(CALL, Direction.IN, "2025-06-18")
+HELD_ANSWER = HeldMessage(ANSWER, Direction.OUT, "2025-06-18", asked=CALL)
 
 
 @pytest.mark.parametrize("line", [CALL, NOTICE, ANSWER, "hello", "[]", '{"id":true}'])
 def test_what_is_untouched_goes_on_whatever_it_says(line: str) -> None:
     """It is not the person's: also laid out over several lines."""
-    held = Passing(line, Way.IN, "2025-06-18")
+    held = HeldMessage(line, Direction.IN, "2025-06-18")
     assert judge(held, line).line == line
     assert judge(held, pretty(line)).line == line
 
@@ -47,7 +47,7 @@ def test_an_edited_request_is_one_compact_line() -> None:
 )
 def test_an_edit_that_would_confuse_the_two_is_refused(held: str, text: str, code: str) -> None:
     """Another id, another kind, no message; sent anyway it goes as typed."""
-    verdict = judge(Passing(held, Way.IN, "2025-06-18"), text)
+    verdict = judge(HeldMessage(held, Direction.IN, "2025-06-18"), text)
     assert verdict.line is None
     assert verdict.errors[0].code.startswith(code)
     assert verdict.forced is not None
@@ -56,14 +56,14 @@ def test_an_edit_that_would_confuse_the_two_is_refused(held: str, text: str, cod
 def test_a_request_can_be_answered_in_every_form() -> None:
     """A response, a result, plain text: the other side never sees the request."""
     for text, form in (
-        (ANSWER, Form.MESSAGE),
-        ('{"content":[{"type":"text","text":"4"}]}', Form.RESULT),
-        ("4", Form.TEXT),
+        (ANSWER, TextForm.MESSAGE),
+        ('{"content":[{"type":"text","text":"4"}]}', TextForm.RESULT),
+        ("4", TextForm.TEXT),
     ):
         assert answers(REQUEST, text, form)
         assert judge(REQUEST, text, form).line == ANSWER
-    assert not answers(REQUEST, CALL, Form.MESSAGE)
-    assert not answers(HELD_ANSWER, ANSWER, Form.MESSAGE)
+    assert not answers(REQUEST, CALL, TextForm.MESSAGE)
+    assert not answers(HELD_ANSWER, ANSWER, TextForm.MESSAGE)
 
 
 def test_a_held_answer_is_checked_as_an_answer() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation.exchange import Exchange, Known
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.spec import versions
@@ -49,7 +49,7 @@ def said(message: Message, revision: str = R2025, known: Known = READY) -> list[
     problems = check.remarks(message, revision, known)
     for problem in problems:
         assert not problem.blocks
-        assert problem.level in (Level.WARNING, Level.HINT)
+        assert problem.level in (Severity.WARNING, Severity.HINT)
         assert problem.fix is None
         hold_problem(problem, message.raw)
     return [(problem.code, problem.pointer) for problem in problems]

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from humanmcp.protocol.conversation.exchange import Exchange, Known
-from humanmcp.protocol.conversation.transcript import Way
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.input_requests import (
-    Field,
+    InputField,
+    InputRequest,
     Obstacle,
-    Question,
     Why,
     answer,
     asked_at,
@@ -43,22 +43,22 @@ def exchange(revision: str = "2025-11-25", method: str = "tools/call", **declare
 
 
 FIELDS = (
-    Field("city", needed=True),
-    Field("days", "integer"),
-    Field("unit", choices=("C", "F")),
-    Field("sure", "boolean"),
+    InputField("city", needed=True),
+    InputField("days", "integer"),
+    InputField("unit", choices=("C", "F")),
+    InputField("sure", "boolean"),
 )
 
 
-@pytest.mark.parametrize("question", list(Question))
-def test_what_a_client_declared_may_be_asked(question: Question) -> None:
+@pytest.mark.parametrize("question", list(InputRequest))
+def test_what_a_client_declared_may_be_asked(question: InputRequest) -> None:
     """In both eras: as a request, or as the answer."""
     for revision in ERAS:
         assert obstacle(question, exchange(revision), KNOWN) is None
 
 
-@pytest.mark.parametrize("question", list(Question))
-def test_what_it_did_not_declare_may_not(question: Question) -> None:
+@pytest.mark.parametrize("question", list(InputRequest))
+def test_what_it_did_not_declare_may_not(question: InputRequest) -> None:
     """R32 and M57: the capability is named."""
     nothing = KNOWN._replace(client_capabilities={})
     capability = {"user": "elicitation", "model": "sampling", "roots": "roots"}[question.value]
@@ -70,7 +70,7 @@ def test_what_it_did_not_declare_may_not(question: Question) -> None:
 def test_a_client_that_only_opens_pages_has_no_forms() -> None:
     """2025-11-25: `elicitation.form` is its own capability as soon as one is named."""
     known = KNOWN._replace(client_capabilities={"elicitation": {"url": {}}})
-    assert obstacle(Question.USER, exchange(), known) == Obstacle(
+    assert obstacle(InputRequest.USER, exchange(), known) == Obstacle(
         Why.CAPABILITY, "elicitation.form"
     )
 
@@ -78,21 +78,23 @@ def test_a_client_that_only_opens_pages_has_no_forms() -> None:
 def test_old_revisions_cannot_ask_the_user() -> None:
     """Elicitation came with 2025-06-18; the other two were always there."""
     asked = exchange("2025-03-26")
-    assert obstacle(Question.USER, asked, KNOWN) == Obstacle(Why.REVISION)
-    assert obstacle(Question.MODEL, asked, KNOWN) is None
+    assert obstacle(InputRequest.USER, asked, KNOWN) == Obstacle(Why.REVISION)
+    assert obstacle(InputRequest.MODEL, asked, KNOWN) is None
 
 
 def test_nothing_is_asked_before_the_handshake_is_over() -> None:
     """R24: "SHOULD NOT send requests other than pings and logging" before `initialized`."""
     early = KNOWN._replace(initialized=False)
-    assert obstacle(Question.USER, exchange(), early) == Obstacle(Why.EARLY)
-    assert obstacle(Question.USER, exchange(method="initialize"), KNOWN) == Obstacle(Why.EARLY)
+    assert obstacle(InputRequest.USER, exchange(), early) == Obstacle(Why.EARLY)
+    assert obstacle(InputRequest.USER, exchange(method="initialize"), KNOWN) == Obstacle(Why.EARLY)
 
 
 def test_in_the_modern_era_three_requests_are_answered_with_a_question() -> None:
     """tools/call, prompts/get and resources/read."""
-    assert obstacle(Question.USER, exchange(ERAS[1], "tools/list"), KNOWN) == Obstacle(Why.METHOD)
-    assert obstacle(Question.USER, exchange(ERAS[1], "prompts/get"), KNOWN) is None
+    assert obstacle(InputRequest.USER, exchange(ERAS[1], "tools/list"), KNOWN) == Obstacle(
+        Why.METHOD
+    )
+    assert obstacle(InputRequest.USER, exchange(ERAS[1], "prompts/get"), KNOWN) is None
 
 
 def test_a_request_without_capabilities_is_asked_nothing() -> None:
@@ -101,13 +103,13 @@ def test_a_request_without_capabilities_is_asked_nothing() -> None:
     found = jsonrpc.read(line)
     assert isinstance(found, Message)
     bare = Exchange(1, found, ERAS[1])
-    assert obstacle(Question.ROOTS, bare, KNOWN) == Obstacle(Why.CAPABILITY, "roots")
+    assert obstacle(InputRequest.ROOTS, bare, KNOWN) == Obstacle(Why.CAPABILITY, "roots")
 
 
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
-@pytest.mark.parametrize("question", list(Question))
+@pytest.mark.parametrize("question", list(InputRequest))
 def test_a_question_passes_the_check_of_what_is_said_first(
-    question: Question, revision: str
+    question: InputRequest, revision: str
 ) -> None:
     """The same check that the stub makes; the id names the request that waits."""
     text = request(exchange(revision), question, params(question, "Which?", FIELDS), "1")
@@ -116,8 +118,8 @@ def test_a_question_passes_the_check_of_what_is_said_first(
     assert json.loads(text)["id"] == "ask-3-1"
 
 
-@pytest.mark.parametrize("question", list(Question))
-def test_a_question_in_the_place_of_an_answer_passes_the_check(question: Question) -> None:
+@pytest.mark.parametrize("question", list(InputRequest))
+def test_a_question_in_the_place_of_an_answer_passes_the_check(question: InputRequest) -> None:
     """2026-07-28: `input_required`, with a state that the repeat will carry."""
     asked = exchange(ERAS[1])
     text = answer(asked, question, params(question, "Which?", FIELDS), "1")
@@ -127,7 +129,7 @@ def test_a_question_in_the_place_of_an_answer_passes_the_check(question: Questio
 
 def test_the_fields_become_the_schema_of_the_form() -> None:
     """Types, a choice, and what must be filled in."""
-    found = params(Question.USER, "Which?", FIELDS)
+    found = params(InputRequest.USER, "Which?", FIELDS)
     assert found is not None
     assert found["requestedSchema"] == {
         "type": "object",
@@ -139,20 +141,20 @@ def test_the_fields_become_the_schema_of_the_form() -> None:
         },
         "required": ["city"],
     }
-    free = params(Question.USER, "Go on?")
+    free = params(InputRequest.USER, "Go on?")
     assert free is not None
     assert "required" not in free["requestedSchema"]
 
 
-ASKED = request(exchange(), Question.USER, params(Question.USER, "Which?"), "1").encode()
+ASKED = request(exchange(), InputRequest.USER, params(InputRequest.USER, "Which?"), "1").encode()
 SAID = b'{"jsonrpc":"2.0","id":"ask-3-1","result":{"action":"decline"}}'
 
 
 def test_an_answer_is_found_at_the_request_that_waits() -> None:
     """Open first, then with what was said."""
-    (still,) = asked_at(3, [(Way.OUT, ASKED)])
-    assert (still.question, still.token, still.answer) == (Question.USER, "ask-3-1", None)
-    (done,) = asked_at(3, [(Way.OUT, ASKED), (Way.IN, SAID)])
+    (still,) = asked_at(3, [(Direction.OUT, ASKED)])
+    assert (still.question, still.token, still.answer) == (InputRequest.USER, "ask-3-1", None)
+    (done,) = asked_at(3, [(Direction.OUT, ASKED), (Direction.IN, SAID)])
     assert done.answer is not None
     assert done.answer.body["result"] == {"action": "decline"}
 
@@ -170,12 +172,12 @@ def test_an_answer_is_found_at_the_request_that_waits() -> None:
 )
 def test_a_line_that_only_speaks_of_it_is_no_answer(line: bytes) -> None:
     """Only a response with the very id is one, and only a question is a question."""
-    found = asked_at(3, [(Way.OUT, ASKED), (Way.IN, line)])
+    found = asked_at(3, [(Direction.OUT, ASKED), (Direction.IN, line)])
     assert [one.answer for one in found] == [None]
-    assert asked_at(3, [(Way.OUT, line)]) == ()
+    assert asked_at(3, [(Direction.OUT, line)]) == ()
 
 
 def test_the_questions_of_another_request_are_not_shown() -> None:
     """Number 33 is not number 3."""
     other = ASKED.replace(b"ask-3-1", b"ask-33-1")
-    assert asked_at(3, [(Way.OUT, other)]) == ()
+    assert asked_at(3, [(Direction.OUT, other)]) == ()

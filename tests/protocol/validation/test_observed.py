@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.observer import Correlation
-from humanmcp.protocol.conversation.transcript import Way
-from humanmcp.protocol.diagnostics.model import Level
+from humanmcp.protocol.conversation.observer import ConversationObserver
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import Malformed, Message, read
 from humanmcp.protocol.validation.observed import hints
 from tests.asking import stating
 
 
-def said(*messages: tuple[Way, dict[str, Any]], revision: str = "2025-06-18") -> list[str]:
+def said(*messages: tuple[Direction, dict[str, Any]], revision: str = "2025-06-18") -> list[str]:
     """Let messages pass and collect what is said of the last one."""
-    correlation = Correlation()
+    correlation = ConversationObserver()
     codes: list[str] = []
     for way, body in messages:
         found = read(json.dumps({"jsonrpc": "2.0", **body}).encode())
@@ -34,10 +34,10 @@ def line_of(line: str) -> Message:
     return found
 
 
-def levels(*passed: tuple[Way, Message]) -> list[tuple[str, Level]]:
+def levels(*passed: tuple[Direction, Message]) -> list[tuple[str, Severity]]:
     """Let recorded lines pass; return what is said of the last one, and how loudly."""
-    correlation = Correlation()
-    told: list[tuple[str, Level]] = []
+    correlation = ConversationObserver()
+    told: list[tuple[str, Severity]] = []
     for way, message in passed:
         heard = correlation.hear(way, message)
         found = hints(heard, correlation.known, "2025-11-25")
@@ -51,12 +51,14 @@ CALL = {"id": 1, "method": "tools/call", "params": {"name": "t"}}
 def test_a_good_answer_needs_no_words() -> None:
     """Nothing is said where nothing is wrong."""
     answer = {"id": 1, "result": {"content": [{"type": "text", "text": "4"}]}}
-    assert said((Way.IN, CALL), (Way.OUT, answer)) == []
+    assert said((Direction.IN, CALL), (Direction.OUT, answer)) == []
 
 
 def test_a_broken_answer_of_a_real_server_is_explained() -> None:
     """E05 of the seeds: content that is no list."""
-    assert said((Way.IN, CALL), (Way.OUT, {"id": 1, "result": {"content": 4}})) == ["M01"]
+    assert said((Direction.IN, CALL), (Direction.OUT, {"id": 1, "result": {"content": 4}})) == [
+        "M01"
+    ]
 
 
 def test_a_server_that_chooses_another_revision_makes_no_mistake() -> None:
@@ -74,7 +76,7 @@ def test_a_server_that_chooses_another_revision_makes_no_mistake() -> None:
         '"listChanged":false},"tools":{"listChanged":false}},"serverInfo":{"name":"fm",'
         '"version":"1.9.4"}}}'
     )
-    assert levels((Way.IN, asked), (Way.OUT, answer)) == [("M04", Level.HINT)]
+    assert levels((Direction.IN, asked), (Direction.OUT, answer)) == [("M04", Severity.HINT)]
 
 
 def test_a_form_that_a_program_made_of_a_class_is_a_form() -> None:
@@ -84,25 +86,25 @@ def test_a_form_that_a_program_made_of_a_class_is_a_form() -> None:
         '"requestedSchema":{"properties":{"name":{"title":"Name","type":"string"}},'
         '"required":["name"],"title":"N","type":"object"}},"jsonrpc":"2.0","id":0}'
     )
-    assert levels((Way.OUT, question)) == []
+    assert levels((Direction.OUT, question)) == []
 
 
 def test_an_answer_to_nothing_is_said_to_be_one() -> None:
     """E02 of the seeds: an id that nobody asked with."""
-    assert said((Way.IN, CALL), (Way.OUT, {"id": 2, "result": {}})) == ["N30"]
+    assert said((Direction.IN, CALL), (Direction.OUT, {"id": 2, "result": {}})) == ["N30"]
 
 
 def test_a_wrong_request_of_a_real_client_is_explained() -> None:
     """E03 of the seeds: `args` for `arguments`."""
-    assert said((Way.IN, {**CALL, "params": {"name": "t", "args": {}}})) == ["M87", "M86"]
+    assert said((Direction.IN, {**CALL, "params": {"name": "t", "args": {}}})) == ["M87", "M86"]
 
 
 def test_a_request_is_held_against_the_revision_that_it_states_itself() -> None:
     """2026-07-28 has no ping, also where the session speaks another revision."""
     stated = {"_meta": stating({})}
-    assert said((Way.IN, {"id": 1, "method": "ping", "params": stated})) == ["M85"]
-    assert said((Way.IN, {"id": 1, "method": "tools/list", "params": stated})) == []
-    assert said((Way.IN, {"id": 1, "method": "ping"})) == []
+    assert said((Direction.IN, {"id": 1, "method": "ping", "params": stated})) == ["M85"]
+    assert said((Direction.IN, {"id": 1, "method": "tools/list", "params": stated})) == []
+    assert said((Direction.IN, {"id": 1, "method": "ping"})) == []
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_what_a_server_may_not_send_is_said(method: str, revision: str, wrong: b
         body["id"] = 1
     if method == "notifications/message":
         body["params"] = {"level": "info", "data": "ready"}
-    assert said((Way.OUT, body), revision=revision) == (["N31"] if wrong else [])
+    assert said((Direction.OUT, body), revision=revision) == (["N31"] if wrong else [])
 
 
 @pytest.mark.parametrize(
@@ -138,12 +140,12 @@ def test_what_a_server_says_by_itself_is_held_against_its_shape(
     body: dict[str, Any], codes: list[str]
 ) -> None:
     """A log line without a level, a question to the model without a limit."""
-    assert said((Way.OUT, body)) == codes
+    assert said((Direction.OUT, body)) == codes
 
 
 def test_a_line_that_is_no_message_is_an_error() -> None:
     """E23 of the seeds: a print that went to stdout."""
     found = read(b"Listening on port 80")
     assert isinstance(found, Malformed)
-    (problem,) = hints(found, Correlation().known, "")
-    assert (problem.code, problem.level) == ("N01", Level.ERROR)
+    (problem,) = hints(found, ConversationObserver().known, "")
+    assert (problem.code, problem.level) == ("N01", Severity.ERROR)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.versions import Way
+from humanmcp.protocol.spec.versions import MethodDirection
 from humanmcp.protocol.validation import check
 from tests.asking import R2024, R2025, R2026, codes, hold, mended
 
@@ -200,7 +200,7 @@ def test_the_table_of_directions_decides(method: str, revision: str) -> None:
     has = versions.has_notification if is_notice else versions.has_request
     found = judged(saying(method, {}, **more), revision)
     refused = {"R33", "R39"} & set(found)
-    assert bool(refused) != has(method, revision, Way.TO_CLIENT)
+    assert bool(refused) != has(method, revision, MethodDirection.TO_CLIENT)
 
 
 @given(st.text(max_size=50), st.sampled_from([R2024, R2026]))

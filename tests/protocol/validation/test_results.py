@@ -10,13 +10,13 @@ import pytest
 
 from humanmcp import locales
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.diagnostics.model import Level
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.check import check_saying, remarks, start
 from tests.asking import R2024, R2025, R2026, asked, check, codes, mended, serious, stating
 
-ERROR, WARNING, HINT = Level.ERROR, Level.WARNING, Level.HINT
+ERROR, WARNING, HINT = Severity.ERROR, Severity.WARNING, Severity.HINT
 
 CALL, TOOLS, READ, OPEN = "tools/call", "tools/list", "resources/read", "initialize"
 PIXEL: Final = (
@@ -41,7 +41,7 @@ class Row(NamedTuple):
     text: str
     code: str
     pointer: str
-    level: Level = ERROR
+    level: Severity = ERROR
     fix: bool = True
     revision: str = R2025
 
@@ -258,14 +258,14 @@ def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
     """protocol.md 3.1 and 3.4, rows.md: its code, its place, its level, and a fix that mends it."""
     params = {"_meta": stating({"roots": {}, "elicitation": {}})} if row.revision == R2026 else {}
     exchange = asked(row.method, params, revision=row.revision)
-    verdict = check(exchange, row.text, Form.RESULT)
+    verdict = check(exchange, row.text, TextForm.RESULT)
     assert codes(verdict.problems) == [row.code]
-    (problem,) = (each for each in verdict.problems if each.level is not Level.REPAIRED)
+    (problem,) = (each for each in verdict.problems if each.level is not Severity.REPAIRED)
     assert (problem.pointer, problem.level) == (row.pointer, row.level)
     assert problem.page.startswith(f"https://modelcontextprotocol.io/specification/{row.revision}/")
     assert (problem.fix is not None) == row.fix
     if row.fix:
-        left = serious(check(exchange, mended(verdict), Form.RESULT).problems)
+        left = serious(check(exchange, mended(verdict), TextForm.RESULT).problems)
         assert left in ([], ["M61"])  # K11: a placeholder of ours has to be filled in first
 
 
@@ -276,7 +276,7 @@ def test_the_same_mistake_in_a_whole_message_is_the_same_problem(row: Row) -> No
     exchange = asked(row.method, params, revision=row.revision)
     text = f'{{"jsonrpc": "2.0", "id": 3, "result": {row.text}}}'
     verdict = check(exchange, text)
-    (problem,) = (each for each in verdict.problems if each.level is not Level.REPAIRED)
+    (problem,) = (each for each in verdict.problems if each.level is not Severity.REPAIRED)
     assert (problem.code, problem.pointer) == (row.code, row.pointer)
     assert problem.start >= text.index(row.text)
     if row.fix:
@@ -286,27 +286,27 @@ def test_the_same_mistake_in_a_whole_message_is_the_same_problem(row: Row) -> No
 def test_row_92_nan_is_refused_and_mended_to_null() -> None:
     """3.1, 92: no JSON; the TypeScript client drops the line and waits until it gives up."""
     text = '{"content":[{"type":"text","text":"a"}],"structuredContent":{"a":NaN}}'
-    verdict = check(asked(CALL), text, Form.RESULT)
+    verdict = check(asked(CALL), text, TextForm.RESULT)
     assert codes(verdict.problems) == ["J10"]
     assert verdict.line is None
     assert text[verdict.problems[0].start :].startswith("NaN")
     assert '{"a":null}' in mended(verdict)
-    assert check(asked(CALL), mended(verdict), Form.RESULT).sendable
+    assert check(asked(CALL), mended(verdict), TextForm.RESULT).sendable
 
 
 def test_row_19_null_structured_content_is_legal_in_2026() -> None:
     """2026-07-28: any JSON value."""
     text = f'{{{DONE},"content":[{{"type":"text","text":"null"}}],"structuredContent":null}}'
-    assert check(asked(CALL, revision=R2026), text, Form.RESULT).sendable
+    assert check(asked(CALL, revision=R2026), text, TextForm.RESULT).sendable
 
 
 def test_row_17_and_41_any_schema_and_any_value_are_legal_in_2026() -> None:
     """2026-07-28: lists in structuredContent, any root in outputSchema."""
     text = f'{{{DONE},"content":[{{"type":"text","text":"[]"}}],"structuredContent":[1]}}'
-    assert check(asked(CALL, revision=R2026), text, Form.RESULT).problems == ()
+    assert check(asked(CALL, revision=R2026), text, TextForm.RESULT).problems == ()
     listed = tool(outputSchema={"type": "array"})[1:]
     listed = f"{{{DONE},{KEPT},{listed}"
-    assert check(asked(TOOLS, revision=R2026), listed, Form.RESULT).problems == ()
+    assert check(asked(TOOLS, revision=R2026), listed, TextForm.RESULT).problems == ()
 
 
 # -- what depends on the request and on what was said before --------------------------------------
@@ -417,7 +417,7 @@ def test_a_client_is_only_asked_for_what_this_request_declares(
     exchange = asked(CALL, {"name": "a", "_meta": stating(capabilities)}, revision=R2026)
     question = {"method": method, **({"params": params} if params else {})}
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
-    verdict = check(exchange, json.dumps(result), Form.RESULT)
+    verdict = check(exchange, json.dumps(result), TextForm.RESULT)
     assert codes(verdict.problems) == ["M57"]
     assert verdict.problems[0].detail == (("capability", lacking),)
 
@@ -431,7 +431,7 @@ def test_a_nested_form_is_refused() -> None:
     }
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
     exchange = asked(CALL, {"_meta": stating({"elicitation": {}})}, revision=R2026)
-    verdict = check(exchange, json.dumps(result), Form.RESULT)
+    verdict = check(exchange, json.dumps(result), TextForm.RESULT)
     assert codes(verdict.problems) == ["M67"]
 
 
@@ -440,11 +440,11 @@ def test_tasks_are_made_only_where_they_were_asked_for() -> None:
     task = {"taskId": "t", "status": "working", "createdAt": "2026-11-20T10:30:00Z",
             "lastUpdatedAt": "2026-11-20T10:30:00Z", "ttl": None}  # fmt: skip
     wished = asked(CALL, {"name": "a", "task": {"ttl": 1}})
-    assert check(wished, json.dumps({"task": task}), Form.RESULT).problems == ()
+    assert check(wished, json.dumps({"task": task}), TextForm.RESULT).problems == ()
     extension: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
     modern = asked(CALL, {"name": "a", "_meta": stating(extension)}, revision=R2026)
     flat = {"resultType": "task", **{k: v for k, v in task.items() if k != "ttl"}, "ttlMs": None}
-    assert check(modern, json.dumps(flat), Form.RESULT).problems == ()
+    assert check(modern, json.dumps(flat), TextForm.RESULT).problems == ()
 
 
 # -- answers in the client's seat (issue 5) ----------------------------------------------------
@@ -489,7 +489,7 @@ def test_a_person_in_the_clients_seat_is_checked_too(
 ) -> None:
     """The results of roots/list, sampling/createMessage and elicitation/create."""
     exchange = asked(method, FORM if method.startswith("elicit") else {})
-    assert codes(check(exchange, text, Form.RESULT).problems) == expected
+    assert codes(check(exchange, text, TextForm.RESULT).problems) == expected
 
 
 # -- forms of an elicitation, as JSON Schemas (redesign row 3) -----------------------------------
@@ -547,7 +547,7 @@ def test_r3_the_answers_of_a_form_keep_to_the_whole_of_its_schema(
     """Row 3: only the type and `enum` were looked at."""
     exchange = asked("elicitation/create", WIDE_FORM)
     verdict = check(
-        exchange, json.dumps({"action": "accept", "content": {field: value}}), Form.RESULT
+        exchange, json.dumps({"action": "accept", "content": {field: value}}), TextForm.RESULT
     )
     assert codes(verdict.problems) == ([code] if code else [])
     assert verdict.sendable == (not code)
@@ -559,7 +559,7 @@ def test_r3_every_field_that_does_not_fit_is_told_at_its_place() -> None:
     exchange = asked("elicitation/create", WIDE_FORM)
     content = {"size": 9, "mail": "x", "many": ["a", "x"]}
     text = json.dumps({"action": "accept", "content": content})
-    problems = check(exchange, text, Form.RESULT).problems
+    problems = check(exchange, text, TextForm.RESULT).problems
     places = {problem.pointer for problem in problems}
     assert places == {f"/result/content/{at}" for at in ("size", "mail", "many/1")}
 
@@ -593,7 +593,7 @@ def test_k5_a_time_that_the_clients_refuse_is_an_error(
     """K5: a date, no zone, `+0900`, a space, an impossible day: the whole call fails."""
     block = {"type": "text", "text": "x", "annotations": {"lastModified": moment}}
     text = json.dumps({"content": [block]})
-    verdict = check(asked(CALL, {"name": "a"}), text, Form.RESULT)
+    verdict = check(asked(CALL, {"name": "a"}), text, TextForm.RESULT)
     assert verdict.sendable == fits
     assert codes(verdict.problems) == ([] if fits else ["M33"])
     if not fits:
@@ -627,7 +627,7 @@ def test_k5_what_both_typescript_clients_refuse_is_an_error(
 ) -> None:
     """K5: each was sent without a word, and the client failed the whole call."""
     exchange = asked(method, {"_meta": stating({})} if revision == R2026 else {}, revision=revision)
-    verdict = check(exchange, text, Form.RESULT)
+    verdict = check(exchange, text, TextForm.RESULT)
     assert codes(verdict.problems) == expected
     assert verdict.sendable == (not expected)
 
@@ -635,7 +635,7 @@ def test_k5_what_both_typescript_clients_refuse_is_an_error(
 def test_k5_the_limit_of_a_number_is_written_out() -> None:
     """K5: 9007199254740991, and not 9.0072e+15."""
     text = '{"completion":{"values":[],"total":1e16}}'
-    (found,) = check(asked("completion/complete", {}), text, Form.RESULT).problems
+    (found,) = check(asked("completion/complete", {}), text, TextForm.RESULT).problems
     assert "9007199254740991" in locales.problem(found)
 
 
@@ -671,7 +671,7 @@ def test_k6_the_fields_of_a_form_are_looked_into(field: dict[str, Any], code: st
     question = {"method": "elicitation/create", "params": {"mode": "form", **form}}
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
     exchange = asked(CALL, {"name": "a", "_meta": stating({"elicitation": {}})}, revision=R2026)
-    verdict = check(exchange, json.dumps(result), Form.RESULT)
+    verdict = check(exchange, json.dumps(result), TextForm.RESULT)
     assert serious(verdict.problems) == ([code] if code else [])
 
 
@@ -680,9 +680,9 @@ def test_k6_a_list_in_the_answer_of_a_form_came_with_2025_11() -> None:
     form = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
     text = '{"action":"accept","content":{"a":["x","y"]}}'
     older = asked("elicitation/create", form, revision="2025-06-18")
-    assert codes(check(older, text, Form.RESULT).problems) == ["M24"]
+    assert codes(check(older, text, TextForm.RESULT).problems) == ["M24"]
     newer = asked("elicitation/create", form, revision=R2025)
-    assert check(newer, text, Form.RESULT).sendable
+    assert check(newer, text, TextForm.RESULT).sendable
 
 
 # -- extensions, `_meta`, headers, tasks (K7, K14) ------------------------------------------------
@@ -696,7 +696,7 @@ def test_k7_extensions_are_declared_in_every_revision(revision: str) -> None:
     result = {"protocolVersion": revision, "capabilities": declared, "serverInfo": server}
     params = {"protocolVersion": revision, "capabilities": declared, "clientInfo": server}
     exchange = asked(OPEN, params, revision=revision)
-    assert check(exchange, json.dumps(result), Form.RESULT).problems == ()
+    assert check(exchange, json.dumps(result), TextForm.RESULT).problems == ()
     assert remarks(exchange.request, revision) == ()
 
 
@@ -704,7 +704,7 @@ def test_k7_the_name_of_an_extension_has_a_prefix() -> None:
     """K7: SEP-2133, "the vendor prefix is mandatory"."""
     declared = OPENED.replace("{}", '{"extensions":{"ui":{}}}', 1)
     text = f"{{{declared}}}"
-    (found,) = check(asked(OPEN, {"protocolVersion": R2025}), text, Form.RESULT).problems
+    (found,) = check(asked(OPEN, {"protocolVersion": R2025}), text, TextForm.RESULT).problems
     assert (found.code, found.level) == ("M93", WARNING)
 
 
@@ -730,7 +730,7 @@ def test_k14_the_names_in_meta_keep_to_their_rules(key: str, revision: str, code
     """K14: how a name is written, and which prefixes are kept for MCP, by revision."""
     text = json.dumps({"content": [], "_meta": {key: 1}})
     exchange = asked(CALL, {"name": "a"}, revision=revision)
-    assert codes(check(exchange, text, Form.RESULT).problems) == ([code] if code else [])
+    assert codes(check(exchange, text, TextForm.RESULT).problems) == ([code] if code else [])
 
 
 @pytest.mark.parametrize(
@@ -754,9 +754,9 @@ def test_k14_a_header_of_an_argument_keeps_to_its_rules(part: dict[str, Any], co
     tools = [{"name": "t", "inputSchema": {"type": "object", "properties": part}}]
     result = {"resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private"}
     modern = asked(TOOLS, {"_meta": stating({})}, revision=R2026)
-    found = check(modern, json.dumps(result), Form.RESULT).problems
+    found = check(modern, json.dumps(result), TextForm.RESULT).problems
     assert codes(found) == ([code] if code else [])
-    assert not check(asked(TOOLS, {}), json.dumps({"tools": tools}), Form.RESULT).problems
+    assert not check(asked(TOOLS, {}), json.dumps({"tools": tools}), TextForm.RESULT).problems
 
 
 @pytest.mark.parametrize(
@@ -770,7 +770,7 @@ def test_k14_a_header_of_an_argument_keeps_to_its_rules(part: dict[str, Any], co
 def test_k14_a_schema_that_clients_cannot_use_is_told(schema: dict[str, Any], pointer: str) -> None:
     """K14: an unknown dialect, a reference to nothing, a reference that nobody may fetch."""
     text = json.dumps({"tools": [{"name": "t", "inputSchema": schema}]})
-    (found,) = check(asked(TOOLS, {}), text, Form.RESULT).problems
+    (found,) = check(asked(TOOLS, {}), text, TextForm.RESULT).problems
     assert (found.code, found.level) == ("M92", WARNING)
     assert found.pointer == f"/result/tools/0/inputSchema/{pointer}"
 
@@ -784,10 +784,10 @@ def test_k14_a_task_holds_what_its_status_says(status: str, member: str) -> None
     task = {"resultType": "complete", "taskId": "a", "status": status, "ttlMs": None}
     task |= dict.fromkeys(("createdAt", "lastUpdatedAt"), "2026-11-20T10:30:00Z")
     exchange = asked("tasks/get", {"taskId": "a", "_meta": stating({})}, revision=R2026)
-    (found,) = check(exchange, json.dumps(task), Form.RESULT).problems
+    (found,) = check(exchange, json.dumps(task), TextForm.RESULT).problems
     assert (found.code, dict(found.detail)["key"]) == ("M09", member)
     whole = task | {member: {"code": 1, "message": "x"} if member == "error" else {}}
-    assert check(exchange, json.dumps(whole), Form.RESULT).sendable
+    assert check(exchange, json.dumps(whole), TextForm.RESULT).sendable
 
 
 def test_k14_skills_are_answered_by_a_skill_and_not_by_an_error() -> None:
@@ -799,7 +799,7 @@ def test_k14_skills_are_answered_by_a_skill_and_not_by_an_error() -> None:
     assert codes(check(exchange, draft).problems) == []
     wrong = {"uri": "skill://a/SKILL.md", "frontmatter": {"name": "a"}, "resources": "none"}
     result = {"skills": [wrong], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-    found = check(exchange, json.dumps(result), Form.RESULT).problems
+    found = check(exchange, json.dumps(result), TextForm.RESULT).problems
     assert codes(found) == ["M09", "M21"]
 
 
@@ -812,7 +812,7 @@ def test_k14_the_folder_of_a_skill_can_be_listed() -> None:
     assert json.loads(draft)["result"]["resources"]
     assert codes(check(exchange, draft).problems) == []
     wrong = {"resources": [{"uri": "skill://a/b"}], "resultType": "complete", "nextCursor": 5}
-    assert codes(check(exchange, json.dumps(wrong), Form.RESULT).problems) == ["M09", "M15"]
+    assert codes(check(exchange, json.dumps(wrong), TextForm.RESULT).problems) == ["M09", "M15"]
     nameless = asked(method, {"_meta": stating({})}, revision=R2026)
     assert [one.code for one in remarks(nameless.request, R2026)] == ["M09"]
     assert versions.page(method, R2026).endswith("/seps/2640-skills-extension")

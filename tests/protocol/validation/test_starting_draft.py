@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.validation.starting_draft import empty_arguments, start
 from tests.asking import asked, check
 
@@ -82,7 +82,7 @@ def test_r3_no_starting_draft_is_both_sendable_and_wrong(
     form = {"type": "object", "properties": fields, "required": sorted(needed & set(fields))}
     exchange = asked("elicitation/create", {"message": "?", "requestedSchema": form})
     draft = start(exchange)
-    verdict = check(exchange, draft, Form.MESSAGE)
+    verdict = check(exchange, draft, TextForm.MESSAGE)
     referee = jsonschema.Draft202012Validator(form, format_checker=jsonschema.FormatChecker())
     content = json.loads(draft)["result"]["content"]
     assert verdict.sendable <= referee.is_valid(content), (draft, form)

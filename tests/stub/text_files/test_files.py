@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humanmcp.common.paths import UnsafeFolderError
-from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.stub.text_files.files import TextFiles
 from humanmcp.stub.text_files.judging import decode
 from tests.waiting import until
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from humanmcp.stub.text_files.documents import Text
+    from humanmcp.stub.text_files.documents import Document
 
 ONE: Final = '{"jsonrpc":"2.0","id":1,"result":{}}'
 TWO: Final = '{"jsonrpc":"2.0","id":2,"result":{"text":"東京"}}'
 PRETTY: Final = '{\n  "jsonrpc": "2.0",\n  "id": 3,\n  "result": {\n    "a": [1, 2]\n  }\n}\n'
 OSAKA: Final = '{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"遠い。自分で調べて"}}'
-WRONG: Final = Problem("R50", Level.ERROR, (("pending", "1"), ("typed", "99")), line=1, column=8)
+WRONG: Final = Diagnostic(
+    "R50", Severity.ERROR, (("pending", "1"), ("typed", "99")), line=1, column=8
+)
 
 
 class Desk:
@@ -50,7 +52,7 @@ class Desk:
         """Let some seconds pass and look once; return what was handed out."""
         return [text.text for text in self.take(after)]
 
-    def take(self, after: float = 0.03) -> list[Text]:
+    def take(self, after: float = 0.03) -> list[Document]:
         """Do the same; return the texts themselves."""
         self.now += after
         return list(self.files.poll(self.now))
@@ -64,7 +66,7 @@ class Desk:
                 self.files.accept(text)
         return got
 
-    def read(self) -> list[Text]:
+    def read(self) -> list[Document]:
         """Look twice, as it takes to see that a file has come to rest."""
         return self.take() or self.take()
 
@@ -75,7 +77,7 @@ class Desk:
             self.files.accept(text)
         return [text.text for text in texts]
 
-    def refuse_all(self, *problems: Problem) -> list[str]:
+    def refuse_all(self, *problems: Diagnostic) -> list[str]:
         """Read and refuse."""
         texts = self.read()
         for text in texts:
@@ -496,9 +498,9 @@ def test_a_report_names_the_place_in_the_file(desk: Desk) -> None:
     desk.files.refuse(
         text,
         (
-            Problem("R50", Level.ERROR, WRONG.detail, line=1, column=4),
-            Problem("R50", Level.ERROR, WRONG.detail, line=3, column=5),
-            Problem("R50", Level.ERROR, (("pending", "7"), ("typed", "8"))),
+            Diagnostic("R50", Severity.ERROR, WRONG.detail, line=1, column=4),
+            Diagnostic("R50", Severity.ERROR, WRONG.detail, line=3, column=5),
+            Diagnostic("R50", Severity.ERROR, (("pending", "7"), ("typed", "8"))),
         ),
     )
     said = desk.problems
@@ -518,8 +520,8 @@ def test_a_report_shows_how_the_text_would_be_right(desk: Desk) -> None:
 def test_a_report_begins_with_what_keeps_the_text_from_being_sent(desk: Desk) -> None:
     """Nothing is said of repairs in a text that was not sent: they would sound as if it was."""
     desk.type(OSAKA.encode("utf-16"))
-    hint = Problem("R51", Level.HINT, (("typed", "7"),), line=1, column=3)
-    repaired = Problem("J50", Level.REPAIRED, line=1, column=5)
+    hint = Diagnostic("R51", Severity.HINT, (("typed", "7"),), line=1, column=3)
+    repaired = Diagnostic("J50", Severity.REPAIRED, line=1, column=5)
     desk.refuse_all(repaired, hint, WRONG)
     said = desk.problems
     assert 0 < said.index("column 8") < said.index("column 3")
@@ -550,7 +552,7 @@ def test_what_is_to_be_noticed_in_a_sent_text_is_told(desk: Desk) -> None:
     """H3: a warning does not keep a text from being sent; the next clean one clears it."""
     desk.type(ONE)
     (text,) = desk.read()
-    desk.files.accept(text, (Problem("R50", Level.WARNING, WRONG.detail, line=1, column=8),))
+    desk.files.accept(text, (Diagnostic("R50", Severity.WARNING, WRONG.detail, line=1, column=8),))
     assert desk.problems.startswith("Sent.")
     assert "line 1, column 8" in desk.problems
     desk.type(TWO)
@@ -574,7 +576,9 @@ def test_a_refused_text_that_is_taken_away_is_no_problem_any_more(
 def test_no_text_acts_on_the_terminal_that_shows_the_report(desk: Desk) -> None:
     """B4: what was typed is quoted with its escape sequences made visible."""
     desk.type(ONE)
-    desk.refuse_all(Problem("R50", Level.ERROR, (("pending", "\x1b[2J"), ("typed", "\u202e"))))
+    desk.refuse_all(
+        Diagnostic("R50", Severity.ERROR, (("pending", "\x1b[2J"), ("typed", "\u202e")))
+    )
     assert "\x1b" not in desk.problems
     assert "\u202e" not in desk.problems
     assert "⟦U+001B⟧" in desk.problems

@@ -11,9 +11,9 @@ import pytest
 
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.validation.server_initiated import openers, typed_bytes
-from humanmcp.stub.text_files.folder import Place
+from humanmcp.stub.text_files.folder import OpenFolder
 from humanmcp.stub.text_files.on_purpose import OnPurpose
-from humanmcp.stub.text_files.sent_folder import SentBox
+from humanmcp.stub.text_files.sent_folder import SentFolder
 from tests.stub.text_files.test_status import CALL, AtFiles
 from tests.waiting import PATIENCE, until
 
@@ -125,9 +125,9 @@ def test_f5_what_is_half_written_waits_for_its_other_half(
     tmp_path: Path, name: str, half: str, rest: str
 ) -> None:
     """F5: `exit 1` becomes `exit 17`; a half by itself is meant after two seconds."""
-    place = Place.open(tmp_path)
+    place = OpenFolder.open(tmp_path)
     assert place is not None
-    files = OnPurpose(place, SentBox(place))
+    files = OnPurpose(place, SentFolder(place))
     clock = itertools.count(0.0, 0.25)
 
     def looks(count: int) -> list[bytes]:

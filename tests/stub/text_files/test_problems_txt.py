@@ -6,11 +6,11 @@ import pytest
 
 from humanmcp.protocol.conversation.events import RequestArrived
 from humanmcp.protocol.diagnostics.autofix import mended
-from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.validation.addressing import addressed
 from humanmcp.protocol.validation.check import check
-from humanmcp.stub.text_files.documents import Outcome, Text
+from humanmcp.stub.text_files.documents import Document, DocumentOutcome
 from humanmcp.stub.text_files.problems_txt import report
 
 
@@ -24,7 +24,9 @@ def refused(typed: str, language: str = "en") -> str:
     verdict = check(event.exchange, typed)
     assert not verdict.sendable
     right = mended(typed, lambda text: check(event.exchange, text))
-    outcome = Outcome(Text(0, typed), sent=False, problems=verdict.problems, mended=right)
+    outcome = DocumentOutcome(
+        Document(0, typed), sent=False, problems=verdict.problems, mended=right
+    )
     return report([outcome], language)
 
 
@@ -66,11 +68,11 @@ def test_the_page_of_the_specification_is_named_once(language: str) -> None:
 
 def test_nothing_to_say_is_nothing() -> None:
     """An answer without a remark leaves problems.txt empty."""
-    assert report([Outcome(Text(0, "{}"), sent=True, problems=())], "en") == ""
+    assert report([DocumentOutcome(Document(0, "{}"), sent=True, problems=())], "en") == ""
 
 
 def test_what_the_peer_wrote_is_escaped() -> None:
     """B4: an escape sequence in a name cannot reach the terminal that shows the file."""
-    found = Problem("M12", Level.WARNING, (("key", "\x1b[2J"), ("revision", "2025-11-25")))
-    said = report([Outcome(Text(0, "{}"), sent=True, problems=(found,))], "en")
+    found = Diagnostic("M12", Severity.WARNING, (("key", "\x1b[2J"), ("revision", "2025-11-25")))
+    said = report([DocumentOutcome(Document(0, "{}"), sent=True, problems=(found,))], "en")
     assert "\x1b" not in said

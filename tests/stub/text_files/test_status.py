@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.protocol.policy.answer_book import Mode, Opening
+from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
 from tests.serving import Serving
 from tests.waiting import until
 
@@ -175,7 +175,7 @@ def test_a_long_session_is_told_of_in_its_last_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_how_much_is_answered_is_said_in_every_manner(language: str) -> None:
     """No manner of starting leaves the file without its first sentences."""
-    for opening in Opening:
+    for opening in OpeningPolicy:
         assert say("status", f"opening {opening.value}", language)
     for mode in Mode:
         assert mode is Mode.NORMAL or say("status", f"mode {mode.value}", language)

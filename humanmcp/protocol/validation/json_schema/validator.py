@@ -13,8 +13,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from humanmcp.protocol.diagnostics.model import Level
-from humanmcp.protocol.diagnostics.raw import Found
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic
 from humanmcp.protocol.validation.json_schema.errors import detail_of, uncertain, unchecked
 from humanmcp.protocol.validation.json_schema.references import References
 from humanmcp.protocol.validation.json_schema.work import UncheckedError, Work, size
@@ -74,7 +74,7 @@ _DIALECTS: Final = {
 """The dialects that can be read: address without scheme, the library's class, and its full name."""
 
 
-class Difference(NamedTuple):
+class SchemaDifference(NamedTuple):
     """One way in which a value does not keep to a schema: where, and what fills the sentence."""
 
     path: Path
@@ -84,7 +84,7 @@ class Difference(NamedTuple):
 class Comparison(NamedTuple):
     """What a comparison found. `unchecked` says why there was none, where there was none."""
 
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[SchemaDifference, ...] = ()
     unchecked: Detail = ()
 
 
@@ -140,7 +140,7 @@ def compare(value: Json, schema: Json) -> Comparison:
         return Comparison(unchecked=unchecked(error.why, error.value))
 
 
-def _compared(value: Json, schema: Json) -> tuple[Difference, ...]:
+def _compared(value: Json, schema: Json) -> tuple[SchemaDifference, ...]:
     """Compare within all limits.
 
     Raises:
@@ -180,18 +180,18 @@ def mismatch(value: Json, schema: Json) -> tuple[Path, Detail] | None:
     return (differences[0].path, differences[0].detail) if differences else None
 
 
-def first_found(code: str, value: Json, schema: Json, path: Path) -> list[Found]:
+def first_found(code: str, value: Json, schema: Json, path: Path) -> list[RawDiagnostic]:
     """Report the first difference under a code, or as a hint that there was no comparison."""
     differences, missed = compare(value, schema)
     if differences:
         inside, detail = differences[0]
-        return [Found(code, (*path, *inside), detail)]
+        return [RawDiagnostic(code, (*path, *inside), detail)]
     return unchecked_at(path, missed)
 
 
-def unchecked_at(path: Path, missed: Detail) -> list[Found]:
+def unchecked_at(path: Path, missed: Detail) -> list[RawDiagnostic]:
     """Report as a hint that something was not held against its schema, where it was not."""
-    return [Found("M91", path, missed, level=Level.HINT)] if missed else []
+    return [RawDiagnostic("M91", path, missed, level=Severity.HINT)] if missed else []
 
 
 def within_limits(schema: Json) -> bool:
@@ -291,14 +291,14 @@ def _errors(dialect: str, schema: Json, value: Json, steps: int) -> list[Any]:
     return []
 
 
-def _differences(errors: list[Any], schema: Json) -> tuple[Difference, ...]:
+def _differences(errors: list[Any], schema: Json) -> tuple[SchemaDifference, ...]:
     """Return what is told: of several members that one object lacks the first names them all."""
-    found: dict[tuple[Path, str], Difference] = {}
+    found: dict[tuple[Path, str], SchemaDifference] = {}
     for error in errors:
         path = tuple(error.instance_path)
         key = (path, "/".join(map(str, error.schema_path)))
         if key not in found:
-            found[key] = Difference(path, detail_of(error, schema))
+            found[key] = SchemaDifference(path, detail_of(error, schema))
     return tuple(found.values())[:MOST_DIFFERENCES]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.raw import Found, delete, quoted, replace_with, shown
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, delete, quoted, replace_with, shown
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.json_schema import validator
 
@@ -48,14 +48,14 @@ def declares_more(capabilities: Mapping[str, Json] | None) -> bool:
     return any((capabilities or {}).get(name) for name in ("experimental", "extensions"))
 
 
-def asking(exchange: Exchange, value: JsonObject, path: Path) -> list[Found]:
+def asking(exchange: Exchange, value: JsonObject, path: Path) -> list[RawDiagnostic]:
     """MCP 2026-07-28: a server must not ask for what this request's client did not declare."""
     requests = value.get("inputRequests")
     if value.get("resultType") != "input_required" or not isinstance(requests, dict):
         return []
     stated = exchange.request.meta.get(versions.META_CAPABILITIES)
     declared = stated if isinstance(stated, dict) else {}
-    found: list[Found] = []
+    found: list[RawDiagnostic] = []
     for name, request in requests.items():
         if not isinstance(request, dict):
             continue
@@ -65,11 +65,13 @@ def asking(exchange: Exchange, value: JsonObject, path: Path) -> list[Found]:
         )
         if missing:
             at = (*path, "inputRequests", name)
-            found.append(Found("M57", (*at, "method"), (("capability", missing),)))
+            found.append(RawDiagnostic("M57", (*at, "method"), (("capability", missing),)))
     return found
 
 
-def listening(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def listening(
+    exchange: Exchange, value: JsonObject, _known: Known, path: Path
+) -> list[RawDiagnostic]:
     """MCP, subscriptions: the id is the one of the request that listens, of the same type."""
     meta = value.get("_meta")
     if not isinstance(meta, dict) or versions.META_SUBSCRIPTION not in meta:
@@ -79,15 +81,17 @@ def listening(exchange: Exchange, value: JsonObject, _known: Known, path: Path) 
         return []
     at = (*path, "_meta", versions.META_SUBSCRIPTION)
     detail = (("typed", quoted(typed)), ("id", shown(exchange.id.token)))
-    return [Found("M74", at, detail, replace_with(at, wanted))]
+    return [RawDiagnostic("M74", at, detail, replace_with(at, wanted))]
 
 
-def filled_form(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def filled_form(
+    exchange: Exchange, value: JsonObject, _known: Known, path: Path
+) -> list[RawDiagnostic]:
     """Judge what a user filled into the form that a server asked for."""
     content, action = value.get("content"), value.get("action")
     at = (*path, "content")
     if action in ("decline", "cancel") and content:
-        return [Found("M77", at, (("action", str(action)),), delete(at), at_name=True)]
+        return [RawDiagnostic("M77", at, (("action", str(action)),), delete(at), at_name=True)]
     schema = exchange.request.params.get("requestedSchema")
     if action != "accept" or not isinstance(schema, dict):
         return []
@@ -101,14 +105,16 @@ def filled_form(exchange: Exchange, value: JsonObject, _known: Known, path: Path
     return found + validator.unchecked_at(at if filled else path, missed)
 
 
-def _unfit(schema: JsonObject, inside: Path, detail: dict[str, str], at: Path) -> list[Found]:
+def _unfit(
+    schema: JsonObject, inside: Path, detail: dict[str, str], at: Path
+) -> list[RawDiagnostic]:
     """Report one way in which the answers of a form break its schema: by the field, if any."""
     if detail.get("rule") == "required" and not inside:
         names = detail["names"].split(", ")
-        return [Found("M78", at, (("key", name),)) for name in names]
+        return [RawDiagnostic("M78", at, (("key", name),)) for name in names]
     key = str(inside[0]) if inside else "content"
     told = detail | {"key": shown(key)} | _titled(schema, inside, detail)
-    return [Found("M79", (*at, *inside), tuple(told.items()))]
+    return [RawDiagnostic("M79", (*at, *inside), tuple(told.items()))]
 
 
 def _titled(schema: JsonObject, inside: Path, detail: dict[str, str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.fix_safety import PLACEHOLDER
 from humanmcp.protocol.diagnostics.raw import (
-    Found,
+    RawDiagnostic,
     delete,
     json_text,
     rename_to,
@@ -45,7 +45,7 @@ CAPABILITY_OF: Final = {
 """The capability that a server declares to be asked each group of methods."""
 
 
-def lint(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[Found]:
+def lint(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[RawDiagnostic]:
     """Return what is wrong with a result beyond its shape."""
     found = _offered(exchange, known, path)
     rule = _RULES.get(exchange.method)
@@ -56,14 +56,14 @@ def lint(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> lis
     return found
 
 
-def lint_error(exchange: Exchange, error: Json, known: Known) -> list[Found]:
+def lint_error(exchange: Exchange, error: Json, known: Known) -> list[RawDiagnostic]:
     """Return what is to be said of an error that has its shape."""
     if exchange.method == "tools/call" and isinstance(error, dict):
         return refused_call(exchange, error, known)
     return []
 
 
-def _offered(exchange: Exchange, known: Known, path: Path) -> list[Found]:
+def _offered(exchange: Exchange, known: Known, path: Path) -> list[RawDiagnostic]:
     """MCP, lifecycle: both sides only use what was negotiated."""
     if known.offered is None:
         return []
@@ -72,31 +72,31 @@ def _offered(exchange: Exchange, known: Known, path: Path) -> list[Found]:
             if capability == "completions" and exchange.revision < spec_versions.R2025_03:
                 return []
             detail = (("capability", capability), ("method", shown(exchange.method)))
-            return [Found("M05", path, detail)]
+            return [RawDiagnostic("M05", path, detail)]
     return []
 
 
-def _pages(exchange: Exchange, value: JsonObject, path: Path) -> list[Found]:
+def _pages(exchange: Exchange, value: JsonObject, path: Path) -> list[RawDiagnostic]:
     """MCP, pagination: the end is told by leaving the cursor out."""
     cursor, at = value["nextCursor"], (*path, "nextCursor")
     if cursor == "":
-        return [Found("M42", at, (), delete(at))]
+        return [RawDiagnostic("M42", at, (), delete(at))]
     if isinstance(cursor, str) and cursor == exchange.request.params.get("cursor"):
-        return [Found("M43", at, (("cursor", shown(cursor)),), delete(at))]
+        return [RawDiagnostic("M43", at, (("cursor", shown(cursor)),), delete(at))]
     return []
 
 
-def doubles(items: Json, name: str, path: Path) -> list[Found]:
+def doubles(items: Json, name: str, path: Path) -> list[RawDiagnostic]:
     """Report items of a list that share what tells them apart."""
     seen: set[str] = set()
-    found: list[Found] = []
+    found: list[RawDiagnostic] = []
     for at, item in enumerate(items if isinstance(items, list) else []):
         own = item.get(name) if isinstance(item, dict) else None
         if not isinstance(own, str):
             continue
         if own in seen:
             where = (*path, at, name)
-            found.append(Found("M38", where, (("key", name), ("value", shown(own)))))
+            found.append(RawDiagnostic("M38", where, (("key", name), ("value", shown(own)))))
         seen.add(own)
     return found
 
@@ -104,7 +104,9 @@ def doubles(items: Json, name: str, path: Path) -> list[Found]:
 # -- opening -------------------------------------------------------------------------------------
 
 
-def _initialize(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def _initialize(
+    exchange: Exchange, value: JsonObject, _known: Known, path: Path
+) -> list[RawDiagnostic]:
     found = _version(exchange, value, path)
     found += _capabilities(exchange, value.get("capabilities"), (*path, "capabilities"))
     server, at = value.get("serverInfo"), (*path, "serverInfo")
@@ -113,12 +115,14 @@ def _initialize(exchange: Exchange, value: JsonObject, _known: Known, path: Path
     for name in SHAPES["ServerCapabilities"].members:
         if name in value:
             found.append(
-                Found("M63", (*path, name), (("key", name),), delete((*path, name)), at_name=True)
+                RawDiagnostic(
+                    "M63", (*path, name), (("key", name),), delete((*path, name)), at_name=True
+                )
             )
     return found
 
 
-def _version(exchange: Exchange, value: JsonObject, path: Path) -> list[Found]:
+def _version(exchange: Exchange, value: JsonObject, path: Path) -> list[RawDiagnostic]:
     """MCP, lifecycle: answer with the version that was asked for, or with one that you have."""
     typed, wanted = value.get("protocolVersion"), exchange.request.params.get("protocolVersion")
     at = (*path, "protocolVersion")
@@ -129,15 +133,15 @@ def _version(exchange: Exchange, value: JsonObject, path: Path) -> list[Found]:
         meant = wanted if speaks else spec_versions.LATEST_HANDSHAKE
         allowed = ", ".join(spec_versions.HANDSHAKE)
         detail = (("value", shown(typed)), ("allowed", allowed))
-        return [Found("M44", at, detail, replace_with(at, meant))]
+        return [RawDiagnostic("M44", at, detail, replace_with(at, meant))]
     if speaks and typed != wanted:
         detail = (("asked", str(wanted)), ("answered", typed))
-        return [Found("M04", at, detail, replace_with(at, wanted))]
+        return [RawDiagnostic("M04", at, detail, replace_with(at, wanted))]
     return []
 
 
-def _server_info(value: JsonObject, server: JsonObject, at: Path) -> list[Found]:
-    found: list[Found] = []
+def _server_info(value: JsonObject, server: JsonObject, at: Path) -> list[RawDiagnostic]:
+    found: list[RawDiagnostic] = []
     if "capabilities" in server:
         declared = value.get("capabilities")
         there = server["capabilities"]
@@ -148,49 +152,55 @@ def _server_info(value: JsonObject, server: JsonObject, at: Path) -> list[Found]
         ]
         where = (*at, "capabilities")
         detail = (("only", shown(", ".join(only)) or "?"),)
-        found.append(Found("M47", where, detail, delete(where), at_name=True))
+        found.append(RawDiagnostic("M47", where, detail, delete(where), at_name=True))
     name = server.get("name")
     if isinstance(name, str) and "client" in name.lower():
-        found.append(Found("M49", (*at, "name"), (("value", shown(name)),)))
+        found.append(RawDiagnostic("M49", (*at, "name"), (("value", shown(name)),)))
     return found
 
 
-def _capabilities(exchange: Exchange, declared: Json, at: Path) -> list[Found]:
+def _capabilities(exchange: Exchange, declared: Json, at: Path) -> list[RawDiagnostic]:
     if not isinstance(declared, dict) or "completion" not in declared:
         return []
     where = (*at, "completion")
     if exchange.revision < spec_versions.R2025_03 or "completions" in declared:
         return []
-    return [Found("M48", where, (), rename_to(where, "completions"), at_name=True)]
+    return [RawDiagnostic("M48", where, (), rename_to(where, "completions"), at_name=True)]
 
 
-def _discover(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def _discover(
+    exchange: Exchange, value: JsonObject, _known: Known, path: Path
+) -> list[RawDiagnostic]:
     found = _capabilities(exchange, value.get("capabilities"), (*path, "capabilities"))
     versions, at = value.get("supportedVersions"), (*path, "supportedVersions")
     if not isinstance(versions, list):
         return found
     if not versions:
-        return [*found, Found("M45", at, (), replace_with(at, list(spec_versions.MODERN)))]
+        return [*found, RawDiagnostic("M45", at, (), replace_with(at, list(spec_versions.MODERN)))]
     unknown = [each for each in versions if isinstance(each, str) and each not in spec_versions.ALL]
     if unknown or not any(each in spec_versions.MODERN for each in versions):
         known = ", ".join(spec_versions.ALL)
         detail = (("value", shown(json_text(unknown or versions))), ("allowed", known))
-        found.append(Found("M46", at, detail, replace_with(at, list(spec_versions.MODERN))))
+        found.append(RawDiagnostic("M46", at, detail, replace_with(at, list(spec_versions.MODERN))))
     return found
 
 
 # -- resources, prompts ------------------------------------------------------------------------
 
 
-def _resources(_exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def _resources(
+    _exchange: Exchange, value: JsonObject, _known: Known, path: Path
+) -> list[RawDiagnostic]:
     return doubles(value.get("resources"), "uri", (*path, "resources"))
 
 
-def _prompts(_exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def _prompts(
+    _exchange: Exchange, value: JsonObject, _known: Known, path: Path
+) -> list[RawDiagnostic]:
     return doubles(value.get("prompts"), "name", (*path, "prompts"))
 
 
-def _read(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def _read(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[RawDiagnostic]:
     if value.get("resultType") == "input_required":
         return asking(exchange, value, path)
     contents, at = value.get("contents"), (*path, "contents")
@@ -198,12 +208,14 @@ def _read(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> l
         return []
     if not contents:
         code = -32602 if exchange.revision in spec_versions.MODERN else -32002
-        return [Found("M60", at, (("code", str(code)),))]
+        return [RawDiagnostic("M60", at, (("code", str(code)),))]
     wanted = exchange.request.params.get("uri")
     uris = [each.get("uri") for each in contents if isinstance(each, dict)]
     if isinstance(wanted, str) and uris and not any(_within(uri, wanted) for uri in uris):
         detail = (("asked", shown(wanted)), ("answered", shown(str(uris[0]))))
-        return [Found("M70", (*at, 0, "uri"), detail, replace_with((*at, 0, "uri"), wanted))]
+        return [
+            RawDiagnostic("M70", (*at, 0, "uri"), detail, replace_with((*at, 0, "uri"), wanted))
+        ]
     return []
 
 
@@ -212,14 +224,16 @@ def _within(uri: Json, wanted: str) -> bool:
     return not isinstance(uri, str) or uri.startswith(wanted.rstrip("/"))
 
 
-def _get_prompt(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def _get_prompt(
+    exchange: Exchange, value: JsonObject, _known: Known, path: Path
+) -> list[RawDiagnostic]:
     return asking(exchange, value, path)
 
 
 # -- texts nobody has written yet ---------------------------------------------------------------
 
 
-def unwritten(value: Json, path: Path, text: str) -> list[Found]:
+def unwritten(value: Json, path: Path, text: str) -> list[RawDiagnostic]:
     """Find what a fix or an example of ours put in the place of a person's words.
 
     `text` is the JSON that holds the value: it is searched first, since nearly no answer has any.
@@ -230,9 +244,9 @@ def unwritten(value: Json, path: Path, text: str) -> list[Found]:
 _SPELLINGS: Final = (f'"{PLACEHOLDER}"', json.dumps(PLACEHOLDER).strip('"'))
 
 
-def _unwritten(value: Json, path: Path) -> list[Found]:
+def _unwritten(value: Json, path: Path) -> list[RawDiagnostic]:
     if value == PLACEHOLDER:
-        return [Found("M61", path, (("text", PLACEHOLDER),))]
+        return [RawDiagnostic("M61", path, (("text", PLACEHOLDER),))]
     steps: Iterable[tuple[str | int, Json]] = ()
     if isinstance(value, dict):
         steps = value.items()
@@ -241,26 +255,28 @@ def _unwritten(value: Json, path: Path) -> list[Found]:
     return [found for step, inner in steps for found in _unwritten(inner, (*path, step))]
 
 
-def _placeholders(value: Json, path: Path) -> list[Found]:
+def _placeholders(value: Json, path: Path) -> list[RawDiagnostic]:
     """Find the words of the starting draft that were left as they are."""
     blocks = value if isinstance(value, list) else [value]
-    found: list[Found] = []
+    found: list[RawDiagnostic] = []
     for at, block in enumerate(blocks):
         text = block.get("text") if isinstance(block, dict) else None
         if isinstance(text, str) and text in PLACEHOLDERS.values():
             step = (at,) if isinstance(value, list) else ()
-            found.append(Found("M61", (*path, *step, "text"), (("text", text),)))
+            found.append(RawDiagnostic("M61", (*path, *step, "text"), (("text", text),)))
     return found
 
 
-def _call(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[Found]:
+def _call(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[RawDiagnostic]:
     if value.get("resultType") == "input_required":
         return asking(exchange, value, path)
     found = _placeholders(value.get("content"), (*path, "content"))
     return found + called_tool(exchange, value, known, path)
 
 
-def _task_state(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def _task_state(
+    exchange: Exchange, value: JsonObject, _known: Known, path: Path
+) -> list[RawDiagnostic]:
     """What has become of a task stands beside its status: its result, its error, its questions."""
     status = value.get("status")
     needed = TASK_HOLDS.get(status) if isinstance(status, str) else None
@@ -268,7 +284,7 @@ def _task_state(exchange: Exchange, value: JsonObject, _known: Known, path: Path
         return []
     example = json_text(TASK_EXAMPLES[needed])
     detail = (("key", needed), ("example", example), ("where", "result"))
-    return [Found("M09", path, detail)]
+    return [RawDiagnostic("M09", path, detail)]
 
 
 TASK_EXAMPLES: Final[Mapping[str, Json]] = {
@@ -278,17 +294,21 @@ TASK_EXAMPLES: Final[Mapping[str, Json]] = {
 }
 
 
-def _sampled(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[Found]:
+def _sampled(
+    exchange: Exchange, value: JsonObject, known: Known, path: Path
+) -> list[RawDiagnostic]:
     return _placeholders(value.get("content"), (*path, "content")) + turn(
         exchange, value, known, path
     )
 
 
-def _ended_task(_exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def _ended_task(
+    _exchange: Exchange, value: JsonObject, _known: Known, path: Path
+) -> list[RawDiagnostic]:
     return _placeholders(value.get("content"), (*path, "content"))
 
 
-_RULES: Final[Mapping[str, Callable[[Exchange, JsonObject, Known, Path], list[Found]]]] = {
+_RULES: Final[Mapping[str, Callable[[Exchange, JsonObject, Known, Path], list[RawDiagnostic]]]] = {
     "initialize": _initialize,
     "server/discover": _discover,
     "tools/list": tools,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.raw import Found, quoted, replace_with, shown
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, quoted, replace_with, shown
 from humanmcp.protocol.json.similar import alike
 from humanmcp.protocol.validation.json_schema import validator
 
@@ -25,9 +25,9 @@ TEXT_ONLY: Final = "humanmcp host"
 _HELD: Final = frozenset({"text", "tool_use"})
 
 
-def turn(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[Found]:
+def turn(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[RawDiagnostic]:
     """Judge what somebody says in a model's place."""
-    found: list[Found] = []
+    found: list[RawDiagnostic] = []
     taken = _ids_before(exchange)
     for block, at in _blocks(value.get("content"), (*path, "content")):
         kind = block.get("type")
@@ -35,7 +35,7 @@ def turn(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> lis
             found += _call(exchange, block, at)
             found += _own_id(block.get("id"), taken, at)
         elif known.client_name == TEXT_ONLY and isinstance(kind, str) and kind not in _HELD:
-            found.append(Found("M98", (*at, "type"), (("kind", shown(kind)),)))
+            found.append(RawDiagnostic("M98", (*at, "type"), (("kind", shown(kind)),)))
     return found
 
 
@@ -60,7 +60,7 @@ def _ids_before(exchange: Exchange) -> set[str]:
     }
 
 
-def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[Found]:
+def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[RawDiagnostic]:
     """A call names a tool that was offered, and fits what that tool takes."""
     name, given = block.get("name"), block.get("input", {})
     if not isinstance(name, str):
@@ -75,16 +75,16 @@ def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[Found]:
         meant = alike(name, list(offered))
         mend = replace_with((*path, "name"), meant) if meant else None
         detail = (("tool", quoted(name)), ("tools", shown(", ".join(offered)) or "-"))
-        return [Found("M95", (*path, "name"), detail, mend)]
+        return [RawDiagnostic("M95", (*path, "name"), detail, mend)]
     at = (*path, "input")
     differences, missed = validator.compare(given, offered[name].get("inputSchema"))
     if not differences:
         return validator.unchecked_at(at, missed)
     inside, rule = differences[0]
-    return [Found("M96", (*at, *inside), (("tool", quoted(name)), *rule))]
+    return [RawDiagnostic("M96", (*at, *inside), (("tool", quoted(name)), *rule))]
 
 
-def _own_id(own: Json, taken: set[str], path: Path) -> list[Found]:
+def _own_id(own: Json, taken: set[str], path: Path) -> list[RawDiagnostic]:
     """No two calls have the same id. Remembers this one."""
     if not isinstance(own, str):
         return []
@@ -95,4 +95,8 @@ def _own_id(own: Json, taken: set[str], path: Path) -> list[Found]:
         f"{own}-{number}" for number in range(2, len(taken) + 3) if f"{own}-{number}" not in taken
     )
     taken.add(free)
-    return [Found("M97", (*path, "id"), (("id", quoted(own)),), replace_with((*path, "id"), free))]
+    return [
+        RawDiagnostic(
+            "M97", (*path, "id"), (("id", quoted(own)),), replace_with((*path, "id"), free)
+        )
+    ]

@@ -6,7 +6,7 @@ import binascii
 import re
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.raw import Found, json_text, quoted, replace_with, shown
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, json_text, quoted, replace_with, shown
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.json_schema.references import DATA
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 
-def tools(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[Found]:
+def tools(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[RawDiagnostic]:
     """Judge the answer to `tools/list`."""
     listed, at = value.get("tools"), (*path, "tools")
     if not isinstance(listed, list):
         return []
-    found: list[Found] = []
+    found: list[RawDiagnostic] = []
     seen: set[str] = set()
     for index, tool in enumerate(listed):
         if not isinstance(tool, dict):
@@ -34,14 +34,14 @@ def tools(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> l
         if isinstance(name, str):
             if name in seen:
                 detail = (("key", "name"), ("value", shown(name)))
-                found.append(Found("M38", (*where, "name"), detail))
+                found.append(RawDiagnostic("M38", (*where, "name"), detail))
             seen.add(name)
         for member in ("inputSchema", "outputSchema"):
             found += _schema(exchange, tool.get(member), (*where, member))
     return found
 
 
-def _schema(exchange: Exchange, schema: Json, path: Path) -> list[Found]:
+def _schema(exchange: Exchange, schema: Json, path: Path) -> list[RawDiagnostic]:
     if not isinstance(schema, dict):
         return []
     required, properties = schema.get("required"), schema.get("properties")
@@ -50,18 +50,18 @@ def _schema(exchange: Exchange, schema: Json, path: Path) -> list[Found]:
             return []  # the shape says so
         detail = (("key", "required"), ("got", "text"), ("example", '["…"]'))
         mend = replace_with((*path, "required"), [required]) if isinstance(required, str) else None
-        return [Found("M01", (*path, "required"), detail, mend)]
+        return [RawDiagnostic("M01", (*path, "required"), detail, mend)]
     for code, look in (("M40", validator.trouble_in), ("M92", validator.unusable_in)):
         trouble = look(schema)
         if trouble is not None:
             inside, rule = trouble
-            return [Found(code, (*path, *inside), rule)]
+            return [RawDiagnostic(code, (*path, *inside), rule)]
     names = properties if isinstance(properties, dict) else {}
     missing = [each for each in required or () if isinstance(each, str) and each not in names]
     found = _headers(schema, path) if exchange.revision in versions.MODERN else []
     if missing and "$ref" not in schema and "allOf" not in schema:
         at = (*path, "required")
-        found.append(Found("M41", at, (("key", shown(missing[0])),)))
+        found.append(RawDiagnostic("M41", at, (("key", shown(missing[0])),)))
     return found
 
 
@@ -70,7 +70,7 @@ _HEADER_NAME: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _IN_A_HEADER: Final = frozenset({"string", "integer", "boolean"})
 
 
-def _headers(schema: JsonObject, path: Path) -> list[Found]:
+def _headers(schema: JsonObject, path: Path) -> list[RawDiagnostic]:
     """MCP 2026-07-28, tools: which arguments may be mirrored into headers, and under which names.
 
     "Clients MUST reject tool definitions where any `x-mcp-header` value violates these
@@ -83,7 +83,7 @@ def _headers(schema: JsonObject, path: Path) -> list[Found]:
             isinstance(name, str) and re.fullmatch(_HEADER_NAME, name) and name.lower() not in seen
         )
         if not fits or not reachable or part.get("type") not in _IN_A_HEADER:
-            return [Found("M99", (*path, *at, HEADER), (("value", quoted(name)),))]
+            return [RawDiagnostic("M99", (*path, *at, HEADER), (("value", quoted(name)),))]
         seen.add(name.lower())
     return []
 
@@ -107,7 +107,9 @@ def _marked(schema: JsonObject) -> Iterator[tuple[Path, JsonObject, bool]]:
         ]
 
 
-def called_tool(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[Found]:
+def called_tool(
+    exchange: Exchange, value: JsonObject, known: Known, path: Path
+) -> list[RawDiagnostic]:
     """Judge the answer to `tools/call` against what the tool declares."""
     found = _pictures(value.get("content"), (*path, "content"))
     if exchange.revision < versions.R2025_06 or "task" in value:
@@ -117,7 +119,7 @@ def called_tool(exchange: Exchange, value: JsonObject, known: Known, path: Path)
     at = (*path, "structuredContent")
     if "structuredContent" not in value:
         if schema is not None and value.get("isError") is not True:
-            found.append(Found("M58", path, (("tool", shown(exchange.tool)),)))
+            found.append(RawDiagnostic("M58", path, (("tool", shown(exchange.tool)),)))
         return found
     structured = value["structuredContent"]
     if schema is not None and value.get("isError") is not True:
@@ -129,7 +131,7 @@ def called_tool(exchange: Exchange, value: JsonObject, known: Known, path: Path)
         if not validator.is_large(structured):
             again = [{"type": "text", "text": json_text(structured)}]
             mend = replace_with(content, again)
-        found.append(Found("M59", content, (), mend))
+        found.append(RawDiagnostic("M59", content, (), mend))
     return found
 
 
@@ -145,9 +147,9 @@ _MAGIC: Final = (
 """How files of a type begin. Types of other names are taken at their word."""
 
 
-def _pictures(content: Json, path: Path) -> list[Found]:
+def _pictures(content: Json, path: Path) -> list[RawDiagnostic]:
     """Compare the first bytes of images and sounds with the type they are said to be of."""
-    found: list[Found] = []
+    found: list[RawDiagnostic] = []
     for at, block in enumerate(content if isinstance(content, list) else []):
         if not isinstance(block, dict) or block.get("type") not in ("image", "audio"):
             continue
@@ -165,14 +167,14 @@ def _pictures(content: Json, path: Path) -> list[Found]:
         where = (*path, at, "mimeType")
         mend = replace_with(where, really) if really else None
         detail = (("said", shown(str(said))), ("really", really or "?"))
-        found.append(Found("M66", where, detail, mend))
+        found.append(RawDiagnostic("M66", where, detail, mend))
     return found
 
 
-def refused_call(exchange: Exchange, error: JsonObject, known: Known) -> list[Found]:
+def refused_call(exchange: Exchange, error: JsonObject, known: Known) -> list[RawDiagnostic]:
     """MCP, tools: what a model could mend belongs into a result with `isError`."""
     unknown = known.tools is not None and exchange.tool not in known.tools
     code = error.get("code")
     if code in (-32700, -32600, -32601, -32603, -32042, -32021, -32022) or unknown:
         return []
-    return [Found("M50", ("error",))]
+    return [RawDiagnostic("M50", ("error",))]

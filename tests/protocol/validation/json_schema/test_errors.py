@@ -9,7 +9,7 @@ import pytest
 from humanmcp import locales
 from humanmcp.host.terminal.problem_lines import sentence
 from humanmcp.locales import LANGUAGES, sentences_of
-from humanmcp.protocol.diagnostics.model import Level, Problem
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.validation.json_schema import validator
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ CASES: tuple[tuple[dict[str, Any], Json, str, str], ...] = (
 
 def told(detail: tuple[tuple[str, str], ...], language: str, code: str = "M06") -> str:
     """Say a problem with this detail."""
-    return locales.problem(Problem(code, Level.ERROR, detail), language)
+    return locales.problem(Diagnostic(code, Severity.ERROR, detail), language)
 
 
 @pytest.mark.parametrize(("schema", "value", "english", "japanese"), CASES)
@@ -170,7 +170,7 @@ def test_the_client_that_sees_a_wrong_argument_reads_the_rule_too() -> None:
     """M08 has another wording for the client; the rule in it is the same."""
     found = validator.mismatch({"sides": "six"}, {"properties": {"sides": {"type": "integer"}}})
     assert found is not None
-    problem = Problem("M08", Level.WARNING, found[1])
+    problem = Diagnostic("M08", Severity.WARNING, found[1])
     assert '"six" は型 integer ではありません。 厳密な' in sentence(problem, "ja", seen=True)
 
 

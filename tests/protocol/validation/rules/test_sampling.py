@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
 from tests.asking import asked
@@ -51,7 +51,7 @@ def found(content: object, client: str = TEXT_ONLY) -> list[str]:
     )
     known = Known(client, client_capabilities={"sampling": {"tools": {}}}, initialized=True)
     turn = {"role": "assistant", "model": "a person", "content": content}
-    verdict = check.check(exchange, json.dumps(turn), Form.RESULT, known)
+    verdict = check.check(exchange, json.dumps(turn), TextForm.RESULT, known)
     assert verdict.sendable is (not verdict.errors)
     return [one.code for one in verdict.errors]
 
@@ -94,14 +94,14 @@ def test_s5_the_fixes_name_the_tool_that_was_meant_and_a_free_id() -> None:
         }
     )
     for _ in range(2):
-        verdict = check.check(exchange, text, Form.RESULT, Known(TEXT_ONLY))
+        verdict = check.check(exchange, text, TextForm.RESULT, Known(TEXT_ONLY))
         fix = next(one.fix for one in verdict.problems if one.fix is not None)
         text = fix.apply(text)
     content = json.loads(text)["content"]
     assert [block["name"] for block in content] == ["dice__dice"] * 3
     assert (
         len({block["id"] for block in content}) == 3
-        or check.check(exchange, text, Form.RESULT, Known(TEXT_ONLY)).errors
+        or check.check(exchange, text, TextForm.RESULT, Known(TEXT_ONLY)).errors
     )
 
 
