@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from humanmcp.protocol.validation.secret_shapes import is_secret, is_telling, shapes, to_try
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -22,121 +24,9 @@ REDACTED: Final = "[redacted]"
 MARK: Final = re.compile(r"\[redacted(?::([A-Z0-9_]+))?\]")
 """What stands in the place of a value; in what can be run it says of which: `[redacted:TOKEN]`."""
 
-_NAMES: Final = (
-    r"(?!(?:next|page|progress|continuation|cancel(?:lation)?|sync|max)[_.-]?token\b)"
-    r"(?!(?:xdg|term|desktop)[_-])"
-    r"(?:[A-Za-z0-9_.-]*[_.-])?(?:"
-    r"password|passwd|pwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key"
-    r"|(?:access|refresh|auth|id|bearer|session)[_-]?token|token|client[_-]?secret"
-    r"|authorization|proxy-authorization|cookie|set-cookie|credentials?|session[_-]?id|sid"
-    r")"
-)
-"""Not the names of the protocol's own marks, nor those of a desktop's session."""
-_CAMEL: Final = (
-    r"[a-z][A-Za-z0-9]*(?:Password|Passphrase|Secret|ApiKey|AccessKey|PrivateKey|AccessToken"
-    r"|RefreshToken|AuthToken|IdToken|BearerToken|SessionToken|SessionId|Credentials?)"
-)
-_CAPITALS: Final = (
-    r"[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|APIKEY|API_KEY|_PASS|_PWD)"
-)
-"""A variable of an environment: `PGPASSWORD`, `SMTP_PASS`."""
-_JAPANESE: Final = "(?:パスワード|暗証番号|秘密鍵)"
-_ANY_NAME: Final = rf"(?:(?i:{_NAMES})|{_CAMEL}|{_CAPITALS}|{_JAPANESE})"
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
 _STRING: Final = r'(?:[^"\\]|\\.)*'
-
-# Each shape has a group `value` and, where it can be told, `name`; `before` and `after` stay.
-# A `number` becomes text.
-_SHAPES: Final = tuple(
-    re.compile(shape)
-    for shape in (
-        # A member by its name.
-        rf'(?P<before>"(?P<name>{_ANY_NAME})"\s*:\s*)(?P<value>{_QUOTED}|(?P<number>-?\d[\d.eE+-]*))',
-        rf'(?P<before>"(?P<name>pass|otp)"\s*:\s*)(?P<value>{_QUOTED})',
-        # Also where its value is a list, as the headers of some libraries are.
-        (
-            rf'(?P<before>"(?P<name>{_ANY_NAME})"\s*:\s*\[\s*)'
-            rf"(?P<value>{_QUOTED}(?:\s*,\s*{_QUOTED})*)"
-        ),
-        # The same inside a JSON text that is itself a string, as tools like to answer.
-        (
-            rf'(?P<before>\\"(?P<name>{_ANY_NAME})\\"\s*:\s*\\")(?P<value>(?:[^"\\]|\\\\.)*)'
-            r'(?P<after>\\")'
-        ),
-        # A header or a variable as an object with its name and its value.
-        (
-            rf'(?P<before>"name"\s*:\s*"(?P<name>(?i:{_NAMES}))"\s*,\s*"value"\s*:\s*")'
-            rf'(?P<value>{_STRING})(?P<after>")'
-        ),
-        # A flag and its value as two words of a command.
-        rf'(?P<before>"--?(?P<name>(?i:{_NAMES}))"\s*,\s*")(?P<value>{_STRING})(?P<after>")',
-        rf"(?P<before>(?<![\w-])--?(?P<name>(?i:{_NAMES})) )(?!-)(?P<value>[^\s\"'\\]+)",
-        # An address's query, an environment, a flag with its value.
-        (
-            rf"(?P<before>(?<![A-Za-z0-9_.-])(?P<name>{_ANY_NAME})=)"
-            r"(?P<value>\\\"[^\"\\]*\\\"|'[^'\"\\]*'|[^\s\"'\\&;,)}\]]+)"
-        ),
-        # What lets anybody in who has the address.
-        (
-            r"(?P<before>[?&](?P<name>(?i:sig|signature|x-amz-signature|x-amz-security-token"
-            r"|x-goog-signature))=)(?P<value>[^\s\"'\\&]+)"
-        ),
-        (
-            r"(?P<before>\b(?P<name>(?i:authorization))[\"']?\s*[:=]\s*[\"']?"
-            r"(?i:bearer|basic|token|digest)\s+)(?P<value>[^\s\"'\\]+)"
-        ),
-        # A digit in it tells it from "password: see the manual".
-        (
-            rf"(?P<before>(?<![A-Za-z0-9_.-])(?P<name>(?i:{_NAMES})):[ ]?)"
-            r"(?=[^\s\"'\\]*\d)(?P<value>[^\s\"'\\,;]{6,})"
-        ),
-        # What looks like one, whatever its name.
-        (
-            r"\b(?P<value>"
-            r"sk-[A-Za-z0-9_-]{16,}"  # language models
-            r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
-            r"|hf_[A-Za-z0-9]{20,}"
-            r"|glpat-[A-Za-z0-9_-]{16,}"
-            r"|xox[abprs]-[A-Za-z0-9-]{10,}"
-            r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
-            r"|AIza[A-Za-z0-9_-]{30,}"
-            r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}"
-            r"|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"
-            # JSON Web Tokens
-            r"|(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
-            r")"
-        ),
-        # A digit in it tells it from "Basic knowledge".
-        (
-            r"(?P<before>\b(?P<name>Bearer|Basic)\s+)"
-            r"(?=[A-Za-z+/=._~-]*\d)(?P<value>[A-Za-z0-9+/=._~-]{8,})"
-        ),
-        # A password in an address, or a long word in the place of a user's name: that is a token.
-        (
-            r"(?i:(?P<before>\b[a-z][a-z0-9+.-]{0,30}://(?:[^\s/:@\"\\]*:(?=[^\s/@\"\\]+@))?)"
-            r"(?P<value>(?<=:)[^\s/@\"\\]+|[\w-]{20,})(?P<after>@))"
-        ),
-        r"(?P<value>-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----)",
-    )
-)
-_UNNAMED: Final = tuple(shape for shape in _SHAPES if _NAMES not in shape.pattern)
-"""The shapes that a text without any such name can have."""
-_IN_NAMES: Final = (
-    *("pass", "pwd", "secret", "key", "token", "auth", "cookie", "cred", "session", "sid"),
-    *("パスワード", "暗証番号", "秘密鍵"),
-)
-"""Every name holds one of these, in small letters: to look for them is quicker than for names."""
 _SCHEME: Final = re.compile(r"(?i:bearer|basic|token|digest)\s+(?P<rest>\S+)")
-_FOLDER: Final = re.compile(r'"?(?:[/~]|\.{1,2}/|[A-Za-z]:|\\\\)')
-"""How the value of `PWD` begins: the folder somebody works in is no password."""
-
-_SHORTEST_SPREAD: Final = 4
-"""Characters of a value that is looked for elsewhere; shorter ones stand in too many words."""
-_HARMLESS: Final = frozenset(
-    {"true", "false", "null", "none", "string", "number", "integer", "boolean", "object", "array"}
-    | {"password", "secret", "token", "redacted", "text", "user", "required", "optional", "bearer"}
-)
-"""Words that stand under a secret name and mean nothing by it: a form, a schema, an example."""
 _STRUCTURE: Final = frozenset(
     {"jsonrpc", "id", "method", "type", "role", "progressToken", "requestId", "protocolVersion"}
     | {"resultType", "mimeType", "cursor", "nextCursor", "$schema", "level", "action"}
@@ -178,7 +68,7 @@ class Redaction:
         Where there are none `replace` need not look for shapes again: that is what takes time.
         """
         secrets = [
-            found for shape in _to_try(text) for found in shape.finditer(text) if _is_secret(found)
+            found for shape in to_try(text) for found in shape.finditer(text) if is_secret(found)
         ]
         for found in secrets:
             self._remember(found)
@@ -208,12 +98,12 @@ class Redaction:
         Every shape is tried, not only those that were found: one may come to light in the place of
         another.
         """
-        for shape in _SHAPES if found else ():
+        for shape in shapes() if found else ():
             text = shape.sub(self._without, text)
         return self._without_repeats(text)
 
     def _without(self, found: re.Match[str]) -> str:
-        if not _is_secret(found):
+        if not is_secret(found):
             return found[0]
         parts = found.groupdict()
         mark = self._mark(_values(found["value"])[0])
@@ -253,7 +143,7 @@ class Redaction:
             self._spellings = {
                 spelling: value
                 for value in self._names
-                if _is_spread(value)
+                if is_telling(value)
                 for spelling in _spelt(value)
             }
             if not self._spellings:
@@ -266,20 +156,6 @@ class Redaction:
         return self._mark(self._spellings[found[0]])
 
 
-def _to_try(text: str) -> tuple[re.Pattern[str], ...]:
-    """Return the shapes that something in a text may have: to search for names is slow."""
-    small = text.casefold()
-    return _SHAPES if any(part in small for part in _IN_NAMES) else _UNNAMED
-
-
-def _is_secret(found: re.Match[str]) -> bool:
-    """Tell a secret from a mark that stands there already, and from the folder one works in."""
-    name, value = found.groupdict().get("name") or "", found["value"]
-    if value.lstrip('"').startswith("[redacted"):
-        return False
-    return not (name.lower() in ("pwd", "oldpwd") and (name.isupper() or _FOLDER.match(value)))
-
-
 def _values(text: str) -> list[str]:
     """Return what a value says: each text of a list, then a token without its scheme."""
     try:
@@ -288,10 +164,6 @@ def _values(text: str) -> list[str]:
         read = [text]
     found = [re.sub(r'^\\"|\\"$', "", part).strip("'") for part in read]
     return found + [match["rest"] for each in found if (match := _SCHEME.fullmatch(each))]
-
-
-def _is_spread(value: str) -> bool:
-    return len(value) >= _SHORTEST_SPREAD and value.lower() not in _HARMLESS
 
 
 def _spelt(value: str) -> tuple[str, ...]:

@@ -351,3 +351,11 @@ def test_l6_what_has_no_options_cannot_be_chosen_from(key: Key, shell: Shell) ->
     ran = shell("answer", "3", "--choose", "1")
     assert ran.status == 2
     assert "--text" in ran.err
+
+
+def test_l8_who_types_a_secret_is_told_and_it_goes_out(key: Key, room: Room, shell: Shell) -> None:
+    """L8: a warning with its place; what it says does not repeat the secret."""
+    ran = shell("answer", "3", "--text", "the password: hunter22")
+    assert ran.status == 0
+    assert "looks like a secret (password)" in ran.err + ran.out
+    assert room.inbox.item(key).answer is not None

@@ -29,7 +29,7 @@ LEVELS: Final[Mapping[str, Severity]] = {
     **_all(_E, "J01 J02 J03 J04 J05 J06 J07 J08 J09 J10 J11 J12 J13 J14 J15 J16 J17 J18 J19 J20"),
     **_all(_E, "J21 J22 J23 J24 J25 J26 J27 J28 J29 J30 J31 J32 J33 J34 J35 J36 J37 J38 J39"),
     **_all(_E, "J41 J42 J43 J44"),
-    **_all(_W, "J40"),
+    **_all(_W, "J40 J45"),
     **_all(_R, "J50 J51"),
     # the file that a person wrote
     **_all(_R, "F01 F02 F03 F06"),

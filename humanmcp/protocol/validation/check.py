@@ -43,6 +43,7 @@ from humanmcp.protocol.validation.results import (
     tool_text,
 )
 from humanmcp.protocol.validation.rules.lifecycle import lint_error, unwritten
+from humanmcp.protocol.validation.secret_shapes import typed_secrets
 from humanmcp.protocol.validation.starting_draft import message, start
 from humanmcp.protocol.validation.starting_draft import variants as templates
 
@@ -72,6 +73,11 @@ __all__ = [
 _NOBODY: Final = Known()
 _ROOTS: Final = {TextForm.MESSAGE: (), TextForm.RESULT: ("result",), TextForm.ERROR: ("error",)}
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
+_TYPED: Final = frozenset(
+    {"tools/call", "resources/read", "prompts/get", "completion/complete", "tasks/get"}
+    | {"tasks/result", "sampling/createMessage", "elicitation/create"}
+)
+"""The requests whose answers people make up."""
 _ERROR: Final = frozenset({"code", "message", "data"})
 PLAIN: Final = frozenset({"J20", "R20"})
 """What is said of a text that is no object: words, or a number, `true`, a quoted text."""
@@ -115,6 +121,7 @@ def check(
             result = tool_text(exchange.revision, words, known)
             more = [_wrapped(exchange, text, form, each, result) for each in more]
         problems = grouped(in_order((*problems, *more)))
+    problems = in_order((*problems, *_secrets(exchange, text)))
     line = _line(exchange, reading, form)
     blocked = any(each.blocks for each in problems)
     return Verdict(
@@ -123,6 +130,18 @@ def check(
         _forced(exchange, reading, form) if blocked else line,
         problems,
         _kind(reading.value, form),
+    )
+
+
+def _secrets(exchange: Exchange, text: str) -> tuple[Diagnostic, ...]:
+    """Tell who types a secret. A list of tools only has the names of some."""
+    if exchange.method not in _TYPED:
+        return ()
+    return grouped(
+        tuple(
+            problem("J45", text, each.start, each.end, ("name", each.name))
+            for each in typed_secrets(text)
+        )
     )
 
 
@@ -287,6 +306,7 @@ def _check_plain(exchange: Exchange, text: str, form: TextForm, known: Known) ->
         problems.append(problem("J27", text, 0, 0, ("size", f"{size / 1048576:.1f}")))
     elif size > LONG:
         problems.append(problem("J40", text, 0, 0, ("size", f"{size / 1_000_000:.1f}")))
+    problems += _secrets(exchange, text)
     blocked = any(each.blocks for each in problems)
     forced = line.encode("utf-8", "replace").decode() if text.strip() else None
     return Verdict(text, None if blocked else line, forced, in_order(tuple(problems)), Kind.RESULT)

@@ -300,3 +300,14 @@ def test_l6_the_options_of_a_question_stand_below_its_line(tmp_path: Path) -> No
         stub.type('{"content": [{"type": "text", "text": "Tea"}]}')
         assert json.loads(stub.hear())["result"]["content"][0]["text"] == "Tea"
         until(lambda: "Coffee" not in (stub.folder / "status.txt").read_text("utf-8"), "the end")
+
+
+def test_l8_a_secret_in_out_txt_goes_out_and_problems_txt_says_so(tmp_path: Path) -> None:
+    """L8: whoever saves a file is told as well; what is told does not repeat the secret."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(CALL)
+        until(stub.find_session, "the files")
+        stub.type('{"jsonrpc":"2.0","id":7,"result":{"content":[],"_meta":{"token":"hunter22"}}}')
+        assert json.loads(stub.hear())["id"] == 7
+        until(lambda: "looks like a secret (token)" in stub.complaint(), "the warning")
+        assert "hunter22" not in stub.complaint()

@@ -1,0 +1,193 @@
+"""What looks like a secret: a value under the name of one, or one that has the shape of one.
+
+Where a recording is redacted it is taken out, and who types one in an answer is told. It cannot
+know every secret. The shapes are compiled when a text may have one: a server's start is free of it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final, NamedTuple
+
+_NAMES: Final = (
+    r"(?!(?:next|page|progress|continuation|cancel(?:lation)?|sync|max)[_.-]?token\b)"
+    r"(?!(?:xdg|term|desktop)[_-])"
+    r"(?:[A-Za-z0-9_.-]*[_.-])?(?:"
+    r"password|passwd|pwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key"
+    r"|(?:access|refresh|auth|id|bearer|session)[_-]?token|token|client[_-]?secret"
+    r"|authorization|proxy-authorization|cookie|set-cookie|credentials?|session[_-]?id|sid"
+    r")"
+)
+"""Not the names of the protocol's own marks, nor those of a desktop's session."""
+_CAMEL: Final = (
+    r"[a-z][A-Za-z0-9]*(?:Password|Passphrase|Secret|ApiKey|AccessKey|PrivateKey|AccessToken"
+    r"|RefreshToken|AuthToken|IdToken|BearerToken|SessionToken|SessionId|Credentials?)"
+)
+_CAPITALS: Final = (
+    r"[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|APIKEY|API_KEY|_PASS|_PWD)"
+)
+"""A variable of an environment: `PGPASSWORD`, `SMTP_PASS`."""
+_JAPANESE: Final = "(?:パスワード|暗証番号|秘密鍵)"
+_ANY_NAME: Final = rf"(?:(?i:{_NAMES})|{_CAMEL}|{_CAPITALS}|{_JAPANESE})"
+_QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
+_STRING: Final = r'(?:[^"\\]|\\.)*'
+
+# Each shape has a group `value` and, where it can be told, `name`; `before` and `after` stay.
+# A `number` becomes text.
+_SHAPES: Final = (
+    # A member by its name.
+    rf'(?P<before>"(?P<name>{_ANY_NAME})"\s*:\s*)(?P<value>{_QUOTED}|(?P<number>-?\d[\d.eE+-]*))',
+    rf'(?P<before>"(?P<name>pass|otp)"\s*:\s*)(?P<value>{_QUOTED})',
+    # Also where its value is a list, as the headers of some libraries are.
+    (
+        rf'(?P<before>"(?P<name>{_ANY_NAME})"\s*:\s*\[\s*)'
+        rf"(?P<value>{_QUOTED}(?:\s*,\s*{_QUOTED})*)"
+    ),
+    # The same inside a JSON text that is itself a string, as tools like to answer.
+    (
+        rf'(?P<before>\\"(?P<name>{_ANY_NAME})\\"\s*:\s*\\")(?P<value>(?:[^"\\]|\\\\.)*)'
+        r'(?P<after>\\")'
+    ),
+    # A header or a variable as an object with its name and its value.
+    (
+        rf'(?P<before>"name"\s*:\s*"(?P<name>(?i:{_NAMES}))"\s*,\s*"value"\s*:\s*")'
+        rf'(?P<value>{_STRING})(?P<after>")'
+    ),
+    # A flag and its value as two words of a command.
+    rf'(?P<before>"--?(?P<name>(?i:{_NAMES}))"\s*,\s*")(?P<value>{_STRING})(?P<after>")',
+    rf"(?P<before>(?<![\w-])--?(?P<name>(?i:{_NAMES})) )(?!-)(?P<value>[^\s\"'\\]+)",
+    # An address's query, an environment, a flag with its value.
+    (
+        rf"(?P<before>(?<![A-Za-z0-9_.-])(?P<name>{_ANY_NAME})=)"
+        r"(?P<value>\\\"[^\"\\]*\\\"|'[^'\"\\]*'|[^\s\"'\\&;,)}\]]+)"
+    ),
+    # What lets anybody in who has the address.
+    (
+        r"(?P<before>[?&](?P<name>(?i:sig|signature|x-amz-signature|x-amz-security-token"
+        r"|x-goog-signature))=)(?P<value>[^\s\"'\\&]+)"
+    ),
+    (
+        r"(?P<before>\b(?P<name>(?i:authorization))[\"']?\s*[:=]\s*[\"']?"
+        r"(?i:bearer|basic|token|digest)\s+)(?P<value>[^\s\"'\\]+)"
+    ),
+    # A digit in it tells it from "password: see the manual".
+    (
+        rf"(?P<before>(?<![A-Za-z0-9_.-])(?P<name>(?i:{_NAMES})):[ ]?)"
+        r"(?=[^\s\"'\\]{0,99}\d)(?P<value>[^\s\"'\\,;]{6,})"
+    ),
+    # What looks like one, whatever its name.
+    (
+        r"\b(?P<value>"
+        r"sk-[A-Za-z0-9_-]{16,}"  # language models
+        r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
+        r"|hf_[A-Za-z0-9]{20,}"
+        r"|glpat-[A-Za-z0-9_-]{16,}"
+        r"|xox[abprs]-[A-Za-z0-9-]{10,}"
+        r"|(?:AKIA|ASIA)[A-Z0-9]{16}"
+        r"|AIza[A-Za-z0-9_-]{30,}"
+        r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}"
+        r"|(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"
+        # JSON Web Tokens
+        r"|(?<![\w-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"
+        r")"
+    ),
+    # A digit in it tells it from "Basic knowledge".
+    (
+        r"(?P<before>\b(?P<name>Bearer|Basic)\s+)"
+        r"(?=[A-Za-z+/=._~-]{0,99}\d)(?P<value>[A-Za-z0-9+/=._~-]{8,})"
+    ),
+    # A password in an address, or a long word in the place of a user's name: that is a token.
+    (
+        r"(?i:(?P<before>\b[a-z][a-z0-9+.-]{0,30}://(?:[^\s/:@\"\\]*:(?=[^\s/@\"\\]+@))?)"
+        r"(?P<value>(?<=:)[^\s/@\"\\]+|[\w-]{20,})(?P<after>@))"
+    ),
+    (
+        r"(?P<value>-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----"
+        r"(?s:(?:(?!-----BEGIN).)*?)-----END [A-Z ]{0,20}PRIVATE KEY-----)"
+    ),
+)
+_IN_NAMES: Final = (
+    *("pass", "pwd", "secret", "key", "token", "auth", "cookie", "cred", "session", "sid"),
+    *("パスワード", "暗証番号", "秘密鍵"),
+)
+"""Every name holds one of these, in small letters: to look for them is quicker than for names."""
+_FOLDER: Final = r'"?(?:[/~]|\.{1,2}/|[A-Za-z]:|\\\\)'
+"""How the value of `PWD` begins: the folder somebody works in is no password."""
+
+_SHORTEST: Final = 4
+"""Characters of a value that is looked for elsewhere; shorter ones stand in too many words."""
+_HARMLESS: Final = frozenset(
+    {"true", "false", "null", "none", "string", "number", "integer", "boolean", "object", "array"}
+    | {"password", "secret", "token", "redacted", "text", "user", "required", "optional", "bearer"}
+)
+"""Words that stand under a secret name and mean nothing by it: a form, a schema, an example."""
+_MARKS: Final = (
+    *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "glpat-", "xox", "akia"),
+    *("asia", "aiza", "npm_", "pypi-", "_live_", "_test_", "eyj", "bearer", "basic", "://"),
+    *("private key-----", "sig=", "signature="),
+)
+"""Each shape without a name holds one of these, in small letters."""
+_FOR_OTHERS: Final = r"(?is)[*x.•…-]+|[<$%{\[].*"
+"""What stands where somebody else has to put a secret: `…`, `<your key>`, `${TOKEN}`, `xxxx`."""
+_PICTURE: Final = r"(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/_-]{200,}+(?!\.)"
+"""A picture or a file in base64: anything may stand in it by chance. Tokens have dots."""
+_MOST: Final = 50_000
+"""Characters that are looked at: nobody types more."""
+
+
+class Typed(NamedTuple):
+    """A secret in what somebody types: where it stands, and what it is called."""
+
+    start: int
+    end: int
+    name: str
+
+
+@cache
+def shapes() -> tuple[re.Pattern[str], ...]:
+    """Return every shape, compiled."""
+    return tuple(map(re.compile, _SHAPES))
+
+
+@cache
+def _unnamed() -> tuple[re.Pattern[str], ...]:
+    """Return the shapes that a text without any such name can have."""
+    return tuple(each for each in shapes() if _NAMES not in each.pattern)
+
+
+def to_try(text: str) -> tuple[re.Pattern[str], ...]:
+    """Return the shapes that something in a text may have: to search for names is slow."""
+    small = text.casefold()
+    return shapes() if any(part in small for part in _IN_NAMES) else _unnamed()
+
+
+def is_secret(found: re.Match[str]) -> bool:
+    """Tell a secret from a mark that stands there already, and from the folder one works in."""
+    name, value = found.groupdict().get("name") or "", found["value"]
+    if value.lstrip('"').startswith("[redacted"):
+        return False
+    return not (name.lower() in ("pwd", "oldpwd") and (name.isupper() or re.match(_FOLDER, value)))
+
+
+def is_telling(value: str) -> bool:
+    """Return True if a value is more than a word that anybody uses."""
+    return len(value) >= _SHORTEST and value.lower() not in _HARMLESS
+
+
+def typed_secrets(text: str) -> tuple[Typed, ...]:
+    """Return what looks like a secret in a text that somebody types, in its order."""
+    small = text[:_MOST].casefold()
+    if not any(part in small for part in (*_IN_NAMES, *_MARKS)):
+        return ()
+    plain = re.sub(_PICTURE, lambda found: " " * len(found[0]), text[:_MOST])
+    found = [match for shape in to_try(plain) for match in shape.finditer(plain)]
+    secrets: list[Typed] = []
+    for match in sorted(found, key=lambda each: each.span("value")):
+        start, end = match.span("value")
+        value = match["value"].strip("\"'")
+        wanted = is_secret(match) and is_telling(value) and not re.fullmatch(_FOR_OTHERS, value)
+        if wanted and (not secrets or start >= secrets[-1].end):
+            name = match.groupdict().get("name") or f"{value[:4]}…"
+            secrets.append(Typed(start, end, name))
+    return tuple(secrets)

@@ -1,0 +1,113 @@
+"""L8: who types a secret in an answer is told, with its place, and is kept from nothing."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+
+import pytest
+
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.spec import examples, versions
+from humanmcp.protocol.validation.secret_shapes import typed_secrets
+from tests.asking import asked, check, codes
+
+CALL = "tools/call"
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcDEF123_-x"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\\nMIIEow\\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("typed", "secret", "name"),
+    [
+        ("the password: hunter22", "hunter22", "password"),
+        ("export GITHUB_TOKEN=abc123def", "abc123def", "GITHUB_TOKEN"),
+        ("use sk-abcdefghijklmnop1234 for it", "sk-abcdefghijklmnop1234", "sk-a…"),
+        ("AKIAABCDEFGHIJKLMNOP", "AKIAABCDEFGHIJKLMNOP", "AKIA…"),
+        (f"it is {JWT}.", JWT, "eyJh…"),
+        ("Authorization: Bearer abcdef123456", "abcdef123456", "Authorization"),
+        ("postgres://me:s3cret@db/x", "s3cret", "s3cr…"),
+        (PEM, PEM, "----…"),
+        ('{"apiKey": "k-123456"}', '"k-123456"', "apiKey"),
+        ("パスワード=himitsu1", "himitsu1", "パスワード"),
+    ],
+)
+def test_l8_what_looks_like_a_secret_is_found_where_it_stands(
+    typed: str, secret: str, name: str
+) -> None:
+    """L8: by the name that it has, or by its shape."""
+    (found,) = typed_secrets(typed)
+    assert (typed[found.start : found.end], found.name) == (secret, name)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "",
+        "the key to this session is a password that nobody knows",
+        "password: see the manual",
+        '{"password": ""}',
+        '{"password": "…", "token": "<your token>", "secret": "${SECRET}", "apiKey": "xxxxxxxx"}',
+        '{"type": "object", "properties": {"password": {"type": "string"}}}',
+        '{"nextPageToken": "abc123", "progressToken": "abc123"}',
+        '{"token": "[redacted]"}',
+        "Basic knowledge of https://example.org/a@b",
+    ],
+)
+def test_l8_what_is_none_is_left_alone(typed: str) -> None:
+    """L8: a warning that is often wrong is not read."""
+    assert typed_secrets(typed) == ()
+
+
+def test_l8_a_picture_is_no_secret_whatever_stands_in_it() -> None:
+    """L8: long base64, of both alphabets."""
+    content = random.Random(8).randbytes(30_000)
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        data = encode(content).decode()
+        mixed = f"{data[:9000]}sk-abcdefghijklmnop1234AKIAABCDEFGHIJKLMNOP{data[9000:]}"
+        assert typed_secrets(json.dumps({"type": "image", "data": mixed, "name": "key"})) == ()
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (TextForm.TEXT, "It is:\n  sk-abcdefghijklmnop1234"),
+        (TextForm.RESULT, '{"content": [],\n  "_meta": {"a/token": "sk-abcdefghijklmnop1234"}}'),
+        (TextForm.ERROR, '{"code": -32603,\n "message": "sk-abcdefghijklmnop1234"}'),
+    ],
+)
+def test_l8_the_check_warns_at_the_place_and_blocks_nothing(form: TextForm, text: str) -> None:
+    """L8: in every form; the secret itself is not in what is said."""
+    verdict = check(asked(CALL), text, form)
+    (found,) = [each for each in verdict.problems if each.code == "J45"]
+    assert (found.level, found.line) == (Severity.WARNING, 2)
+    assert "sk-abcdefghijklmnop1234" in text[found.start : found.end]
+    assert "abcdefgh" not in str(found.detail)
+    assert verdict.line is not None
+
+
+def test_l8_many_are_one_warning() -> None:
+    """K10: grouped, as all problems of one kind."""
+    verdict = check(asked(CALL), "sk-abcdefghijklmnop1234 " * 500, TextForm.TEXT)
+    assert codes(verdict.problems) == ["J45"]
+
+
+def test_l8_no_example_of_ours_is_a_secret() -> None:
+    """What we offer to begin with warns of nothing."""
+    for method in versions.REQUESTS:
+        for revision in versions.ALL:
+            for result in examples.results(method, revision).values():
+                assert typed_secrets(json.dumps(result)) == (), method
+
+
+def test_l8_the_list_of_tools_may_name_what_it_wants() -> None:
+    """L8: `default` and `examples` of a schema belong to whoever wrote the server."""
+    schema = {
+        "type": "object",
+        "properties": {"token": {"const": "x"}},
+        "examples": [{"token": "abcd"}],
+    }
+    tools = {"tools": [{"name": "a", "inputSchema": schema}]}
+    assert codes(check(asked("tools/list"), json.dumps(tools), TextForm.RESULT).problems) == []
