@@ -95,6 +95,12 @@ def test_the_generated_pages_are_up_to_date(name: str) -> None:
     assert read(REFERENCE / name) == make_reference.pages()[REFERENCE / name]
 
 
+def test_the_types_of_the_scripts_are_up_to_date() -> None:
+    """When this fails: `make docs`, and commit what it wrote."""
+    path = ROOT / "web" / "types" / "desk.d.ts"
+    assert read(path) == make_reference.pages()[path]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_and_flag_is_documented(command: str) -> None:
     """Each command has its section, and each of its flags stands there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import LANGUAGES, UnknownSentenceError, problem, say, sentences_of
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
@@ -10,6 +10,7 @@ from humanmcp.protocol.diagnostics.model import Applicability, Severity
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from humanmcp.desk.presenters.page_types import FaultShape, ProblemShape
     from humanmcp.protocol.diagnostics.model import Diagnostic, Fix
     from humanmcp.protocol.validation.faults import Fault
 
@@ -39,7 +40,7 @@ def for_scripts(language: str) -> Mapping[str, str]:
     return {code[len(SCRIPT) :]: text for code, text in found.items() if code.startswith(SCRIPT)}
 
 
-def describe(found: Diagnostic, language: str) -> dict[str, Any]:
+def describe(found: Diagnostic, language: str) -> ProblemShape:
     """Write a problem as the page and the scripts read it."""
     fix = found.fix
     return {
@@ -59,12 +60,12 @@ def describe(found: Diagnostic, language: str) -> dict[str, Any]:
         else {
             "label": fix_label(fix, language),
             "applicability": fix.applicability.value,
-            "edits": [[edit.start, edit.end, edit.new] for edit in fix.edits],
+            "edits": [(edit.start, edit.end, edit.new) for edit in fix.edits],
         },
     }
 
 
-def fault(found: Fault, language: str) -> dict[str, str]:
+def fault(found: Fault, language: str) -> FaultShape:
     """Write a way to break an answer: its name, its title, and what a good host does with it."""
     title, host = (say("fault", code, language) for code in (found.value, f"{found.value}.host"))
     return {"name": found.value, "title": title, "host": host}

@@ -11,6 +11,7 @@ from humanmcp.desk import composing
 from humanmcp.desk.composing import BY, Became, SendOutcome
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.request_context import AsciiJson, called, now, spoken
+from humanmcp.desk.presenters.page_types import OutcomeShape, VerdictShape
 from humanmcp.desk.presenters.serializers import describe
 from humanmcp.desk.state.board import Writer
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply
@@ -64,8 +65,8 @@ class HoldBody:
     hold: bool = True
 
 
-@router.post("/exchanges/{session}/{number}/check")
-def check(request: Request, session: str, number: int, body: TextBody) -> dict[str, Any]:
+@router.post("/exchanges/{session}/{number}/check", response_model=None)
+def check(request: Request, session: str, number: int, body: TextBody) -> VerdictShape:
     """Say what is wrong with a text, before it is sent."""
     desk = desk_of(request)
     item = desk.inbox.item(Key(session, number))
@@ -82,7 +83,7 @@ def fix_all(request: Request, session: str, number: int, body: TextBody) -> dict
     return {"text": fixed.text, **write_verdict(fixed.verdict, spoken(request))}
 
 
-def write_verdict(judged: Verdict, language: str) -> dict[str, Any]:
+def write_verdict(judged: Verdict, language: str) -> VerdictShape:
     """Write what the check says."""
     line = judged.line if judged.line is not None else judged.forced
     return {
@@ -166,7 +167,7 @@ def hand_in(desk: Desk, key: Key, body: ReplyBody) -> SendOutcome:
     return outcome
 
 
-def write_outcome(outcome: SendOutcome, language: str) -> dict[str, Any]:
+def write_outcome(outcome: SendOutcome, language: str) -> OutcomeShape:
     """Write what became of a reply."""
     return {
         "became": outcome.became.value,

@@ -11,6 +11,7 @@ from humanmcp.common.book_file import BookFileError
 from humanmcp.desk.http.context import desk_of
 from humanmcp.desk.http.request_context import AsciiJson, spoken
 from humanmcp.desk.presenters import rules
+from humanmcp.desk.presenters.page_types import SavedShape
 from humanmcp.desk.state import history
 from humanmcp.desk.state.saved_answers import Saved
 from humanmcp.inbox.contract import Key
@@ -39,7 +40,7 @@ class RemoveBody:
     number: int
 
 
-def write_saved(one: Saved) -> dict[str, Any]:
+def write_saved(one: Saved) -> SavedShape:
     """Write a saved answer."""
     return {
         "number": one.number,
@@ -59,8 +60,8 @@ def answers(request: Request, method: str = "", tool: str = "") -> dict[str, Any
     return {"answers": [write_saved(one) for one in found]}
 
 
-@router.post("/answers")
-def save_answer(request: Request, body: SavedBody) -> dict[str, Any]:
+@router.post("/answers", response_model=None)
+def save_answer(request: Request, body: SavedBody) -> SavedShape:
     """Keep an answer for the next time."""
     saved = desk_of(request).shelf.add(
         name=body.name, method=body.method, tool=body.tool, form=body.form, text=body.text

@@ -20,7 +20,8 @@ from humanmcp.desk.http.request_context import script_json, spoken
 from humanmcp.desk.presenters import rows as row_words
 from humanmcp.desk.presenters import sequence, serializers
 from humanmcp.desk.presenters.conversation import conversation_of
-from humanmcp.desk.presenters.forms import form_of
+from humanmcp.desk.presenters.forms import AnswerForm, form_of
+from humanmcp.desk.presenters.page_types import FormShape, Island
 from humanmcp.desk.presenters.starting_points import chosen, starts_of
 from humanmcp.desk.routes import api_saved
 from humanmcp.desk.routes.connect import offered
@@ -199,7 +200,7 @@ def faults_of(desk: Desk, item: Item) -> tuple[Fault, ...]:
     return composing.breakable(item, desk.board.session(item.key.session).facts)
 
 
-def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -> dict[str, Any]:
+def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -> Island:
     """Gather what the composer's script starts from."""
     name = row_words.params_of(item.line).get("name")
     tool = name if isinstance(name, str) else ""
@@ -219,13 +220,7 @@ def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -
         "revision": item.revision,
         "state": item.state.value,
         "document": document,
-        "starts": [
-            {
-                "document": one.document,
-                "form": {"pointer": one.form.pointer, "schema": one.form.schema},
-            }
-            for one in starts
-        ],
+        "starts": [{"document": one.document, "form": _form(one.form)} for one in starts],
         "template": start.text,
         "templates": composing.examples(item),
         "placeholders": list(PLACEHOLDERS.values()),
@@ -235,12 +230,16 @@ def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -
         "hold": draft.hold,
         "at": draft.at,
         "textual": item.method == "tools/call",
-        "form": None if form is None else {"pointer": form.pointer, "schema": form.schema},
+        "form": None if form is None else _form(form),
         "mirror": form is not None and form.mirror,
         "arguments": row_words.params_of(item.line).get("arguments", {}),
         "saved": [api_saved.write_saved(one) for one in fitting],
         "book": str(desk.book),
     }
+
+
+def _form(form: AnswerForm) -> FormShape:
+    return {"pointer": form.pointer, "schema": dict(form.schema)}
 
 
 def _standing(desk: Desk, item: Item, language: str) -> dict[str, Any]:

@@ -1,0 +1,85 @@
+"""Write the shapes that the page's scripts read as TypeScript: for the check of the scripts alone.
+
+A TypedDict of Python becomes an interface; `Annotated[str, SomeEnum]` becomes the values of the
+enum. `make docs` writes it; tests/test_docs.py fails when it is stale.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from humanmcp.desk.presenters import page_types
+
+if TYPE_CHECKING:
+    import enum
+    from collections.abc import Iterator
+
+_PLAIN: Final = {str: "string", int: "number", float: "number", bool: "boolean", Any: "any"}
+
+NOTICE: Final = "// Made from humanmcp/desk/presenters/page_types.py by `make docs`."
+
+
+def declarations() -> str:
+    """Write every shape, in the order of the module."""
+    return "\n".join(
+        ["// Made from humanmcp/desk/presenters/page_types.py by `make docs`.", *_all(), ""]
+    )
+
+
+def _all() -> Iterator[str]:
+    for name, value in vars(page_types).items():
+        if is_typeddict(value):
+            yield from (
+                "",
+                f"/** {(value.__doc__ or '').strip()} */",
+                f"export interface {name} {{",
+            )
+            for member, hint in get_type_hints(value, include_extras=True).items():
+                optional = "" if member in value.__required_keys__ else "?"
+                yield f"  {member}{optional}: {written(hint)};"
+            yield "}"
+        elif get_origin(value) is Literal:
+            yield from ("", f"export type {name} = {written(value)};")
+
+
+def written(hint: Any) -> str:  # noqa: ANN401, PLR0911 - one line for each kind of annotation
+    """Write an annotation of Python as a type of TypeScript.
+
+    Raises:
+        TypeError: there is no way to write it.
+    """
+    arguments = get_args(hint)
+    match get_origin(hint):
+        case None if hint in _PLAIN:
+            return _PLAIN[hint]
+        case None if hint is types.NoneType:
+            return "null"
+        case None if is_typeddict(hint):
+            return str(hint.__name__)
+        case origin if origin is Annotated:
+            kind: type[enum.Enum] = arguments[1]
+            return " | ".join(json.dumps(one.value) for one in kind)
+        case origin if origin is Literal:
+            return " | ".join(json.dumps(one) for one in arguments)
+        case origin if origin in (types.UnionType, Union):
+            return " | ".join(written(one) for one in arguments)
+        case origin if origin is list:
+            return f"Array<{written(arguments[0])}>"
+        case origin if origin is tuple:
+            return f"[{', '.join(written(one) for one in arguments)}]"
+        case origin if origin is dict:
+            return f"Record<string, {written(arguments[1])}>"
+    raise TypeError(hint)

@@ -1,0 +1,134 @@
+"""The JSON that the page's scripts read: the island of a page, and the answers of the interface.
+
+`make docs` writes `web/types/desk.d.ts` from these, and TypeScript checks the scripts against it.
+Knows shapes only; what fills them stands where it is made.
+"""
+
+# No `from __future__ import annotations`: the types of the scripts are made from the annotations.
+
+from typing import Annotated, Any, Literal, TypedDict
+
+from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.diagnostics.model import Applicability, Severity
+from humanmcp.protocol.diagnostics.verdict import Form
+
+
+class FixShape(TypedDict):
+    """A fix: each edit is where it begins, where it ends (characters), and the new text."""
+
+    label: str
+    applicability: Annotated[str, Applicability]
+    edits: list[tuple[int, int, str]]
+
+
+class ProblemShape(TypedDict):
+    """What the check says of one place. `line` is 0 where the place is the whole."""
+
+    code: str
+    level: Annotated[str, Severity]
+    blocks: bool
+    text: str
+    pointer: str
+    start: int
+    end: int
+    line: int
+    column: int
+    page: str
+    count: int
+    fix: FixShape | None
+
+
+class VerdictShape(TypedDict):
+    """What the check says of a text. The places of the problems count in `text`."""
+
+    sendable: bool
+    forcible: bool
+    line: str | None
+    bytes: int | None
+    kind: str | None
+    text: str
+    problems: list[ProblemShape]
+
+
+class OutcomeShape(TypedDict):
+    """What became of a reply."""
+
+    became: str
+    line: str
+    bytes: int
+    by: str
+    state: Annotated[str, State]
+    problems: list[ProblemShape]
+
+
+class ChangeShape(TypedDict, total=False):
+    """What changed at the desk. `everything` names no exchange; number 0 is a session."""
+
+    what: str
+    session: str
+    number: int
+
+
+class FaultShape(TypedDict):
+    """A way to break an answer on purpose."""
+
+    name: str
+    title: str
+    host: str
+
+
+class SavedShape(TypedDict):
+    """An answer that was saved."""
+
+    number: int
+    name: str
+    method: str
+    tool: str
+    form: Annotated[str, Form]
+    text: str
+
+
+class FormShape(TypedDict):
+    """A JSON Schema, and the place in the message that it describes."""
+
+    pointer: str
+    schema: dict[str, Any]
+
+
+class StartShape(TypedDict):
+    """What a person in the model's seat may begin with."""
+
+    document: str
+    form: FormShape
+
+
+class Island(TypedDict):
+    """What the composer of a page starts from."""
+
+    session: str
+    number: int
+    id: str
+    method: str
+    tool: str
+    revision: str
+    state: Annotated[str, State]
+    document: str
+    starts: list[StartShape]
+    template: str
+    templates: dict[str, str]
+    placeholders: list[str]
+    options: list[str]
+    faults: list[FaultShape]
+    touched: bool
+    hold: bool
+    at: str
+    textual: bool
+    form: FormShape | None
+    mirror: bool
+    arguments: Any
+    saved: list[SavedShape]
+    book: str
+
+
+Kind = Literal["result", "tool error", "error"]
+"""The kinds of an answer between which a person chooses."""

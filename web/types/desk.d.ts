@@ -1,0 +1,110 @@
+// Made from humanmcp/desk/presenters/page_types.py by `make docs`.
+
+/** A fix: each edit is where it begins, where it ends (characters), and the new text. */
+export interface FixShape {
+  label: string;
+  applicability: "safe" | "guess" | "placeholder" | "removes";
+  edits: Array<[number, number, string]>;
+}
+
+/** What the check says of one place. `line` is 0 where the place is the whole. */
+export interface ProblemShape {
+  code: string;
+  level: "error" | "warning" | "hint" | "repaired";
+  blocks: boolean;
+  text: string;
+  pointer: string;
+  start: number;
+  end: number;
+  line: number;
+  column: number;
+  page: string;
+  count: number;
+  fix: FixShape | null;
+}
+
+/** What the check says of a text. The places of the problems count in `text`. */
+export interface VerdictShape {
+  sendable: boolean;
+  forcible: boolean;
+  line: string | null;
+  bytes: number | null;
+  kind: string | null;
+  text: string;
+  problems: Array<ProblemShape>;
+}
+
+/** What became of a reply. */
+export interface OutcomeShape {
+  became: string;
+  line: string;
+  bytes: number;
+  by: string;
+  state: "pending" | "answered" | "cancelled" | "abandoned";
+  problems: Array<ProblemShape>;
+}
+
+/** What changed at the desk. `everything` names no exchange; number 0 is a session. */
+export interface ChangeShape {
+  what?: string;
+  session?: string;
+  number?: number;
+}
+
+/** A way to break an answer on purpose. */
+export interface FaultShape {
+  name: string;
+  title: string;
+  host: string;
+}
+
+/** An answer that was saved. */
+export interface SavedShape {
+  number: number;
+  name: string;
+  method: string;
+  tool: string;
+  form: "message" | "result" | "error" | "text" | "tool error";
+  text: string;
+}
+
+/** A JSON Schema, and the place in the message that it describes. */
+export interface FormShape {
+  pointer: string;
+  schema: Record<string, any>;
+}
+
+/** What a person in the model's seat may begin with. */
+export interface StartShape {
+  document: string;
+  form: FormShape;
+}
+
+/** What the composer of a page starts from. */
+export interface Island {
+  session: string;
+  number: number;
+  id: string;
+  method: string;
+  tool: string;
+  revision: string;
+  state: "pending" | "answered" | "cancelled" | "abandoned";
+  document: string;
+  starts: Array<StartShape>;
+  template: string;
+  templates: Record<string, string>;
+  placeholders: Array<string>;
+  options: Array<string>;
+  faults: Array<FaultShape>;
+  touched: boolean;
+  hold: boolean;
+  at: string;
+  textual: boolean;
+  form: FormShape | null;
+  mirror: boolean;
+  arguments: any;
+  saved: Array<SavedShape>;
+  book: string;
+}
+
+export type Kind = "result" | "tool error" | "error";
