@@ -32,10 +32,11 @@ test: $(DEV) node browser editor ## every test, with real clients where Node.js 
 	@$(BIN)/python editor/build.py --tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(PYTEST)
 
-check: $(DEV) ## ruff, mypy, the layers and the documentation
+check: $(DEV) ## ruff, mypy, the types of the scripts, the layers and the documentation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python editor/build.py --check
 	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_docs.py
 
 bench: $(DEV) ## measure: the figures of bench/README.md in one table

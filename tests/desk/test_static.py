@@ -32,6 +32,12 @@ def test_no_script_makes_markup_of_text(path: Path) -> None:
     assert ELSEWHERE.findall(text) == []
 
 
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_the_types_of_every_script_are_checked(path: Path) -> None:
+    """TypeScript looks only at modules that ask for it; `make check` runs it."""
+    assert path.read_text(encoding="utf-8").startswith("// @ts-check\n")
+
+
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
 def test_no_template_has_a_script_or_a_style_in_it(path: Path) -> None:
     """The policy of the page forbids both; data blocks are no scripts."""

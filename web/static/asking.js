@@ -1,11 +1,16 @@
+// @ts-check
 // Small questions: send anyway, the name of a saved answer, a rule for the answer book.
 
 import { call, Refused } from "./talk.js";
-import { make, say, tell, visible } from "./words.js";
+import { all, byId, make, maybe } from "./dom.js";
+import { say, tell, visible } from "./words.js";
+
+/** @import { Island } from "../types/desk.js" */
 
 const TOO_LONG = 60;
 
 // A dialog that cannot be dismissed by chance decides nothing by chance: Esc means "no".
+/** @param {HTMLDialogElement} dialog @returns {Promise<boolean>} */
 function ask(dialog) {
   return new Promise((decide) => {
     dialog.returnValue = "";
@@ -15,19 +20,23 @@ function ask(dialog) {
 }
 
 export function askAnyway() {
-  return ask(document.getElementById("anyway-dialog"));
+  return ask(byId("anyway-dialog", HTMLDialogElement));
 }
 
-// Which way to break the answer; "" for none. The arrows go through the list, as in a menu.
+/**
+ * Which way to break the answer; "" for none. The arrows go through the list, as in a menu.
+ *
+ * @returns {Promise<string>}
+ */
 export function askFault() {
-  const dialog = document.getElementById("break-dialog");
+  const dialog = maybe("break-dialog", HTMLDialogElement);
   if (!dialog) return Promise.resolve("");
-  const buttons = [...dialog.querySelectorAll(".faults button")];
+  const buttons = all(dialog, ".faults button");
   dialog.onkeydown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const at = buttons.indexOf(document.activeElement);
+    const at = buttons.findIndex((one) => one === document.activeElement);
     buttons[(at + step + buttons.length) % buttons.length].focus();
   };
   return new Promise((decide) => {
@@ -37,6 +46,7 @@ export function askFault() {
   });
 }
 
+/** @param {string} title @param {Array<Node | string>} parts */
 function build(title, ...parts) {
   const dialog = make("dialog", { "aria-label": title },
     make("h2", {}, title), make("form", { method: "dialog" }, ...parts,
@@ -48,11 +58,17 @@ function build(title, ...parts) {
   return dialog;
 }
 
+/**
+ * @param {string} label
+ * @param {Record<string, any>} attributes
+ * @returns {[HTMLInputElement, HTMLElement]}
+ */
 function field(label, attributes) {
   const input = make("input", { autocomplete: "off", ...attributes });
   return [input, make("label", { class: "field" }, make("span", {}, label), input)];
 }
 
+/** @param {string} proposal */
 export async function askName(proposal) {
   const [input, label] = field(say("name"), { required: true, maxlength: 80 });
   input.value = proposal;
@@ -68,6 +84,7 @@ export async function askName(proposal) {
   return yes ? input.value.trim() : "";
 }
 
+/** @param {Island} facts @param {{form: string, text: string}} body */
 export async function askRule(facts, body) {
   const boxes = Object.entries(facts.arguments ?? {})
     .filter(([, value]) => value === null || typeof value !== "object")
@@ -81,7 +98,7 @@ export async function askRule(facts, body) {
   const sentence = make("p", { class: "reads", "aria-live": "polite" });
   const dialog = build(say("rule.title"), make("p", {}, say("rule.intro", { file: facts.book })),
     ...boxes.map((one) => one.label), afterLabel, timesLabel, sentence);
-  const rule = (save) => ({
+  const rule = (/** @type {boolean} */ save) => ({
     method: facts.method,
     tool: facts.tool,
     ...body,

@@ -1,20 +1,35 @@
+// @ts-check
 // What a person chose for this browser: kept here, never sent.
+
+import { all, first, maybe } from "./dom.js";
+
+/** @typedef {"notify" | "sound" | "keys" | "undo"} Choice */
 
 const PREFIX = "humanmcp:choice:";
 const DEFAULTS = { notify: false, sound: false, keys: true, undo: false };
 
+/** @param {Choice} name */
 export function chosen(name) {
   const kept = localStorage.getItem(PREFIX + name);
   return kept === null ? DEFAULTS[name] : kept === "on";
 }
 
+/**
+ * @param {Choice} name
+ * @param {boolean} on
+ */
 export function choose(name, on) {
   localStorage.setItem(PREFIX + name, on ? "on" : "off");
-  const box = document.querySelector(`[data-choice="${name}"]`);
+  const box = first(document, `[data-choice="${name}"]`, HTMLInputElement);
   if (box) box.checked = on;
 }
 
-// Keep something in this browser. A browser that has no room for it is no reason to stop.
+/**
+ * Keep something in this browser. A browser that has no room for it is no reason to stop.
+ *
+ * @param {string} name
+ * @param {object} record
+ */
 export function keep(name, record) {
   try {
     localStorage.setItem(name, JSON.stringify(record));
@@ -23,26 +38,29 @@ export function keep(name, record) {
   }
 }
 
+/** @param {(name: Choice, on: boolean) => void} changed */
 export function startChoices(changed) {
-  const panel = document.getElementById("choices");
+  const panel = maybe("choices");
   if (!panel) return;
   panel.hidden = false;
-  for (const box of panel.querySelectorAll("[data-choice]")) {
-    box.checked = chosen(box.dataset.choice);
+  for (const box of all(panel, "[data-choice]", HTMLInputElement)) {
+    const name = /** @type {Choice} */ (box.dataset.choice);
+    box.checked = chosen(name);
     box.addEventListener("change", () => {
-      choose(box.dataset.choice, box.checked);
-      changed(box.dataset.choice, box.checked);
+      choose(name, box.checked);
+      changed(name, box.checked);
     });
   }
   // A menu closes when the attention goes elsewhere.
-  document.addEventListener("pointerdown", (event) => {
-    for (const menu of document.querySelectorAll("details.menu[open]")) {
-      if (!menu.contains(event.target)) menu.open = false;
+  document.addEventListener("pointerdown", ({ target }) => {
+    for (const menu of all(document, "details.menu[open]", HTMLDetailsElement)) {
+      if (!(target instanceof Node && menu.contains(target))) menu.open = false;
     }
   });
-  for (const card of document.querySelectorAll("details[data-remember]")) remember(card);
+  for (const card of all(document, "details[data-remember]", HTMLDetailsElement)) remember(card);
 }
 
+/** @param {HTMLDetailsElement} card */
 function remember(card) {
   const name = `humanmcp:card:${card.dataset.remember}`;
   if (localStorage.getItem(name) === "closed") card.open = false;

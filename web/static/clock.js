@@ -1,13 +1,16 @@
+// @ts-check
 // Times that go on: how long somebody waits, and how long until something happens.
 
+import { all, first } from "./dom.js";
 import { say, tell } from "./words.js";
 
 const SPOKEN = [30, 10]; // seconds left that are said aloud, and only those
 const SOON = 15;
 
+/** @param {number} seconds */
 export function clock(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
-  const two = (number) => String(number).padStart(2, "0");
+  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
   const minutes = Math.floor(whole / 60) % 60;
   const hours = Math.floor(whole / 3600);
   return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
@@ -17,14 +20,15 @@ export function clock(seconds) {
 export let tick = () => {};
 
 export function startClock() {
+  /** @type {number | null} */
   let before = null;
   tick = () => {
     const now = Date.now() / 1000;
-    for (const one of document.querySelectorAll("[data-since]")) {
+    for (const one of all(document, "[data-since]")) {
       write(one, clock(now - Number(one.dataset.since)));
     }
-    for (const one of document.querySelectorAll("[data-until]")) count(one, now);
-    for (const bar of document.querySelectorAll("progress[data-from]")) {
+    for (const one of all(document, "[data-until]")) count(one, now);
+    for (const bar of all(document, "progress[data-from]", HTMLProgressElement)) {
       bar.value = Math.min(bar.max, now - Number(bar.dataset.from));
     }
     before = speak(now, before);
@@ -33,10 +37,12 @@ export function startClock() {
   setInterval(tick, 1000);
 }
 
+/** @param {HTMLElement} element @param {string} text */
 function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** @param {HTMLElement} element @param {number} now */
 function count(element, now) {
   const left = Number(element.dataset.until) - now;
   const around = element.closest("p");
@@ -46,8 +52,9 @@ function count(element, now) {
   write(element, left <= 0 && element.dataset.over ? element.dataset.over : clock(Math.ceil(left)));
 }
 
+/** @param {number} now @param {number | null} before */
 function speak(now, before) {
-  const limit = document.querySelector("#status .limit [data-until]");
+  const limit = first(document, "#status .limit [data-until]");
   if (!limit) return null;
   const left = Number(limit.dataset.until) - now;
   for (const mark of SPOKEN) {

@@ -1,8 +1,29 @@
+// @ts-check
 // The box for JSON: CodeMirror where it was built and a keyboard is at hand, else a plain text area.
 // Both are used through the same few methods.
 
-import { unitsAt } from "./jsontext.js";
+import { unitsAt } from "./jsontree.js";
 
+/**
+ * @import { ProblemShape } from "../types/desk.js"
+ * @typedef {{line: number, column: number}} Place
+ * @typedef {{from: number, to: number}} Range
+ * @typedef {Range & {severity: string, message: string}} Mark
+ * @typedef {object} AnyEditor what both editors can do
+ * @property {() => boolean} hasFocus
+ * @property {(text: string) => void} set
+ * @property {() => void} focus
+ * @property {(on: boolean) => void} setReadOnly
+ * @property {(marks: Mark[]) => void} mark
+ * @property {(range: Range) => void} select
+ */
+
+/**
+ * @param {HTMLElement} place
+ * @param {HTMLTextAreaElement} area
+ * @param {(text: string) => void} onChange
+ * @param {(place: Place) => void} onMove
+ */
 export function openEditor(place, area, onChange, onMove) {
   const plain = new PlainEditor(area, onChange, onMove);
   const editor = new Editor(plain);
@@ -20,12 +41,15 @@ export function openEditor(place, area, onChange, onMove) {
 }
 
 class Editor {
+  /** @param {AnyEditor} inner */
   constructor(inner) {
     this.inner = inner;
+    /** @type {Mark[]} */
     this.marks = [];
     this.readOnly = false;
   }
 
+  /** @param {AnyEditor} other */
   become(other) {
     const focused = this.inner.hasFocus();
     this.inner = other;
@@ -34,6 +58,7 @@ class Editor {
     if (focused) other.focus();
   }
 
+  /** @param {string} text */
   set(text) {
     this.inner.set(text);
   }
@@ -42,11 +67,13 @@ class Editor {
     this.inner.focus();
   }
 
+  /** @param {boolean} on */
   setReadOnly(on) {
     this.readOnly = on;
     this.inner.setReadOnly(on);
   }
 
+  /** @param {ProblemShape[]} problems @param {string} text */
   mark(problems, text) {
     this.marks = problems.filter((one) => one.line).map((one) => ({
       from: unitsAt(text, one.start),
@@ -57,12 +84,18 @@ class Editor {
     this.inner.mark(this.marks);
   }
 
+  /** @param {ProblemShape} problem @param {string} text */
   select(problem, text) {
     this.inner.select({ from: unitsAt(text, problem.start), to: unitsAt(text, problem.end) });
   }
 }
 
 class PlainEditor {
+  /**
+   * @param {HTMLTextAreaElement} area
+   * @param {(text: string) => void} onChange
+   * @param {(place: Place) => void} onMove
+   */
   constructor(area, onChange, onMove) {
     this.area = area;
     area.addEventListener("input", () => onChange(area.value));
@@ -79,6 +112,7 @@ class PlainEditor {
     return document.activeElement === this.area;
   }
 
+  /** @param {string} text */
   set(text) {
     if (this.area.value !== text) this.area.value = text;
   }
@@ -87,14 +121,17 @@ class PlainEditor {
     this.area.focus();
   }
 
+  /** @param {boolean} on */
   setReadOnly(on) {
     this.area.readOnly = on;
   }
 
+  /** @param {Mark[]} marks */
   mark(marks) {
     this.area.setAttribute("aria-invalid", String(marks.some((one) => one.severity === "error")));
   }
 
+  /** @param {Range} range */
   select({ from, to }) {
     this.area.focus();
     this.area.setSelectionRange(from, to);

@@ -1,10 +1,14 @@
+// @ts-check
 // Keys. Letters are told by their place (`event.code`): with a Japanese input method on, `event.key`
 // only says "Process". While something is being composed nothing here acts.
 
 import { chosen } from "./choices.js";
+import { all, maybe } from "./dom.js";
 import { toggleSound } from "./notice.js";
 import { at } from "./place.js";
 import { say, tell } from "./words.js";
+
+/** @import { Composer } from "./composer.js" */
 
 const STILL_SENDING = 500; // keys of a sentence that was just sent must not act on the next page
 const born = Date.now();
@@ -14,10 +18,12 @@ function stillSending() {
   return document.querySelector(".sent") !== null && Date.now() - born < STILL_SENDING;
 }
 
+/** @param {KeyboardEvent} event */
 export function isComposing(event) {
   return event.isComposing || event.keyCode === 229;
 }
 
+/** @param {() => Composer | null} composer */
 export function startKeys(composer) {
   document.addEventListener("keydown", (event) => {
     if (isComposing(event) || event.defaultPrevented) return;
@@ -29,24 +35,27 @@ export function startKeys(composer) {
     if (event.key === "?") openKeys();
     else if (chosen("keys") && Date.now() - born > STILL_SENDING) single(event, composer());
   });
-  document.getElementById("show-keys")?.addEventListener("click", openKeys);
+  maybe("show-keys")?.addEventListener("click", openKeys);
 }
 
+/** @param {KeyboardEvent} event @param {Composer | null} composer */
 function withControl(event, composer) {
   if (!composer) return;
   if (event.key === "Enter") {
     event.preventDefault();
     // A key that is held, or pressed twice, sends one answer and not the next one's template too.
     if (event.repeat) return;
-    if (stillSending() && !composer.typed) tell(say("again"));
-    else composer.send({ now: event.shiftKey });
+    if (stillSending() && !composer.draft.typed) tell(say("again"));
+    else composer.sender.send({ now: event.shiftKey });
   } else if (event.code === "KeyS") {
     event.preventDefault();
     composer.saveNow();
   }
 }
 
+/** @param {KeyboardEvent} event @param {Composer | null} composer */
 function single(event, composer) {
+  /** @type {Record<string, () => unknown>} */
   const acts = {
     KeyJ: () => move(1),
     ArrowDown: () => move(1),
@@ -54,11 +63,11 @@ function single(event, composer) {
     ArrowUp: () => move(-1),
     Slash: () => search(),
     KeyM: () => toggleSound(),
-    KeyT: () => composer?.toTemplate(),
-    KeyE: () => composer?.nextKind(),
-    KeyF: () => composer?.nextView(),
-    KeyR: () => composer?.reuse(),
-    KeyB: () => composer?.breakIt(),
+    KeyT: () => composer?.starting.toTemplate(),
+    KeyE: () => composer?.toolbar.nextKind(),
+    KeyF: () => composer?.views.next(),
+    KeyR: () => composer?.starting.reuse(),
+    KeyB: () => composer?.starting.breakIt(),
   };
   const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
   if (digit && event.repeat) return; // held: one press is one answer
@@ -68,7 +77,7 @@ function single(event, composer) {
     act();
   } else if (event.key === "Enter" && composer && atRest()) {
     event.preventDefault();
-    composer.focus();
+    composer.views.focus();
   }
 }
 
@@ -78,6 +87,7 @@ function atRest() {
   return !focused || focused === document.body || focused.matches("main, #options") || focused.closest(".row.opened");
 }
 
+/** @param {EventTarget | null} target */
 function inField(target) {
   if (!(target instanceof HTMLElement)) return false;
   // Arrow keys and letters belong to whatever takes them.
@@ -85,21 +95,22 @@ function inField(target) {
     || target.matches("input:not([type=checkbox]), textarea, select, summary, [role=tab], [type=radio]");
 }
 
+/** @param {number} step */
 function move(step) {
-  const links = [...document.querySelectorAll("#rows .row > a")];
+  const links = all(document, "#rows .row > a");
   if (!links.length) return;
-  const at = links.indexOf(document.activeElement);
+  const at = links.findIndex((link) => link === document.activeElement);
   const current = at >= 0 ? at : links.findIndex((link) => link.getAttribute("aria-current"));
   const next = links[Math.min(links.length - 1, Math.max(0, current + step))];
   next.focus();
 }
 
 function search() {
-  const field = document.getElementById("search");
+  const field = maybe("search");
   if (field) field.focus();
   else location.assign(at("/history#search"));
 }
 
 function openKeys() {
-  document.getElementById("keys")?.showModal();
+  maybe("keys", HTMLDialogElement)?.showModal();
 }

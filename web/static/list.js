@@ -1,14 +1,25 @@
+// @ts-check
 // Keep the list up to date without moving anything under the pointer.
 
 import { arrived, showCount } from "./notice.js";
 import { tick } from "./clock.js";
+import { all, first, maybe } from "./dom.js";
 import { part } from "./talk.js";
 
+/** @import { ChangeShape } from "../types/desk.js" */
+
+/** @type {Promise<void> | null} */
 let asked = null;
 let again = false;
+/** @type {Set<string>} what arrived since the list was asked for */
 const fresh = new Set();
 
-// Ask for the list once, however many changes come while it is on its way.
+/**
+ * Ask for the list once, however many changes come while it is on its way.
+ *
+ * @param {ChangeShape[]} [changes]
+ * @returns {Promise<void>}
+ */
 export async function refreshList(changes = []) {
   for (const one of changes) {
     if (one.what === "arrived") fresh.add(`${one.session}/${one.number}`);
@@ -28,8 +39,8 @@ export async function refreshList(changes = []) {
 }
 
 async function look() {
-  const list = document.getElementById("list");
-  const at = document.querySelector("article.message")?.dataset.key ?? "";
+  const list = maybe("list");
+  const at = first(document, "article.message")?.dataset.key ?? "";
   const session = list?.dataset.session ?? "";
   const page = await part(`/list?session=${encodeURIComponent(session)}&at=${encodeURIComponent(at)}`)
     .catch(() => null);
@@ -41,20 +52,25 @@ async function look() {
   tick();
 }
 
+/** @param {HTMLElement} newer */
 function announce(newer) {
   for (const key of fresh) {
     const row = newer.querySelector(`[data-key="${CSS.escape(key)}"]`);
-    if (row) arrived(key, row.querySelector(".what").textContent.trim().replace(/\s+/g, " "));
+    if (row) arrived(key, (row.querySelector(".what")?.textContent ?? "").trim().replace(/\s+/g, " "));
   }
   fresh.clear();
 }
 
+/** @param {HTMLElement} list @param {HTMLElement} newer */
 function settle(list, newer) {
   const still = list.matches(":hover") || list.contains(document.activeElement);
-  settleRows(list.querySelector("#rows"), newer.querySelector("#rows"), still);
-  const [others, young] = [list.querySelector("#others"), newer.querySelector("#others")];
-  others.textContent = young.textContent;
-  others.hidden = young.hidden;
+  const [rows, wanted] = [first(list, "#rows"), first(newer, "#rows")];
+  if (rows && wanted) settleRows(rows, wanted, still);
+  const [others, more] = [first(list, "#others"), first(newer, "#others")];
+  if (others && more) {
+    others.textContent = more.textContent;
+    others.hidden = more.hidden;
+  }
   if (still) {
     list.addEventListener("pointerleave", () => refreshList(), { once: true });
     return;
@@ -66,9 +82,10 @@ function settle(list, newer) {
   }
 }
 
+/** @param {HTMLElement} old @param {HTMLElement} young @param {boolean} still */
 function settleRows(old, young, still) {
-  const rows = new Map([...old.querySelectorAll("[data-key]")].map((row) => [row.dataset.key, row]));
-  const wanted = [...young.children];
+  const rows = new Map(all(old, "[data-key]").map((row) => [row.dataset.key, row]));
+  const wanted = all(young, ":scope > *");
   for (const row of wanted) {
     const known = rows.get(row.dataset.key);
     if (!known) continue;
@@ -87,9 +104,11 @@ function settleRows(old, young, still) {
   }
 }
 
+/** @param {HTMLElement} known @param {HTMLElement} row */
 function update(known, row) {
-  const link = known.querySelector("a");
-  const newer = document.importNode(row.querySelector("a"), true);
+  const [link, young] = [first(known, "a"), first(row, "a")];
+  if (!link || !young) return;
+  const newer = document.importNode(young, true);
   known.className = row.className;
   link.replaceChildren(...newer.childNodes); // the link itself stays: it may have the focus
   if (newer.hasAttribute("aria-current")) link.setAttribute("aria-current", "true");

@@ -1,10 +1,14 @@
+// @ts-check
 // One live stream for all tabs of a browser: a browser opens six connections to a place, no more.
 // The tab that holds the lock has the stream and tells the others; when it closes, the next one
 // gets the lock by itself and goes on from the last change that it heard of.
 
+import { maybe } from "./dom.js";
 import { at } from "./place.js";
 import { call } from "./talk.js";
 import { say } from "./words.js";
+
+/** @import { ChangeShape } from "../types/desk.js" */
 
 const POLL_EVERY = 3000;
 const TRY_AGAIN_AFTER = 15_000;
@@ -12,7 +16,9 @@ const SILENT_FOR = 45_000; // the desk pings every 15 s: this long without a wor
 const GREETED_WITHIN = 10_000; // the desk greets at once: something on the way keeps the stream back
 
 let version = Number(document.body.dataset.version);
+/** @type {(changes: ChangeShape[]) => void} */
 let act = () => {};
+/** @type {EventSource | null} */
 let source = null;
 let polling = 0;
 let next = 0;
@@ -22,6 +28,7 @@ let leading = false;
 
 const channel = "BroadcastChannel" in window ? new BroadcastChannel("humanmcp-live") : null;
 
+/** @param {(changes: ChangeShape[]) => void} onChange */
 export function startLive(onChange) {
   act = onChange;
   if (channel) {
@@ -71,7 +78,7 @@ function listen() {
   source.addEventListener("bye", () => again(1000));
   source.onerror = () => {
     line = "broken";
-    if (source.readyState === EventSource.CLOSED) again(TRY_AGAIN_AFTER);
+    if (source?.readyState === EventSource.CLOSED) again(TRY_AGAIN_AFTER);
     else startPolling();
   };
 }
@@ -80,8 +87,9 @@ function keptBack() {
   return line === "opening" && Date.now() - lastWord > GREETED_WITHIN;
 }
 
+/** @param {number} after milliseconds */
 function again(after) {
-  source.close();
+  source?.close();
   startPolling();
   clearTimeout(next);
   next = setTimeout(listen, after);
@@ -109,19 +117,22 @@ async function poll() {
   }
 }
 
+/** @param {number} newer @param {ChangeShape[]} changes */
 function heard(newer, changes) {
   if (newer === version) return;
   version = newer;
   act(changes);
 }
 
+/** @param {string} state */
 function how(state) {
   channel?.postMessage({ how: state });
   show(state);
 }
 
+/** @param {string} state */
 function show(state) {
-  const chip = document.getElementById("live");
+  const chip = maybe("live");
   if (!chip || chip.dataset.how === state) return;
   chip.hidden = false;
   chip.dataset.how = state;

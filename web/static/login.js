@@ -1,5 +1,7 @@
+// @ts-check
 // Swap the one-time key in the address's fragment for a cookie. A fragment is never sent by itself.
 
+import { byId } from "./dom.js";
 import { findBack, keep, path } from "./place.js";
 
 const given = new URLSearchParams(location.hash.slice(1));
@@ -8,16 +10,15 @@ const session = given.get("s"); // whose messages to show first: the seat that s
 
 if (key) {
   history.replaceState(null, "", path);
-  const opening = document.getElementById("opening");
-  const failed = document.getElementById("failed");
+  const [opening, failed] = [byId("opening"), byId("failed")];
   opening.hidden = false;
   failed.hidden = true;
   const answer = await fetch("/api/login", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ key }),
-  }).catch(() => ({ ok: false }));
-  if (answer.ok) {
+  }).catch(() => null);
+  if (answer?.ok) {
     const { place } = await answer.json();
     keep(place);
     location.replace(`${place}/${session ? `?session=${encodeURIComponent(session)}` : ""}`);

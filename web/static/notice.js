@@ -1,25 +1,35 @@
+// @ts-check
 // Tell somebody who looks elsewhere: the title, the icon, a sound, a notification.
 
 import { choose, chosen } from "./choices.js";
 import { isLeading } from "./live.js";
+import { maybe } from "./dom.js";
 import { at } from "./place.js";
 import { say, tell } from "./words.js";
 
 const QUIET_FOR = 2000;
 let lastSound = 0;
+/** @type {AudioContext | null} */
 let context = null;
 
+/** @import { Choice } from "./choices.js" */
+
+/** @param {number} count */
 export function showCount(count) {
-  const badge = document.getElementById("count");
+  const badge = maybe("count");
   if (badge) {
     badge.hidden = count === 0;
     badge.textContent = String(count);
   }
-  const name = document.body.dataset.title;
+  const name = document.body.dataset.title ?? "";
   document.title = count ? `(${count}) ${name} · ${say("title")}` : name;
   document.getElementById("icon")?.setAttribute("href", `/static/icon-${Math.min(count, 10)}.svg`);
 }
 
+/**
+ * @param {string} key of the exchange
+ * @param {string} what it is, in words
+ */
 export function arrived(key, what) {
   tell(say("new", { what }));
   if (!isLeading()) return; // the other tabs of this browser heard it too
@@ -38,22 +48,27 @@ export function arrived(key, what) {
 function sound() {
   if (Date.now() - lastSound < QUIET_FOR) return;
   lastSound = Date.now();
-  context ??= new AudioContext();
+  const speaker = context ??= new AudioContext();
   [660, 880].forEach((pitch, at) => {
-    const tone = context.createOscillator();
-    const loudness = context.createGain();
-    const start = context.currentTime + at * 0.14;
+    const tone = speaker.createOscillator();
+    const loudness = speaker.createGain();
+    const start = speaker.currentTime + at * 0.14;
     tone.frequency.value = pitch;
     loudness.gain.setValueAtTime(0.0001, start);
     loudness.gain.exponentialRampToValueAtTime(0.12, start + 0.02);
     loudness.gain.exponentialRampToValueAtTime(0.0001, start + 0.12);
-    tone.connect(loudness).connect(context.destination);
+    tone.connect(loudness).connect(speaker.destination);
     tone.start(start);
     tone.stop(start + 0.13);
   });
 }
 
-// Permission is asked for when a person turns it on, never before.
+/**
+ * Permission is asked for when a person turns it on, never before.
+ *
+ * @param {Choice} name
+ * @param {boolean} on
+ */
 export async function choiceChanged(name, on) {
   if (name === "sound" && on) sound();
   if (name === "notify" && on) {

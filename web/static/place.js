@@ -1,3 +1,4 @@
+// @ts-check
 // The place of a visit: what every address of this browser's desk begins with (`/~…`). Its cookie is
 // valid there alone, so another server on this computer is never sent it.
 
@@ -5,6 +6,7 @@ const NAME = "humanmcp:place"; // storage knows ports: no other server reads it
 
 const place = location.pathname.match(/^\/~[\w-]+/)?.[0] ?? "";
 
+/** @param {string} path */
 export function at(path) {
   return path.startsWith("/") ? place + path : path;
 }
@@ -12,6 +14,7 @@ export function at(path) {
 // The path of this page as the desk knows it.
 export const path = location.pathname.slice(place.length) || "/";
 
+/** @param {string} given */
 export function keep(given) {
   try {
     localStorage.setItem(NAME, given);

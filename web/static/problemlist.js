@@ -1,16 +1,23 @@
+// @ts-check
 // The problems under the composer: the same codes and sentences as everywhere, each with its fix.
 
-import { unitsAt } from "./jsontext.js";
-import { make, say, visible } from "./words.js";
+import { unitsAt } from "./jsontree.js";
+import { button, byId, make } from "./dom.js";
+import { say, visible } from "./words.js";
+
+/** @import { ProblemShape } from "../types/desk.js" */
+/** @typedef {(problem: ProblemShape) => void} Act */
 
 export class ProblemList {
+  /** @param {{fix: Act, show: Act, fixAll: () => void}} acts */
   constructor({ fix, fixAll, show }) {
-    this.list = document.getElementById("problems");
+    this.list = byId("problems");
     this.act = { fix, fixAll, show };
     this.shown = "";
   }
 
-  show(problems, text) {
+  /** @param {ProblemShape[]} problems */
+  show(problems) {
     // What did not change stays as it is: a screen reader speaks of it once, and the focus stays.
     const now = JSON.stringify(problems);
     if (now === this.shown) return;
@@ -19,27 +26,27 @@ export class ProblemList {
     const fixable = problems.filter((one) => one.fix?.applicability === "safe");
     this.list.replaceChildren(
       ...(fixable.length > 1 ? [this.all(fixable)] : []),
-      ...problems.map((one) => this.one(one, text)),
+      ...problems.map((one) => this.one(one)),
     );
     if (focused) this.list.querySelector("button")?.focus();
   }
 
+  /** @param {ProblemShape[]} problems */
   all(problems) {
     const label = say("fixall", { count: problems.reduce((sum, one) => sum + one.count, 0) });
-    return make("li", { class: "problem-all" },
-      make("button", { type: "button", class: "fix small", on: { click: () => this.act.fixAll() } }, label));
+    return make("li", { class: "problem-all" }, button(label, "fix small", () => this.act.fixAll()));
   }
 
+  /** @param {ProblemShape} problem */
   one(problem) {
+    /** @type {HTMLElement[]} */
     const parts = [];
     if (problem.line) {
-      parts.push(make("button", { type: "button", class: "place", on: { click: () => this.act.show(problem) } },
-        say("place", problem)));
+      parts.push(button(say("place", problem), "place", () => this.act.show(problem)));
     }
     parts.push(make("span", { class: "what" }, visible(problem.text)));
     if (problem.fix) {
-      parts.push(make("button", { type: "button", class: "fix", on: { click: () => this.act.fix(problem) } },
-        problem.fix.label));
+      parts.push(button(problem.fix.label, "fix", () => this.act.fix(problem)));
     }
     if (problem.page) {
       parts.push(make("a", { class: "why", href: problem.page, target: "_blank", rel: "noreferrer noopener" }, say("why")));
@@ -48,16 +55,21 @@ export class ProblemList {
     return make("li", { class: `problem ${problem.level}` }, ...parts);
   }
 
-  // Apply the fix of one problem: its edits stand in the order of the text. All at once is done by
-  // the check, which alone knows what may be done without a look at it.
-  fixed(text, problem) {
-    const edits = problem.fix.edits.map(([start, end, fresh]) => [unitsAt(text, start), unitsAt(text, end), fresh]);
-    edits.sort((one, other) => one[0] - other[0] || one[1] - other[1]);
-    let [fixed, at] = ["", 0];
-    for (const [start, end, fresh] of edits) {
-      fixed += text.slice(at, start) + fresh;
-      at = end;
-    }
-    return fixed + text.slice(at);
+}
+
+/**
+ * Apply the fix of one problem: its edits stand in the order of the text. All at once is done by
+ * the check, which alone knows what may be done without a look at it.
+ *
+ * @param {string} text
+ * @param {ProblemShape} problem
+ */
+export function fixed(text, problem) {
+  const edits = [...problem.fix?.edits ?? []].sort((one, other) => one[0] - other[0] || one[1] - other[1]);
+  let [mended, at] = ["", 0];
+  for (const [start, end, fresh] of edits) {
+    mended += text.slice(at, unitsAt(text, start)) + fresh;
+    at = unitsAt(text, end);
   }
+  return mended + text.slice(at);
 }

@@ -1,8 +1,14 @@
+// @ts-check
 // Speak with the desk: JSON calls, and parts of pages that it rendered.
 
 import { at } from "./place.js";
 
+/** An answer of the desk that is no success: its status and what it says. */
 export class Refused extends Error {
+  /**
+   * @param {number} status
+   * @param {any} record
+   */
   constructor(status, record) {
     super(record?.detail ?? String(status));
     this.status = status;
@@ -10,6 +16,11 @@ export class Refused extends Error {
   }
 }
 
+/**
+ * @param {string} path
+ * @param {object} [body] what to POST; without it the call is a GET
+ * @returns {Promise<any>}
+ */
 export async function call(path, body) {
   const init = body === undefined ? {} : {
     method: "POST",
@@ -23,8 +34,13 @@ export async function call(path, body) {
   return record;
 }
 
-// The browser parses it into a document of its own: no markup is ever made from a string here,
-// and no script in it runs.
+/**
+ * The browser parses it into a document of its own: no markup is ever made from a string here,
+ * and no script in it runs.
+ *
+ * @param {string} path
+ * @returns {Promise<Document>}
+ */
 export function part(path) {
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest();

@@ -8,9 +8,9 @@ Knows shapes only; what fills them stands where it is made.
 
 from typing import Annotated, Any, Literal, TypedDict
 
-from humanmcp.protocol.conversation.exchange import State
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
-from humanmcp.protocol.diagnostics.verdict import Form
+from humanmcp.protocol.diagnostics.verdict import TextForm
 
 
 class FixShape(TypedDict):
@@ -57,7 +57,7 @@ class OutcomeShape(TypedDict):
     line: str
     bytes: int
     by: str
-    state: Annotated[str, State]
+    state: Annotated[str, ExchangeState]
     problems: list[ProblemShape]
 
 
@@ -84,7 +84,7 @@ class SavedShape(TypedDict):
     name: str
     method: str
     tool: str
-    form: Annotated[str, Form]
+    form: Annotated[str, TextForm]
     text: str
 
 
@@ -111,7 +111,7 @@ class Island(TypedDict):
     method: str
     tool: str
     revision: str
-    state: Annotated[str, State]
+    state: Annotated[str, ExchangeState]
     document: str
     starts: list[StartShape]
     template: str

@@ -1,0 +1,101 @@
+// @ts-check
+// What the check says, under the box: how many problems, which, and the line that would go out.
+
+import { byId, maybe } from "./dom.js";
+import { fixed, ProblemList } from "./problemlist.js";
+import { say, tellFailed, visible } from "./words.js";
+
+/** @import { Composer } from "./composer.js" */
+/** @import { ProblemShape } from "../types/desk.js" */
+
+const LONGEST_LINE = 100_000;
+const LONGEST_READ = 2000;
+
+export class Diagnostics {
+  /** @param {Composer} composer */
+  constructor(composer) {
+    this.composer = composer;
+    this.refusedEmpty = false; // Send was pressed with nothing written
+    this.list = new ProblemList({
+      fix: (problem) => this.fix(problem),
+      fixAll: () => this.fixAll(),
+      show: (problem) => composer.views.showPlace(problem),
+    });
+  }
+
+  // A broken answer is meant as it is; else a text that is still to be written is not wrong.
+  get nothingYet() {
+    return !this.composer.breaking.fault && this.composer.draft.unwritten;
+  }
+
+  show() {
+    const { draft, checker, views } = this.composer;
+    const { verdict } = checker;
+    const anyway = byId("anyway");
+    anyway.hidden = true;
+    if (!verdict) return;
+    // An untouched answer is not wrong, it is not written yet.
+    const quiet = this.nothingYet || (!draft.touched && !verdict.sendable);
+    // That it is written over several lines is how it is shown here, not what the person did.
+    const problems = quiet ? [] : verdict.problems.filter((one) => one.level !== "repaired");
+    this.list.show(problems);
+    views.json.mark(problems, draft.text);
+    const blocking = problems.filter((one) => one.blocks).length;
+    const found = byId("found");
+    found.className = `found ${blocking ? "bad" : problems.length || quiet ? "" : "good"}`;
+    found.textContent = this.sentence(quiet, blocking, problems.length);
+    anyway.hidden = draft.locked || !blocking || !verdict.forcible;
+    this.showWire();
+  }
+
+  /**
+   * @param {boolean} quiet
+   * @param {number} blocking
+   * @param {number} all
+   */
+  sentence(quiet, blocking, all) {
+    const { draft } = this.composer;
+    if (quiet) return this.refusedEmpty ? say("blocked") : "";
+    if (blocking) return say("problems", { count: blocking });
+    if (all) return say("hints", { count: all });
+    return draft.touched || !draft.facts.textual ? say("ok") : "";
+  }
+
+  showWire() {
+    const { draft, checker, views } = this.composer;
+    const line = checker.verdict?.line;
+    byId("wire").hidden = !line || this.nothingYet;
+    if (line) {
+      byId("wire-summary").textContent = say("wire", { bytes: checker.verdict?.bytes });
+      byId("wire-line").textContent = visible(line.slice(0, LONGEST_LINE));
+    }
+    const reads = draft.kind === "error" ? null : draft.sentence;
+    byId("reads").hidden = !draft.facts.textual || views.current === "text" || reads === null
+      || this.nothingYet || draft.facts.placeholders.includes(reads);
+    byId("reads-text").textContent = visible((reads ?? "").slice(0, LONGEST_READ));
+  }
+
+  // Why nothing was sent: the focus goes to what can be done about it.
+  focus() {
+    const act = maybe("problems")?.querySelector("button, a");
+    if (act instanceof HTMLElement) act.focus();
+  }
+
+  /** @param {ProblemShape} problem */
+  fix(problem) {
+    const { draft, views } = this.composer;
+    draft.write(fixed(draft.text, problem), "fix");
+    views.focus();
+  }
+
+  async fixAll() {
+    const { draft, checker, views } = this.composer;
+    try {
+      const mended = await checker.autofix();
+      if (mended !== null) draft.write(mended, "fix");
+    } catch (error) {
+      tellFailed(error);
+    }
+    views.focus();
+  }
+}

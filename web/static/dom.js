@@ -1,0 +1,97 @@
+// @ts-check
+// The elements of this page, by what they are, and small things to make more of them with.
+
+/**
+ * The element with an id. A template that lacks it is a fault of ours.
+ *
+ * @template {HTMLElement} [T=HTMLElement]
+ * @param {string} name
+ * @param {new () => T} [kind]
+ * @returns {T}
+ */
+export function byId(name, kind) {
+  const found = maybe(name, kind);
+  if (!found) throw new Error(`#${name} is missing on this page`);
+  return found;
+}
+
+/**
+ * The element with an id where the page has one.
+ *
+ * @template {HTMLElement} [T=HTMLElement]
+ * @param {string} name
+ * @param {new () => T} [kind]
+ * @returns {T | null}
+ */
+export function maybe(name, kind) {
+  const found = document.getElementById(name);
+  return found instanceof (kind ?? HTMLElement) ? /** @type {T} */ (found) : null;
+}
+
+/**
+ * Every element of a kind that fits a selector.
+ *
+ * @template {HTMLElement} [T=HTMLElement]
+ * @param {ParentNode} place
+ * @param {string} selector
+ * @param {new () => T} [kind]
+ * @returns {T[]}
+ */
+export function all(place, selector, kind) {
+  const found = [...place.querySelectorAll(selector)];
+  return /** @type {T[]} */ (found.filter((one) => one instanceof (kind ?? HTMLElement)));
+}
+
+/**
+ * The first of them, null where there is none.
+ *
+ * @template {HTMLElement} [T=HTMLElement]
+ * @param {ParentNode} place
+ * @param {string} selector
+ * @param {new () => T} [kind]
+ * @returns {T | null}
+ */
+export function first(place, selector, kind) {
+  return all(place, selector, kind)[0] ?? null;
+}
+
+/**
+ * Make an element. Text is always text: it goes in as a text node.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, any>} [attributes] `on` holds what to do at which event
+ * @param {...(Node | string | null | undefined)} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function make(tag, { on = {}, ...attributes } = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [event, act] of Object.entries(on)) element.addEventListener(event, /** @type {() => void} */ (act));
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/**
+ * Make a button that does not send a form.
+ *
+ * @param {string} label
+ * @param {string} kind its class
+ * @param {() => void} act
+ */
+export function button(label, kind, act) {
+  return make("button", { type: "button", class: kind, on: { click: act } }, label);
+}
+
+/**
+ * A field shows a text; it keeps its caret unless its text really is another.
+ *
+ * @param {HTMLInputElement | HTMLTextAreaElement} field
+ * @param {string} text
+ */
+export function fillField(field, text) {
+  if (field.value !== text) field.value = text;
+}

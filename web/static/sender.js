@@ -1,0 +1,133 @@
+// @ts-check
+// Sending what is written, once: the check before it, a moment to take it back, and what became of it.
+
+import { askAnyway } from "./asking.js";
+import { chosen } from "./choices.js";
+import { all, byId } from "./dom.js";
+import { undoWindow } from "./undowindow.js";
+import { call, Refused } from "./talk.js";
+import { say, tell, tellFailed } from "./words.js";
+
+/** @import { Composer } from "./composer.js" */
+/** @import { OutcomeShape } from "../types/desk.js" */
+
+export class Sender {
+  /**
+   * @param {Composer} composer
+   * @param {(outcome: OutcomeShape) => void} onSent
+   */
+  constructor(composer, onSent) {
+    this.composer = composer;
+    this.onSent = onSent;
+    this.sending = false;
+    byId("send").addEventListener("click", () => this.send());
+    byId("anyway").addEventListener("click", () => this.sendAnyway());
+  }
+
+  /**
+   * @param {object} [options]
+   * @param {boolean} [options.now] without the moment to take it back
+   * @param {boolean} [options.anyway] although the check finds errors
+   * @param {string | null} [options.option] of the question, sent instead of the box; that stays a draft
+   */
+  async send({ now = false, anyway = false, option = null } = {}) {
+    const { draft, drafts } = this.composer;
+    if (this.sending || draft.locked) return;
+    if (option === null && !anyway && !(await this.maySend())) return;
+    if (this.sending) return;
+    this.setSending(true);
+    drafts.stop();
+    if (chosen("undo") && !now && !(await undoWindow())) {
+      this.setSending(false);
+      drafts.save(draft);
+      return;
+    }
+    await this.hand({ anyway, option });
+  }
+
+  /** @param {{anyway: boolean, option: string | null}} what */
+  async hand({ anyway, option }) {
+    const { draft, drafts, breaking, path } = this.composer;
+    try {
+      if (option !== null && draft.touched) await drafts.save(draft);
+      const body = option === null ? { text: draft.text, form: "message", anyway } : { text: option, form: "text" };
+      const outcome = await call(`${path}/reply`, body);
+      drafts.forget();
+      breaking.end();
+      this.onSent(outcome);
+    } catch (error) {
+      this.setSending(false);
+      this.notSent(error);
+    }
+  }
+
+  async maySend() {
+    const { draft, diagnostics, checker, breaking, views } = this.composer;
+    if (diagnostics.nothingYet) {
+      diagnostics.refusedEmpty = true;
+      diagnostics.show();
+      views.focus();
+      return false;
+    }
+    const verdict = await checker.settled();
+    const blocked = verdict !== null && !verdict.sendable;
+    if (blocked) {
+      draft.touched = true;
+      diagnostics.show();
+      // Whoever broke it on purpose is asked once, and need not look for the other button.
+      if (breaking.fault && verdict.forcible) this.sendAnyway();
+      else diagnostics.focus();
+    }
+    return !blocked;
+  }
+
+  async sendAnyway() {
+    if (await askAnyway()) await this.send({ now: true, anyway: true });
+  }
+
+  // Wrong first and right after, or the same answer twice: the line goes out, the request stays open.
+  async sendAndKeepOpen() {
+    const { draft, facts } = this.composer;
+    try {
+      await call(`/api/sessions/${facts.session}/say`, { text: draft.text, anyway: true });
+      tell(say("kept open"));
+    } catch (error) {
+      tellFailed(error);
+    }
+  }
+
+  /** @param {unknown} error */
+  notSent(error) {
+    const { draft, checker } = this.composer;
+    const record = error instanceof Refused ? error.record : null;
+    if (error instanceof Refused && record && error.status === 409) {
+      this.composer.lock(this.tooLate(record.state === "cancelled" ? "" : record.by));
+    } else if (record?.problems) {
+      draft.touched = true;
+      checker.refused(record.problems);
+    } else {
+      tellFailed(error);
+    }
+  }
+
+  // A draft is spoken of only where somebody has typed one.
+  tooLate(by = "") {
+    const code = by ? "taken" : "late";
+    return say(this.composer.draft.touched ? code : `${code} untouched`, { by });
+  }
+
+  /** @param {boolean} on */
+  setSending(on) {
+    const { draft, views, toolbar } = this.composer;
+    this.sending = on;
+    for (const one of [byId("send", HTMLButtonElement), ...toolbar.options]) one.disabled = on || draft.locked;
+    this.setReadOnly(on || draft.locked);
+    views.json.setReadOnly(on || draft.locked);
+  }
+
+  /** @param {boolean} on */
+  setReadOnly(on) {
+    const fields = [...all(this.composer.box, "textarea", HTMLTextAreaElement), ...all(this.composer.box, "input", HTMLInputElement)];
+    for (const field of fields) field.readOnly = on;
+  }
+}

@@ -1,0 +1,130 @@
+// @ts-check
+// Other texts to go on from: the template, the last answer, a saved one, a beginning of the model's,
+// an answer that is broken on purpose; and what is kept for the next time.
+
+import { askFault, askName, askRule } from "./asking.js";
+import { all, byId, maybe } from "./dom.js";
+import { put } from "./jsontext.js";
+import { TEXT_PATH } from "./document.js";
+import { call } from "./talk.js";
+import { say, tell, tellFailed, visible } from "./words.js";
+
+/** @import { Composer } from "./composer.js" */
+/** @import { StartShape } from "../types/desk.js" */
+
+export class StartingPoints {
+  /** @param {Composer} composer */
+  constructor(composer) {
+    this.composer = composer;
+    const { facts, box } = composer;
+    for (const one of all(box, "[data-saved]")) {
+      const at = facts.saved.findIndex((saved) => String(saved.number) === one.dataset.saved);
+      one.addEventListener("click", () => this.insertSaved(at + 1));
+    }
+    for (const one of all(box, "[data-start]")) {
+      one.addEventListener("click", () => this.startWith(facts.starts[Number(one.dataset.start)]));
+    }
+    this.offerTemplates();
+  }
+
+  // Smaller and larger results, and the errors that servers send.
+  offerTemplates() {
+    const { facts } = this.composer;
+    const select = byId("starts", HTMLSelectElement);
+    for (const name of Object.keys(facts.templates)) select.append(new Option(name.replaceAll("_", " "), name));
+    select.addEventListener("change", () => {
+      const text = facts.templates[select.value];
+      select.value = "";
+      if (text) this.composer.toolbar.fromMenu(() => this.goOnFrom(text));
+    });
+  }
+
+  /** @param {string} text */
+  goOnFrom(text) {
+    this.composer.draft.write(text);
+    this.composer.views.showAgain();
+  }
+
+  toTemplate() {
+    const { draft, views, facts } = this.composer;
+    draft.write(facts.template);
+    draft.touched = false;
+    views.show(views.best, { focus: true });
+  }
+
+  async reuse() {
+    const { document: text } = await call(`${this.composer.path}/last`).catch(() => ({}));
+    if (!text) {
+      tell(say("nolast"));
+      return;
+    }
+    this.goOnFrom(text);
+    tell(say("reused"));
+  }
+
+  /** @param {number} key */
+  insertSaved(key) {
+    const { draft, facts } = this.composer;
+    const saved = facts.saved[key - 1];
+    if (!saved || draft.locked) return;
+    if (saved.form === "text" || saved.form === "tool error") {
+      draft.become(saved.form === "text" ? "result" : "tool error");
+      const base = draft.onlyText ? draft.text : facts.template;
+      this.goOnFrom(put(base, TEXT_PATH, JSON.stringify(saved.text)));
+    } else {
+      this.goOnFrom(draft.withBody(saved.form, saved.text));
+    }
+    tell(say("inserted", { name: visible(saved.name) }));
+  }
+
+  /**
+   * Begin anew in the model's place: with something to say, or with the call of a tool.
+   *
+   * @param {StartShape} start
+   */
+  startWith(start) {
+    const { draft, views } = this.composer;
+    if (draft.locked) return;
+    views.form.become(start.form);
+    draft.write(start.document);
+    views.show("form", { focus: true });
+  }
+
+  async breakIt() {
+    const { draft, breaking, views, path, sender } = this.composer;
+    if (draft.locked || sender.sending || !maybe("break")) return;
+    const fault = await askFault();
+    if (!fault) return;
+    // One fault at a time: into what was there, not into another fault.
+    const before = breaking.before ?? draft.text;
+    try {
+      const { document: text } = await call(`${path}/break`, { fault, text: before, form: "message" });
+      breaking.begin(fault, before);
+      draft.write(text, "break");
+    } catch (error) {
+      tellFailed(error);
+      return;
+    }
+    views.show("json", { focus: true });
+  }
+
+  mend() {
+    const { draft, breaking, views } = this.composer;
+    if (breaking.before !== null) draft.write(breaking.before);
+    views.show(views.best, { focus: true });
+  }
+
+  async keepAnswer() {
+    const { facts, draft } = this.composer;
+    const { form, text } = draft.body;
+    const name = await askName(text.slice(0, 40));
+    if (!name) return;
+    const saved = await call("/api/answers", { name, method: facts.method, tool: facts.tool, form, text });
+    facts.saved = [...facts.saved, saved];
+    tell(say("kept", { key: Math.min(facts.saved.length, 9) }));
+  }
+
+  makeRule() {
+    return askRule(this.composer.facts, this.composer.draft.body);
+  }
+}

@@ -1,0 +1,122 @@
+// @ts-check
+// The three views of the document and their tabs: which one is shown, and what it shows.
+
+import { all, byId } from "./dom.js";
+import { FormView } from "./formview.js";
+import { JsonView } from "./jsonview.js";
+import { TextView } from "./textview.js";
+
+/** @import { Composer } from "./composer.js" */
+/** @import { Origin } from "./document.js" */
+/** @import { ProblemShape } from "../types/desk.js" */
+/** @typedef {"text" | "form" | "json"} ViewName */
+
+/** @type {ViewName[]} */
+const NAMES = ["text", "form", "json"];
+
+export class Views {
+  /** @param {Composer} composer */
+  constructor(composer) {
+    const { draft, box } = composer;
+    this.composer = composer;
+    this.text = new TextView(draft, () => { composer.diagnostics.refusedEmpty = false; });
+    this.form = new FormView(byId("form-fields"), draft);
+    this.json = new JsonView(draft);
+    /** @type {ViewName} */
+    this.current = "json";
+    this.tabs = all(box, "[role=tab]", HTMLButtonElement);
+    this.remembered = `humanmcp:view:${draft.facts.method}`;
+    for (const tab of this.tabs) {
+      tab.addEventListener("click", () => this.choose(viewOf(tab)));
+      tab.addEventListener("keydown", (event) => this.moveTab(event, tab));
+    }
+  }
+
+  /** @param {Origin} from */
+  refresh(from) {
+    if (from !== "json") this.json.fill();
+    if (from !== "text") this.text.fill();
+    if (from !== "form" && this.current === "form") this.form.fill();
+    this.offer();
+  }
+
+  get best() {
+    const { textual, mirror } = this.composer.facts;
+    const usable = NAMES.filter((name) => this[name].usable);
+    const wanted = usable.find((name) => name === localStorage.getItem(this.remembered));
+    if (textual && mirror) return wanted ?? "form";
+    return wanted && !(wanted === "json" && textual) ? wanted : usable[0];
+  }
+
+  /**
+   * @param {ViewName} name
+   * @param {{focus?: boolean}} [options]
+   */
+  show(name, { focus = false } = {}) {
+    this.current = name;
+    for (const tab of this.tabs) {
+      const selected = viewOf(tab) === name;
+      tab.setAttribute("aria-selected", String(selected));
+      tab.tabIndex = selected ? 0 : -1;
+      byId(`view-${viewOf(tab)}`).hidden = !selected;
+    }
+    this[name].fill();
+    this.text.fill();
+    this.offer();
+    this.composer.diagnostics.show();
+    if (focus) this.focus();
+  }
+
+  // What another text is shown in: the view that is open where it can show it.
+  showAgain() {
+    const name = this[this.current].usable ? this.current : this.text.usable ? "text" : "json";
+    this.show(name, { focus: true });
+  }
+
+  offer() {
+    for (const tab of this.tabs) tab.disabled = !this[viewOf(tab)].usable;
+    this.composer.toolbar.fillKind();
+  }
+
+  /** @param {ViewName} name */
+  choose(name) {
+    localStorage.setItem(this.remembered, name);
+    this.show(name, { focus: true });
+  }
+
+  next() {
+    const names = NAMES.filter((name) => this[name].usable);
+    this.choose(names[(names.indexOf(this.current) + 1) % names.length]);
+  }
+
+  focus() {
+    const around = this.composer.box.closest("details");
+    if (around) around.open = true;
+    this[this.current].focus();
+  }
+
+  /** @param {ProblemShape} problem */
+  showPlace(problem) {
+    this.show("json");
+    this.json.select(problem);
+  }
+
+  /**
+   * @param {KeyboardEvent} event
+   * @param {HTMLButtonElement} tab
+   */
+  moveTab(event, tab) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const tabs = this.tabs.filter((one) => !one.disabled);
+    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
+    this.show(viewOf(next));
+    next.focus();
+  }
+}
+
+/** @param {HTMLElement} tab */
+function viewOf(tab) {
+  return /** @type {ViewName} */ (tab.dataset.view);
+}
