@@ -53,7 +53,7 @@ export class Toolbar {
     const { draft, views } = this.composer;
     if (kind === draft.kind || draft.locked) return;
     draft.become(kind);
-    views.showAgain();
+    views.showAgain({ focus: false });
   }
 
   nextKind() {

@@ -68,9 +68,9 @@ export class Views {
   }
 
   // What another text is shown in: the view that is open where it can show it.
-  showAgain() {
+  showAgain({ focus = true } = {}) {
     const name = this[this.current].usable ? this.current : this.text.usable ? "text" : "json";
-    this.show(name, { focus: true });
+    this.show(name, { focus });
   }
 
   offer() {
