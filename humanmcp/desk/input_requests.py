@@ -19,7 +19,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.layout import pretty
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import input_requests
 from humanmcp.protocol.validation.input_requests import AskedBack, InputRequest
 
@@ -79,7 +79,7 @@ class Told:
 
 def told(inbox: Inbox, item: Item) -> tuple[Told, ...]:
     """List the questions that were asked while this exchange has been waiting, oldest first."""
-    if item.state is not ExchangeState.PENDING or item.revision in versions.MODERN:
+    if item.state is not ExchangeState.PENDING or features(item.revision).input_required:
         return ()
     frames = reversed(list(_since(inbox, item.key)))
     lines = [(one.way, one.raw) for one in frames if one.way in (Direction.IN, Direction.OUT)]

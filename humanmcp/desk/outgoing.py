@@ -30,7 +30,8 @@ from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.server_initiated import openers, typed_bytes
 from humanmcp.protocol.validation.starting_draft import empty_arguments
 
@@ -47,12 +48,6 @@ ANSWERED_WITHIN: Final = 0.5
 _LOOK_EVERY: Final = 0.01
 _ORDERS: Final = frozenset(
     one.value for one in (Order.PROGRESS, Order.SILENCE, Order.EXIT, Order.CRASH)
-)
-
-_LISTS: Final = (
-    ("tools", "tools/list"),
-    ("resources", "resources/list"),
-    ("prompts", "prompts/list"),
 )
 
 
@@ -168,8 +163,12 @@ def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
     known, facts = desk.inbox.known(name), desk.board.session(name).facts
     if facts.seat is Seat.SERVER:
         return _of_a_server(desk, name, facts.revision or versions.LATEST_HANDSHAKE)
-    offered = {one for one, _method in _LISTS} if known.offered is None else set(known.offered)
-    asked = [(method, "", None) for one, method in _LISTS if one in offered]
+    offered = known.offered
+    asked = [
+        (one.name, "", None)
+        for one in methods.LISTS
+        if offered is None or one.capability in offered
+    ]
     called = [
         ("tools/call", tool, {"name": tool, "arguments": empty_arguments(entry)})
         for tool, entry in (known.tools or {}).items()
@@ -197,7 +196,7 @@ def _text(method: str, params: dict[str, Any] | None, revision: str, known: Know
         "id": f"person-{datetime.now():%H%M%S}",  # noqa: DTZ005 - for the eye of the one who asks
         "method": method,
     }
-    if revision in versions.MODERN:
+    if features(revision).stateless:
         meta = {
             versions.META_REVISION: revision,
             versions.META_CLIENT: {"name": known.client_name, "version": known.client_version},

@@ -14,6 +14,7 @@ from humanmcp.export.conversation import tell
 from humanmcp.export.server_source import HEAD, MIDDLE, TAIL
 from humanmcp.export.source import comment, identifier, literal, sendable
 from humanmcp.protocol.policy.recording import Recorded, RecordedMessage, recorded
+from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +23,7 @@ if TYPE_CHECKING:
     from humanmcp.export.options import ExportOptions
     from humanmcp.export.reading import Recording
 
-_LISTS: Final[Mapping[str, str]] = {
-    "tools/list": "tools",
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-    "prompts/list": "prompts",
-}
+_LISTS: Final = {one.name: one.listing.member for one in methods.LISTS if one.listing}
 _TAKEN: Final = frozenset(
     {"calls", "tools", "recorded", "server", "main", "json", "anyio", "types", "any", "serve", "re"}
     | {"list_tools", "call_tool", "list_resources", "read_resource", "list_prompts", "get_prompt"}
@@ -159,10 +155,8 @@ def _pages(story: Conversation) -> dict[str, list[tuple[str, int]]]:
     return found
 
 
-_ARGUMENTS: Final = {"tools/call": "arguments", "prompts/get": "arguments", "resources/read": ""}
-"""The member that tells one call of a tool, a prompt or a resource from another."""
 _OWN_WAY: Final = frozenset(
-    {"initialize", "server/discover", "ping", "subscriptions/listen", *_LISTS}
+    {"ping", *(one.name for one in methods.REQUESTS.values() if one.opening or one.stays_open)}
 )
 """What the SDK, or a list above, answers."""
 
@@ -176,10 +170,11 @@ def _recorded(
         method, params = talk.asked.method, talk.asked.request.params
         if method in _OWN_WAY or talk.answer is None or not _finished(talk):
             continue
-        member = _ARGUMENTS.get(method)
-        key = method if member is None else f"{method} {talk.asked.name}"
-        asked = params.get(member) if member else {}
-        if member is None:
+        record = methods.of(method)
+        named = record.asks_back  # a tool, a prompt or a resource, each by its name
+        key = f"{method} {talk.asked.name}" if named else method
+        asked = params.get(record.arguments, {})
+        if not named:
             asked = {name: value for name, value in params.items() if name != "_meta"}
         one = around.get(talk.answer.frame.seq)
         said = (_said(one.before), _said(one.after)) if one else ([], [])

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.locales import UnknownSentenceError, say
-from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.versions import NOTIFICATIONS, REQUESTS, MethodDirection
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.methods import MethodDirection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,17 +54,14 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
     else looks on. `inwards` says whether the message came to that seat, where a method can go both
     ways. An empty method is an unreadable line; one that MCP does not know gets a card of its own.
     """
-    table = REQUESTS if asks else NOTIFICATIONS
-    known = table.get(method)
+    record = methods.named(method, is_request=asks)
+    known = bool(record.name)
     room = method if known else _stranger(method, asks=asks)
-    way = known[0] if known else MethodDirection.BOTH
+    way = record.direction if known else MethodDirection.BOTH
     if way is MethodDirection.BOTH:
-        way = (
-            MethodDirection.TO_CLIENT
-            if inwards is (seat in CLIENT_SIDE)
-            else MethodDirection.TO_SERVER
-        )
-    absent = known is not None and revision in versions.ALL and revision not in known[1]
+        to_client = inwards is (seat in CLIENT_SIDE)
+        way = MethodDirection.TO_CLIENT if to_client else MethodDirection.TO_SERVER
+    absent = known and revision in versions.ALL and revision not in record.versions
 
     def text(*codes: str, **fillings: str) -> str:
         return _text(codes, seat, language, fillings)
@@ -77,7 +74,7 @@ def explain(  # noqa: PLR0913 - all but the first two have defaults
         sender=text(way.value),
         silence=text(f"{room}.silence", f"{way.value} {others}", others),
         note=text("not in revision", method=method, revision=revision) if absent else "",
-        page=versions.page(method, revision),
+        page=methods.page(method, revision),
     )
 
 

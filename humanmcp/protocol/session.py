@@ -37,7 +37,8 @@ from humanmcp.protocol.conversation.progress import Progress
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, RequestId
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class Session:
     def _receive_batch(self, batch: Batch) -> tuple[Event, ...]:
         # 2025-03-26: "Implementations MAY support sending JSON-RPC batches, but MUST support
         # receiving JSON-RPC batches"; 2025-06-18 removed them. `initialize` is never in one.
-        if self.negotiated != versions.R2025_03:
+        if not features(self.negotiated).batches:
             return self._cannot_read(Malformed(batch.raw.encode(), "N09"))
         number = self.exchanges.last + 1
         open_batch = self._batches[number] = _OpenBatch()
@@ -374,7 +375,8 @@ class Session:
         token = exchange.progress_token
         if token is None:
             return None
-        said = "" if exchange.revision == versions.R2024_11 else f',"message":{_text(message)}'
+        speaks = features(exchange.revision).progress_messages
+        said = f',"message":{_text(message)}' if speaks else ""
         step = max(step, math.floor(self._theirs.last(exchange.request)) + 1)
         line = (
             '{"jsonrpc":"2.0","method":"notifications/progress","params":'
@@ -393,8 +395,8 @@ class Session:
         exchange = self.exchanges.get(number)
         if exchange is None or exchange.state is not ExchangeState.PENDING or exchange.parked:
             return None
-        modern = exchange.revision in versions.MODERN
-        if not modern or exchange.method not in versions.INPUT_REQUIRED_METHODS:
+        may_ask = features(exchange.revision).input_required
+        if not may_ask or not methods.of(exchange.method).asks_back:
             return None
         if self.twins(exchange):  # it would be the one answer that this id can have
             return None
@@ -414,7 +416,7 @@ class Session:
     def acknowledge(self, number: int) -> str | None:
         """Return the acknowledgement that `subscriptions/listen` must begin with (2026-07-28)."""
         exchange = self.exchanges.get(number)
-        if exchange is None or exchange.method != "subscriptions/listen":
+        if exchange is None or not methods.of(exchange.method).stays_open:
             return None
         wanted = exchange.request.params.get("notifications")
         offered = self.known.offered or {}
@@ -438,14 +440,14 @@ class Session:
         if capability not in (self.known.offered or {}):
             return ()
         method = f"notifications/{capability}/list_changed"
-        if self.revision not in versions.MODERN:
+        if not features(self.revision).subscriptions:
             ready = self.known.initialized
             return (_text({"jsonrpc": "2.0", "method": method}),) if ready else ()
         return tuple(
             f'{{"jsonrpc":"2.0","method":{_text(method)},"params":'
             f'{{"_meta":{{"{versions.META_SUBSCRIPTION}":{one.id.token}}}}}}}'
             for one in self.pending
-            if one.method == "subscriptions/listen" and _listens(one, capability)
+            if methods.of(one.method).stays_open and _listens(one, capability)
         )
 
     # -- speaking first --------------------------------------------------------------------------

@@ -34,7 +34,8 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, RequestId
 from humanmcp.protocol.json.other_id import with_id, with_request_id
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +74,7 @@ class _AwaitedAnswer:
     @property
     def takes_what_comes(self) -> bool:
         """Say whether a line that names no request is likely to be about this one."""
-        return self.exchange.method != "subscriptions/listen"  # as long as the client likes
+        return not methods.of(self.exchange.method).stays_open
 
 
 class _ServerEvent(NamedTuple):
@@ -207,10 +208,10 @@ class Forwarding:
         self._waiting[exchange.number] = _AwaitedAnswer(exchange, [self._frame(Direction.IN, line)])
         if exchange.method == "initialize":
             run.opened = run.opened_by_client = True
-        elif not run.opened and not run.asked_for and exchange.revision not in versions.MODERN:
+        elif not run.opened and not run.asked_for and not features(exchange.revision).stateless:
             run.asked_for = self._session.revision
             run.send(_handshake(run.asked_for, self._client))
-        if exchange.revision in versions.MODERN:
+        if features(exchange.revision).stateless:
             run.send(line)
         else:
             run.send_once_open(line)

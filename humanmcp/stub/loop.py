@@ -31,6 +31,7 @@ from humanmcp.protocol.json.truncated import stand_in
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.policy.answer_book import Decision
 from humanmcp.protocol.policy.timeouts import gave_up_after
+from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import check
 from humanmcp.stub.handed_in import HandedIn
 from humanmcp.stub.journal import BY_US
@@ -361,7 +362,7 @@ class Stub:
                 self.forwarding.ask(exchange)
                 return
         decision = self._played(exchange, decision)
-        if exchange.method == "subscriptions/listen" and self.voice.may_acknowledge:
+        if methods.of(exchange.method).stays_open and self.voice.may_acknowledge:
             acknowledged = self.session.acknowledge(exchange.number)
             if acknowledged is not None:
                 self.ledger.write(acknowledged, exchange.number, by=BY_US)

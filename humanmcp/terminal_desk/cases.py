@@ -13,7 +13,7 @@ from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import Exchange, Known
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.repair import reading as json_reading
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check
 from humanmcp.terminal_desk.explain import as_json
 
@@ -21,21 +21,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 
 _NOTHING_KNOWN: Final = Known()
-
-_METHOD_OF_MEMBER: Final = {
-    "content": "tools/call",
-    "tools": "tools/list",
-    "contents": "resources/read",
-    "resources": "resources/list",
-    "resourceTemplates": "resources/templates/list",
-    "prompts": "prompts/list",
-    "messages": "prompts/get",
-    "completion": "completion/complete",
-    "supportedVersions": "server/discover",
-    "protocolVersion": "initialize",
-    "serverInfo": "initialize",
-}
-"""The member of a result that gives away what it answers, where nobody said it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +81,7 @@ def _asked_for(request: jsonrpc.Message) -> str:
     """Return the revision of a request that states none: what it asks for, else the newest."""
     wanted = request.params.get("protocolVersion") if request.method == "initialize" else None
     if request.method == "server/discover":
-        return versions.MODERN[-1]
+        return versions.LATEST_STATELESS
     return wanted if wanted in versions.HANDSHAKE else versions.LATEST_HANDSHAKE
 
 
@@ -128,9 +113,9 @@ def guessed_method(value: Any) -> str:  # noqa: ANN401 - any JSON value
     if isinstance(value, dict) and isinstance(value.get("result"), dict):
         value = value["result"]
     if isinstance(value, dict):
-        for member, method in _METHOD_OF_MEMBER.items():
-            if member in value:
-                return method
+        for one in methods.REQUESTS.values():
+            if not value.keys().isdisjoint(one.gives_away):
+                return one.name
     return "tools/call"
 
 

@@ -19,9 +19,9 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, read
 from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.inquiry import inquiry_in
-from humanmcp.protocol.validation.results import PLAIN_TEXT
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.choose import Seated, choose, label, open_inbox, seats
 from humanmcp.terminal_desk.explain import as_json, explained
@@ -193,7 +193,7 @@ def _what_next(sheet: Sheet, language: str) -> str:
         code = "next choice" if sheet.inquiry.free_text else "next choice only"
         return say(ROOM, code, language, name=sheet.name)
     if sheet.item.purpose is Purpose.ANSWER:
-        code = "next words" if sheet.item.method in PLAIN_TEXT else "next"
+        code = "next words" if methods.of(sheet.item.method).plain_text else "next"
         return say(ROOM, code, language, name=sheet.name)
     alone = sheet.name == str(key.number)
     held = str(key.number) if alone else f"{key.number} --session {key.session}"

@@ -10,7 +10,8 @@ import pytest
 from humanmcp.inbox.contract import Seat
 from humanmcp.locales import LANGUAGES
 from humanmcp.locales.explain import CLIENT_SIDE, Card, explain
-from humanmcp.protocol.spec.versions import ALL, NOTIFICATIONS, REQUESTS, MethodDirection
+from humanmcp.protocol.spec.methods import NOTIFICATIONS, REQUESTS, MethodDirection
+from humanmcp.protocol.spec.versions import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,8 @@ SEEN: Final = tuple((seat.value, inwards) for seat in Seat for inwards in (True,
 def test_every_method_of_every_revision_has_a_card(language: str) -> None:
     """What it is, who sent it, what silence does, and the page of that revision."""
     for table, asks in ((REQUESTS, True), (NOTIFICATIONS, False)):
-        for method, (_, known) in table.items():
-            for revision in known:
+        for method, record in table.items():
+            for revision in record.versions:
                 card = explain(method, revision, language, asks=asks)
                 assert all((card.title, card.what, card.sender, card.silence)), method
                 assert card.note == ""
@@ -74,10 +75,10 @@ def cards(
 ) -> Iterator[tuple[MethodDirection, Card]]:
     """Walk every method of every revision, as one seat sees it."""
     for table, asks in ((REQUESTS, True), (NOTIFICATIONS, False)):
-        for method, (way, known) in table.items():
-            for revision in known:
+        for method, record in table.items():
+            for revision in record.versions:
                 yield (
-                    way,
+                    record.direction,
                     explain(method, revision, language, asks=asks, seat=seat, inwards=inwards),
                 )
 

@@ -17,7 +17,7 @@ from mcp_types import methods
 from pydantic import TypeAdapter, ValidationError
 
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.methods import REQUESTS
 from humanmcp.protocol.spec.versions import R2025_11, R2026_07
 from humanmcp.protocol.validation import check as draft_check
 from tests.asking import asked, check, stating
@@ -91,9 +91,7 @@ def test_every_template_passes_the_official_types(method: str, revision: str) ->
 def test_no_method_is_without_a_referee() -> None:
     """What mcp_types leaves out: tasks, and what 2026-07-28 asks inside an answer."""
     ours = {
-        (method, revision)
-        for method, (_way, known) in versions.REQUESTS.items()
-        for revision in known
+        (method, revision) for method, record in REQUESTS.items() for revision in record.versions
     }
     assert {method for method, _ in ours - set(SEATS)} <= {
         "tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update",
@@ -170,7 +168,7 @@ def test_what_the_official_types_reject_we_reject(method: str, revision: str) ->
             if refused and draft_check.check(exchange, json.dumps(wrong), TextForm.RESULT).sendable:
                 missed.append(f"{variant}: {what}")
     assert missed == []
-    assert count or method in versions.EMPTY_RESULTS
+    assert count or REQUESTS[method].result == "EmptyResult"
 
 
 @settings(max_examples=200)

@@ -19,7 +19,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line, visible
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import inquiry
 
 if TYPE_CHECKING:
@@ -118,26 +118,18 @@ def inquiry_of(item: Item) -> Inquiry | None:
 
 def _words(method: str, params: dict[str, Any]) -> tuple[str, str]:
     """Say which one and with what: the name and the gist of a row."""
-    match method:
-        case "tools/call" | "prompts/get":
-            return _text(params.get("name")), gist(params.get("arguments", {}))
-        case "initialize" | "server/discover":
-            return _client(params)
-        case "resources/read" | "resources/subscribe" | "resources/unsubscribe":
-            return "", one_line(_text(params.get("uri")), GIST)
-        case "completion/complete":
-            return "", gist(params.get("argument", {}))
-        case "sampling/createMessage" | "elicitation/create" if words := _last_words(params):
-            return "", one_line(words, GIST)
-        case _:
-            rest = {key: value for key, value in params.items() if key != "_meta"}
-            return "", gist(rest)
-
-
-def _last_words(params: dict[str, Any]) -> str:
-    """Return what is asked of a user, or was said last to a model; "" where that is no text."""
-    said = params.get("messages")
-    return _words_in(said[-1] if isinstance(said, list) and said else params.get("message"))
+    record = methods.of(method)
+    if record.arguments:
+        return _text(params.get("name")), gist(params.get(record.arguments, {}))
+    if record.introduces:
+        return _client(params)
+    shown = params.get(record.gist)
+    if isinstance(shown, dict):
+        return "", gist(shown)
+    # of what was said to a model the last counts
+    words = _words_in(shown[-1:] if isinstance(shown, list) else shown)
+    rest = {key: value for key, value in params.items() if key != "_meta"}
+    return "", one_line(words, GIST) if words else gist(rest)
 
 
 def _words_in(said: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -205,8 +197,9 @@ def fields(item: Item) -> tuple[Field, ...]:
     Numbers are shown as they were written: 9007199254740993 and 1.0 stay what they are.
     """
     text = jsonrpc.member(item.line, "params") or "{}"
-    if item.method in ("tools/call", "prompts/get"):
-        text = jsonrpc.member(text, "arguments") or "{}"
+    member = methods.of(item.method).arguments
+    if member:
+        text = jsonrpc.member(text, member) or "{}"
     return tuple(
         _field(name, text[start:end])
         for name, start, end in jsonrpc.members(text)[:200]

@@ -27,7 +27,7 @@ from humanmcp.desk.state.history import recent
 from humanmcp.inbox.contract import Draft, Item, Key, Reply, UnknownItemError
 from humanmcp.protocol.diagnostics.model import Diagnostic
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import input_requests as back_requests
 from humanmcp.protocol.validation.input_requests import InputField, InputRequest
 
@@ -84,7 +84,7 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
         question = InputRequest(values.get("of", ""))
     except ValueError:
         raise UnknownItemError("this question") from None
-    modern = item.revision in versions.MODERN
+    modern = features(item.revision).input_required
     text = values.get("text") or _text(item, question, values)
     if values.get("act") == "json":
         return _page(request, key, Written(question, values, text))
@@ -108,7 +108,7 @@ def _text(item: Item, question: InputRequest, values: dict[str, str]) -> str:
     exchange = composing.exchange_of(item)
     asked = back_requests.params(question, values.get("words", "").strip(), _fields(values))
     mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
-    if item.revision in versions.MODERN:
+    if features(item.revision).input_required:
         return back_requests.answer(exchange, question, asked, mark)
     return back_requests.request(exchange, question, asked, mark)
 
@@ -152,7 +152,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         rows_of_form=range(ROWS),
         kinds=KINDS,
         text=written.text,
-        modern=item.revision in versions.MODERN,
+        modern=features(item.revision).input_required,
         problems=[serializers.describe(one, language) for one in written.problems],
         waits=written.waits,
         rows=desk.board.waiting(""),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from humanmcp.common.child import EndedError
 from humanmcp.host.client.callbacks import ClientObserver, Stray
-from humanmcp.host.client.eras import enveloped, needed_capability
+from humanmcp.host.client.eras import enveloped
 from humanmcp.host.client.handshake import (
     Identity,
     NoAnswerError,
@@ -39,7 +39,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.session import Session, SessionRole
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -238,7 +238,8 @@ class Client:
 
     def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Begun:
         """Ask without waiting."""
-        needed = needed_capability(method)
+        record = methods.of(method)
+        needed = record.capability if record.to_server else ""
         if self.strict and needed and needed not in self.offered:
             raise NotOfferedError(method, needed)
         with self._lock:

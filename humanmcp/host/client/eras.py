@@ -5,7 +5,7 @@ In a session with a handshake the revision is settled once; in 2026-07-28 every 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from humanmcp.protocol.policy.answer_book import UNSUPPORTED_REVISION
 from humanmcp.protocol.spec import versions
@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.host.client.handshake import Identity, Response
-
-
-_CAPABILITY_OF: Final = {
-    "tools/": "tools",
-    "resources/": "resources",
-    "prompts/": "prompts",
-    "completion/": "completions",
-    "logging/": "logging",
-}
 
 
 def enveloped(
@@ -35,12 +26,12 @@ def enveloped(
     meta = {
         versions.META_REVISION: stated,
         versions.META_CLIENT: identity.info,
-        versions.META_CAPABILITIES: _modern(identity.capabilities),
+        versions.META_CAPABILITIES: _without_notices(identity.capabilities),
     }
     return {**(params or {}), "_meta": {**meta, **(given if isinstance(given, dict) else {})}}
 
 
-def _modern(capabilities: Mapping[str, Any]) -> dict[str, Any]:
+def _without_notices(capabilities: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out of the capabilities what 2026-07-28 no longer has: a client's notifications."""
     return {name: {} if name == "roots" else value for name, value in capabilities.items()}
 
@@ -56,9 +47,3 @@ def supported(response: Response) -> list[Any]:
         told = error.get("data") if error.get("code") == UNSUPPORTED_REVISION else None
         found = told.get("supported") if isinstance(told, dict) else None
     return found if isinstance(found, list) else []
-
-
-def needed_capability(method: str) -> str:
-    """Return the capability that a server must declare for a method; "" for none."""
-    found = (name for prefix, name in _CAPABILITY_OF.items() if method.startswith(prefix))
-    return next(found, "")

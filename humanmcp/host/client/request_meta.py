@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.protocol.json.jsonrpc import RequestId, members
+from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
 
 Key: TypeAlias = tuple[str, str | int | float]
 """What tells ids, and tokens, apart: `7` and `"7"` are two."""
-
-LONG: Final = frozenset({"tools/call", "resources/read", "prompts/get"})
-"""What may take a server long: there we want to hear how it goes on."""
 
 NO_KEY: Final = ("", "")
 """What stands for a token that is none; no request has it."""
@@ -29,7 +27,8 @@ def with_progress_token(
     MCP, progress: the token "MUST be unique across all active requests"; the id is, and the
     official TypeScript SDK takes it too.
     """
-    if method not in LONG:
+    # what may ask its user back is what may take a server long
+    if not methods.of(method).asks_back:
         return params
     given = (params or {}).get("_meta")
     meta = given if isinstance(given, dict) else {}

@@ -16,6 +16,7 @@ from humanmcp.host.terminal.form import LeftError, reason
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
@@ -39,12 +40,10 @@ class List(NamedTuple):
     key: str
 
 
-LISTS: Final[Mapping[str, List]] = {
-    "tools": List("tools/list", "tools", "name"),
-    "resources": List("resources/list", "resources", "uri"),
-    "templates": List("resources/templates/list", "resourceTemplates", "uriTemplate"),
-    "prompts": List("prompts/list", "prompts", "name"),
+LISTS: Final = {
+    one.name.split("/")[-2]: List(one.name, *one.listing) for one in methods.LISTS if one.listing
 }
+"""The lists of a server by the word that a person types: `templates` for the resource templates."""
 
 
 class MistypedError(StopError):

@@ -18,7 +18,7 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import Severity, blocking
 from humanmcp.protocol.repair.reading import read
-from humanmcp.protocol.spec.versions import REQUESTS, MethodDirection
+from humanmcp.protocol.spec.methods import REQUESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 PROMPT: Final = "Enter method :  "
 ROOM: Final = "client"
 
-_FOR_ANOTHER_SEAT: Final = frozenset(
-    method for method, (way, _revisions) in REQUESTS.items() if way is MethodDirection.TO_CLIENT
-)
+_FOR_ANOTHER_SEAT: Final = frozenset(name for name, one in REQUESTS.items() if not one.to_server)
 _WORDS: Final = ("prompt", "read", "complete")
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,12 +21,12 @@ def revision_of(request: Message, negotiated: str) -> str:
     """Return the revision that a request must be answered in."""
     stated = versions.stated_in(request)
     if stated is not None:
-        return stated if stated in versions.MODERN else versions.MODERN[-1]
+        return stated if stated in versions.STATELESS else versions.LATEST_STATELESS
     if request.method == "initialize":
         asked = request.params.get("protocolVersion")
         return asked if asked in versions.HANDSHAKE else versions.LATEST_HANDSHAKE
     if request.method == "server/discover":
-        return versions.MODERN[-1]
+        return versions.LATEST_STATELESS
     return negotiated or versions.LATEST_HANDSHAKE
 
 
@@ -35,14 +36,14 @@ def stated_after(stated: str, request: Message, revision: str) -> str:
     `server/discover` asks which revisions there are: it settles none, and takes none back.
     https://modelcontextprotocol.io/specification/2026-07-28/server/discover
     """
-    if revision in versions.MODERN and request.method != "server/discover":
+    if features(revision).stateless and request.method != "server/discover":
         return revision
     return stated
 
 
 def after_request(known: Known, request: Message, revision: str) -> Known:
     """Return what is known after a client's request: it says who it is, and what it can do."""
-    if revision in versions.MODERN:
+    if features(revision).stateless:
         client = request.meta.get(versions.META_CLIENT)
         capabilities = request.meta.get(versions.META_CAPABILITIES)
     elif request.method == "initialize":
@@ -63,7 +64,7 @@ def after_request(known: Known, request: Message, revision: str) -> Known:
 def after_result(known: Known, request: Message, result: JsonObject) -> Known:
     """Return what is known after a server's result: what it offers, and which tools it has."""
     offered = result.get("capabilities")
-    if request.method in ("initialize", "server/discover") and isinstance(offered, dict):
+    if methods.of(request.method).introduces and isinstance(offered, dict):
         known = known._replace(offered=offered)
     if request.method == "tools/list":
         known = _after_tools(known, request, result.get("tools"))

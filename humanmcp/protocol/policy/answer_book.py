@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
 from humanmcp import __version__
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy import known_clients
-from humanmcp.protocol.spec import examples
-from humanmcp.protocol.spec import versions as spec_versions
+from humanmcp.protocol.spec import examples, methods, versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,7 +131,7 @@ class Book(NamedTuple):
     version: str = __version__
     title: str = ""
     instructions: str = "Every answer is typed by a person. Please allow several minutes per call."
-    revisions: tuple[str, ...] = spec_versions.ALL
+    revisions: tuple[str, ...] = versions.ALL
     capabilities: Mapping[str, Any] | None = None
     """None: what the lists below call for."""
     tools: tuple[Mapping[str, Any], ...] = (ASK_TOOL,)
@@ -184,8 +183,6 @@ _BY_PERSON: Final = Decision()
 
 UNSUPPORTED_REVISION: Final = -32022
 _METHOD_NOT_FOUND: Final[Mapping[str, Any]] = {"code": -32601, "message": "Method not found"}
-
-_AT_ONCE: Final = frozenset({"ping", "logging/setLevel", "server/discover"})
 
 
 def first_rule(
@@ -245,7 +242,7 @@ def _after(
         return 0.0
     if method in book.wait:
         return book.wait[method]
-    if method in _AT_ONCE:
+    if methods.of(method).at_once:
         return 0.0
     return _opened_after(method, known, opening) if method in known_clients.OPENING else None
 
@@ -265,10 +262,10 @@ def _opened_after(method: str, known: Known, opening: OpeningPolicy) -> float | 
 def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, Any]] | None:
     """Return what the book answers a method by itself; None for what needs a rule or a person."""
     method, revision = exchange.method, exchange.revision
-    if not spec_versions.has_request(method, revision):
+    if not methods.has_request(method, revision):
         # FastMCP 4 pings in 2026-07-28, too, where there is no ping, and waits without limit.
         return TextForm.ERROR, _METHOD_NOT_FOUND
-    if method in spec_versions.EMPTY_RESULTS:
+    if methods.of(method).result == "EmptyResult":
         return TextForm.RESULT, {}
     if method == "initialize":
         return TextForm.RESULT, _initialize(exchange, book)
@@ -276,17 +273,22 @@ def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, 
         return _discover(book)
     lists = _lists(book)
     if method in lists:
-        return TextForm.RESULT, {**lists[method], **_modern(revision, book)}
+        return TextForm.RESULT, {**lists[method], **_dated(revision, book)}
     return None
 
 
 def _lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
     """Return the lists of a book: what stands in each result, by method."""
+    lists = {
+        "tools": book.tools,
+        "resources": book.resources,
+        "resourceTemplates": book.resource_templates,
+        "prompts": book.prompts,
+    }
     return {
-        "tools/list": {"tools": list(book.tools)},
-        "resources/list": {"resources": list(book.resources)},
-        "resources/templates/list": {"resourceTemplates": list(book.resource_templates)},
-        "prompts/list": {"prompts": list(book.prompts)},
+        one.name: {one.listing.member: list(lists[one.listing.member])}
+        for one in methods.LISTS
+        if one.listing
     }
 
 
@@ -312,8 +314,8 @@ def prepared(book: Book) -> Mapping[str, Mapping[str, Any]]:
 
 def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
     asked = exchange.request.params.get("protocolVersion")
-    served = [one for one in book.revisions if one in spec_versions.HANDSHAKE]
-    latest = served[-1] if served else spec_versions.LATEST_HANDSHAKE
+    served = [one for one in book.revisions if one in versions.HANDSHAKE]
+    latest = served[-1] if served else versions.LATEST_HANDSHAKE
     return {
         "protocolVersion": asked if asked in served else latest,
         "capabilities": book.offered(),
@@ -322,19 +324,19 @@ def _initialize(exchange: Exchange, book: Book) -> Mapping[str, Any]:
     }
 
 
-def _is_modern(book: Book) -> bool:
-    return not set(spec_versions.MODERN).isdisjoint(book.revisions)
+def _is_stateless(book: Book) -> bool:
+    return not set(versions.STATELESS).isdisjoint(book.revisions)
 
 
 def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
-    if not _is_modern(book):
+    if not _is_stateless(book):
         # The answer that every client takes for "handshake only": it then sends `initialize`.
         return TextForm.ERROR, _METHOD_NOT_FOUND
     return TextForm.RESULT, {
         "supportedVersions": list(book.revisions),
         "capabilities": book.offered(),
         **({"instructions": book.instructions} if book.instructions else {}),
-        **_modern(spec_versions.R2026_07, book),
+        **_dated(versions.LATEST_STATELESS, book),
     }
 
 
@@ -343,11 +345,11 @@ def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
 
     A handshake-only book leaves such requests to its answers of that era.
     """
-    if not _is_modern(book):
+    if not _is_stateless(book):
         return None
-    if spec_versions.unserved_in(exchange.request) is not None:
+    if versions.unserved_in(exchange.request) is not None:
         return _unsupported(exchange, book)
-    lacking = spec_versions.lacking_in(exchange.request, exchange.revision)
+    lacking = methods.lacking_in(exchange.request, exchange.revision)
     return None if lacking is None else examples.lacking(lacking)
 
 
@@ -358,14 +360,14 @@ def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:
         "message": "Unsupported protocol version",
         "data": {
             "supported": list(book.revisions),
-            "requested": spec_versions.unserved_in(exchange.request),
+            "requested": versions.unserved_in(exchange.request),
         },
     }
 
 
-def _modern(revision: str, book: Book) -> Mapping[str, Any]:
+def _dated(revision: str, book: Book) -> Mapping[str, Any]:
     """Return what a list of 2026-07-28 says of itself, and of who gives it."""
-    if revision not in spec_versions.MODERN:
+    if not versions.features(revision).result_types:
         return {}
     return {
         "resultType": "complete",
@@ -373,7 +375,7 @@ def _modern(revision: str, book: Book) -> Mapping[str, Any]:
         "ttlMs": 0,
         "cacheScope": "private",
         # MCP: "Servers SHOULD include" this in the `_meta` of every result.
-        "_meta": {spec_versions.META_SERVER: server_info(book)},
+        "_meta": {versions.META_SERVER: server_info(book)},
     }
 
 
@@ -385,8 +387,9 @@ def server_info(book: Book) -> Mapping[str, Any]:
 
 def _arguments(exchange: Exchange) -> Mapping[str, Any]:
     params = exchange.request.params
-    if exchange.method in ("tools/call", "prompts/get"):
-        arguments = params.get("arguments")
+    member = methods.of(exchange.method).arguments
+    if member:
+        arguments = params.get(member)
         return arguments if isinstance(arguments, dict) else {}
     return params
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from humanmcp.protocol.spec import methods
+
 UNKNOWN_GRACE: Final = 2.0
 """Seconds that an unknown client is let wait for its opening messages; several give up after 5."""
 
@@ -21,12 +23,10 @@ NEVER_REPEATS: Final = 0
 SDK_REPEATS: Final = 10
 """Both official SDKs stop after ten repeats of one call."""
 
-LISTS: Final = frozenset(
-    {"tools/list", "resources/list", "resources/templates/list", "prompts/list"}
+OPENING: Final = frozenset(
+    one.name for one in methods.REQUESTS.values() if one.opening and not one.at_once
 )
-
-OPENING: Final = frozenset({"initialize", *LISTS})
-"""What a client asks before its user, or its model, can do anything."""
+"""What a client asks before its user, or its model, can do anything, and a person may answer."""
 
 SHARED_NAMES: Final = frozenset(
     {"", "mcp", "mcp-client", "rmcp", "example-client", "test-client", "mcp-test-client"}
@@ -86,9 +86,10 @@ class KnownClient(NamedTuple):
 
         `as_configured`: `humanmcp config` wrote its entry.
         """
-        if method in LISTS and self.listing is not None:
+        record = methods.of(method)
+        if record.listing and self.listing is not None:
             return (self.listing_set if as_configured else None) or self.listing
-        if method in OPENING or method == "server/discover":
+        if record.opening:
             return (self.opening_set if as_configured else None) or self.opening
         return self.call
 
@@ -243,8 +244,8 @@ def last_moment(name: str, method: str) -> float | None:
     known = find(name)
     if known is None:
         return None
-    if method in LISTS and known.listing is not None:
+    if methods.of(method).listing and known.listing is not None:
         return known.listing * _LAST_MOMENT_OF_ONE
     if known.opening is None:
         return None
-    return known.opening * (_LAST_MOMENT_OF_LISTS if method in LISTS else _LAST_MOMENT)
+    return known.opening * (_LAST_MOMENT_OF_LISTS if methods.of(method).listing else _LAST_MOMENT)

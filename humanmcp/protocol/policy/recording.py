@@ -29,7 +29,8 @@ from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -131,8 +132,7 @@ class _Part:
     @property
     def takes_what_comes(self) -> bool:
         """Say whether a line that names no request is likely to be about this one."""
-        listens = self.message.method == "subscriptions/listen"  # as long as the client likes
-        return not self.broken and not listens
+        return not self.broken and not methods.of(self.message.method).stays_open
 
     @property
     def broken(self) -> bool:
@@ -292,7 +292,7 @@ def _recorded(part: _Part) -> Recorded:
         params=essence(part.message.params),
         text=None if answer is None else jsonrpc.member(answer.raw, form.value) or "{}",
         form=form,
-        modern=part.asked is not None and part.asked.revision in versions.MODERN,
+        modern=part.asked is not None and features(part.asked.revision).stateless,
         id=_id(part.message),
         progress_token=part.progress_token,
         raw=raw,

@@ -18,7 +18,8 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.policy.answer_book import Decision
 from humanmcp.protocol.policy.recording import Recorded, essence
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,9 +95,6 @@ class FoundAnswer:
         return Decision(0.0, one.text or "", one.form, self.by, replayed=one.seq)
 
 
-_OPENING: Final = frozenset({"initialize", "server/discover"})
-"""What each client asks with its own name and abilities: any recorded answer fits."""
-
 _HANDSHAKE_ONLY: Final = Recorded(
     seq=0,
     method="server/discover",
@@ -135,14 +133,15 @@ class Replay:
 
     def find(self, exchange: Exchange) -> FoundAnswer | None:
         """Find the answer to a request, without counting it as given; None when none fits."""
-        modern = exchange.revision in versions.MODERN
+        modern = features(exchange.revision).stateless
         asked = (exchange.method, name_of(exchange.request), modern)
         fitting = [one for one in self._answers if (one.method, one.name, one.modern) == asked]
         if not fitting and exchange.method == "server/discover" and not self._modern:
             return FoundAnswer(_HANDSHAKE_ONLY)
         wanted = essence(exchange.request.params)
-        opening = exchange.method in _OPENING
-        exact = [one for one in fitting if opening or one.params == wanted]
+        # each client asks these with its own name and abilities: any recorded answer fits
+        introduces = methods.of(exchange.method).introduces
+        exact = [one for one in fitting if introduces or one.params == wanted]
         if exact:
             return FoundAnswer(self._next(exact) or exact[-1])
         if self._match is not Match.EXACT and (following := self._next(fitting)):

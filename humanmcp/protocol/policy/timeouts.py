@@ -10,7 +10,8 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.policy import known_clients
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
@@ -113,7 +114,7 @@ def _limit(
     method: str, known: known_clients.KnownClient | None, own_limit: float
 ) -> tuple[float | None, str]:
     """Return how long a client waits for a method, and where that is known from."""
-    is_opening = method in known_clients.OPENING or method == "server/discover"
+    is_opening = methods.of(method).opening
     if own_limit > 0 and (known is None or not is_opening):
         return own_limit, "set"
     if known is None:
@@ -141,8 +142,8 @@ def _hold_at(
     )
     can_hold = (
         limit is not None
-        and exchange.revision in versions.MODERN
-        and exchange.method in versions.INPUT_REQUIRED_METHODS
+        and features(exchange.revision).input_required
+        and methods.of(exchange.method).asks_back
         and exchange.legs < repeats
     )
     if not can_hold or limit is None:
@@ -155,4 +156,4 @@ def _hold_at(
 def _why_not(exchange: Exchange, *, has_token: bool) -> str:
     if has_token:
         return "progress-changes-nothing"
-    return "no-token" if exchange.revision in versions.HANDSHAKE else "no-means"
+    return "no-means" if features(exchange.revision).input_required else "no-token"

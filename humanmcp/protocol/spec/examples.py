@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.spec import types, versions
-from humanmcp.protocol.spec.objects import RESULTS, RESULTS_2026, SHAPES
+from humanmcp.protocol.spec import methods, types, versions
+from humanmcp.protocol.spec.objects import SHAPES
 from humanmcp.protocol.spec.versions import (
     HANDSHAKE,
-    MODERN,
     R2024_11,
     R2025_03,
     R2025_06,
     R2025_11,
     R2026_07,
+    STATELESS,
+    features,
 )
 
 if TYPE_CHECKING:
@@ -128,7 +129,11 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
             "_meta": {versions.META_SERVER: _SERVER},
         },
     },
-    **{method: {"minimal": {}} for method in sorted(versions.EMPTY_RESULTS)},
+    **{
+        name: {"minimal": {}}
+        for name, one in sorted(methods.REQUESTS.items())
+        if one.result == "EmptyResult"
+    },
     "tools/list": {
         "typical": {
             "tools": [
@@ -446,8 +451,6 @@ _SINCE: Final = {
 }
 """The variants that not every revision has."""
 
-_LISTS: Final = frozenset({"tools/list", "resources/list", "resources/templates/list"})
-
 _ERRORS: Final[Mapping[str, tuple[JsonObject, tuple[str, ...], tuple[str, ...]]]] = {
     # name: (error, methods (none: all), revisions)
     "method_not_found": (
@@ -467,7 +470,7 @@ _ERRORS: Final[Mapping[str, tuple[JsonObject, tuple[str, ...], tuple[str, ...]]]
     ),
     "invalid_cursor": (
         {"code": -32602, "message": "Invalid cursor"},
-        (*_LISTS, "prompts/list", "tasks/list"),
+        tuple(one.name for one in methods.REQUESTS.values() if one.params == "PageParams"),
         versions.ALL,
     ),
     "resource_not_found": (
@@ -509,7 +512,7 @@ _ERRORS: Final[Mapping[str, tuple[JsonObject, tuple[str, ...], tuple[str, ...]]]
             "data": {"supported": [R2026_07], "requested": "1900-01-01"},
         },
         (),
-        MODERN,
+        STATELESS,
     ),
     "missing_client_capability": (
         {
@@ -517,8 +520,8 @@ _ERRORS: Final[Mapping[str, tuple[JsonObject, tuple[str, ...], tuple[str, ...]]]
             "message": "This request needs a client that supports elicitation",
             "data": {"requiredCapabilities": {"elicitation": {}}},
         },
-        ("tools/call", "resources/read", "prompts/get"),
-        MODERN,
+        tuple(one.name for one in methods.REQUESTS.values() if one.asks_back),
+        STATELESS,
     ),
     "invalid_params": ({"code": -32602, "message": "Invalid params"}, (), versions.ALL),
     "invalid_request": ({"code": -32600, "message": "Invalid Request"}, (), versions.ALL),
@@ -538,8 +541,8 @@ _ERRORS: Final[Mapping[str, tuple[JsonObject, tuple[str, ...], tuple[str, ...]]]
 
 def results(method: str, revision: str) -> dict[str, JsonObject]:
     """Return every example of a result, by variant, right for one revision."""
-    kind = (RESULTS_2026 if revision in MODERN else {}).get(method, RESULTS.get(method))
-    if kind is None:
+    kind = methods.of(method).result_in(revision)
+    if not kind:
         return {}
     found: dict[str, JsonObject] = {}
     for variant, whole in _RESULTS[method].items():
@@ -549,7 +552,7 @@ def results(method: str, revision: str) -> dict[str, JsonObject]:
             found[variant] = _task(whole, revision)
         else:
             found[variant] = _trimmed(_dated(whole, kind, revision), kind, revision)
-    if revision in MODERN and method in versions.INPUT_REQUIRED_METHODS:
+    if features(revision).input_required and methods.of(method).asks_back:
         for variant, asking in _ASKING.items():
             found[variant] = {"resultType": "input_required", **asking, "_meta": dict(NAMED)}
     return found
@@ -561,7 +564,7 @@ def named(server: Mapping[str, Json]) -> JsonObject:
 
 
 def _task(whole: JsonObject, revision: str) -> JsonObject:
-    if revision not in MODERN:
+    if not features(revision).result_types:
         return {"task": _trimmed(whole["task"], "Task", revision)}
     task = _trimmed(whole["task"], "Task", revision)
     return {"resultType": "task", **task, "_meta": dict(NAMED)}
@@ -570,11 +573,11 @@ def _task(whole: JsonObject, revision: str) -> JsonObject:
 def errors(method: str, revision: str) -> dict[str, JsonObject]:
     """Return every example of an error that could answer a method, by name."""
     found: dict[str, JsonObject] = {}
-    for name, (error, methods, since) in _ERRORS.items():
-        if revision in since and (not methods or method in methods):
+    for name, (error, answers, since) in _ERRORS.items():
+        if revision in since and (not answers or method in answers):
             found[name] = dict(error)
-    if revision in MODERN and "resource_not_found" in found:  # -32002 is gone there
-        found["resource_not_found"]["code"] = -32602
+    if "resource_not_found" in found:
+        found["resource_not_found"]["code"] = features(revision).resource_not_found
     return found
 
 
@@ -585,7 +588,7 @@ def lacking(key: str) -> JsonObject:
 
 def _dated(whole: JsonObject, kind: str, revision: str) -> JsonObject:
     """Add what results of 2026-07-28 carry in any case."""
-    if revision not in MODERN or "resultType" not in SHAPES[kind].members:
+    if not features(revision).result_types or "resultType" not in SHAPES[kind].members:
         return whole
     # "Servers SHOULD include […] in every result's `_meta`": who answers, in each answer by itself.
     dated = {"resultType": "complete", **whole, "_meta": {**NAMED, **whole.get("_meta", {})}}

@@ -1,8 +1,8 @@
 """One table: what each object of MCP holds, since which revision.
 
 Read it as a map of the protocol. An entry is an object; a line is a member: `must` be there or
-`may`, of which kind, since and until when. `RESULTS`, `PARAMS` and `NOTICES` below say which object
-belongs to which method. The source is the schema page of each revision under `revisions.SPEC`.
+`may`, of which kind, since and until when. Which object belongs to which method stands in
+`methods.py`. The source is the schema page of each revision under `versions.SPEC`.
 
     "Tool": shape(
         name=must(TEXT),                                  always, text
@@ -59,7 +59,6 @@ from humanmcp.protocol.spec.versions import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.spec.types import Kind
 
 ANY_OBJECT: Final = "Object"
 ROLE: Final = OneOf(("assistant", "user"))
@@ -761,86 +760,6 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
 }
 """Every object, by name."""
-
-RESULTS: Final[Mapping[str, str]] = {
-    "initialize": "InitializeResult",
-    "server/discover": "DiscoverResult",
-    "ping": "EmptyResult",
-    "tools/list": "ListToolsResult",
-    "tools/call": "CallToolResult",
-    "resources/list": "ListResourcesResult",
-    "resources/templates/list": "ListTemplatesResult",
-    "resources/read": "ReadResourceResult",
-    "resources/subscribe": "EmptyResult",
-    "resources/unsubscribe": "EmptyResult",
-    "prompts/list": "ListPromptsResult",
-    "prompts/get": "GetPromptResult",
-    "completion/complete": "CompleteResult",
-    "logging/setLevel": "EmptyResult",
-    "subscriptions/listen": "ListenResult",
-    "tasks/get": "TaskStateResult",
-    "tasks/result": "TaskPayload",
-    "tasks/list": "TaskListResult",
-    "tasks/cancel": "TaskResult",
-    "tasks/update": "TaskAcknowledged",
-    "skills/list": "ListSkillsResult",
-    "skills/get": "GetSkillResult",
-    "resources/directory/read": "ReadDirectoryResult",
-    "roots/list": "ListRootsResult",
-    "sampling/createMessage": "CreateMessageResult",
-    "elicitation/create": "ElicitResult",
-}
-"""The object that answers each request."""
-
-RESULTS_2026: Final[Mapping[str, str]] = {"tasks/cancel": "TaskAcknowledged"}
-"""Where 2026-07-28 answers with another object."""
-
-PARAMS: Final[Mapping[str, Kind]] = {
-    "initialize": "InitializeParams",
-    "server/discover": "EmptyParams",
-    "ping": "EmptyParams",
-    "tools/list": "PageParams",
-    "tools/call": "CallToolParams",
-    "resources/list": "PageParams",
-    "resources/templates/list": "PageParams",
-    "resources/read": "ReadParams",
-    "resources/subscribe": "UriParams",
-    "resources/unsubscribe": "UriParams",
-    "prompts/list": "PageParams",
-    "prompts/get": "GetPromptParams",
-    "completion/complete": "CompleteParams",
-    "logging/setLevel": "SetLevelParams",
-    "subscriptions/listen": "ListenParams",
-    "tasks/get": "TaskParams",
-    "tasks/result": "TaskParams",
-    "tasks/list": "PageParams",
-    "tasks/cancel": "TaskParams",
-    "tasks/update": "TaskUpdateParams",
-    "skills/list": "PageParams",
-    "skills/get": "GetSkillParams",
-    "resources/directory/read": "ReadDirectoryParams",
-    "roots/list": "EmptyParams",
-    "sampling/createMessage": "CreateMessageParams",
-    "elicitation/create": ByMember("mode", {"form": "FormParams", "url": "UrlParams"}, "form"),
-}
-"""The object that each request carries in `params`."""
-
-NOTICES: Final[Mapping[str, str]] = {
-    "notifications/initialized": "EmptyNotice",
-    "notifications/cancelled": "CancelledNotice",
-    "notifications/progress": "ProgressNotice",
-    "notifications/roots/list_changed": "EmptyNotice",
-    "notifications/message": "MessageNotice",
-    "notifications/tools/list_changed": "EmptyNotice",
-    "notifications/prompts/list_changed": "EmptyNotice",
-    "notifications/resources/list_changed": "EmptyNotice",
-    "notifications/resources/updated": "UpdatedNotice",
-    "notifications/elicitation/complete": "ElicitationCompleteNotice",
-    "notifications/tasks/status": "TaskNotice",
-    "notifications/subscriptions/acknowledged": "AcknowledgedNotice",
-    "notifications/tasks": "TaskNotice",
-}
-"""The object that each notification carries in `params`."""
 
 TASK_HOLDS: Final[Mapping[str, str]] = {
     "completed": "result",

@@ -29,14 +29,13 @@ from humanmcp.protocol.repair.reading import (
     read,
     size_of,
 )
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.crash_guard import judging
 from humanmcp.protocol.validation.documents import Documents, divide, id_of, unmatched
 from humanmcp.protocol.validation.envelope import is_bare, judge_envelope, judge_error
 from humanmcp.protocol.validation.incoming import from_server, remarks, review, same_id
 from humanmcp.protocol.validation.outgoing import check_saying
 from humanmcp.protocol.validation.results import (
-    PLAIN_TEXT,
     judge_result,
     one_each,
     plain_result,
@@ -109,7 +108,7 @@ def check(
     problems = reading.problems
     late = TOO_LATE.get(exchange.state)
     if found or late:
-        page = versions.page(exchange.method, exchange.revision)
+        page = methods.page(exchange.method, exchange.revision)
         placer = Placer(Source(reading.json, text, _ROOTS[judged], _typed(reading), page))
         if late:
             found = [RawDiagnostic(late, ()), *found]
@@ -167,7 +166,7 @@ def _is_bare_result(exchange: Exchange, value: Json, form: TextForm) -> bool:
             isinstance(item, dict) and not {half_width(name) for name in item} & _ENVELOPE
             for item in value
         )
-    return exchange.method in PLAIN_TEXT and _inner_json(value) is None
+    return methods.of(exchange.method).plain_text and _inner_json(value) is None
 
 
 def _inner_json(value: Json) -> str | None:
@@ -313,12 +312,12 @@ def _check_plain(exchange: Exchange, text: str, form: TextForm, known: Known) ->
 
 
 def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -> list[Diagnostic]:
-    page = versions.page(exchange.method, exchange.revision)
+    page = methods.page(exchange.method, exchange.revision)
     late = TOO_LATE.get(exchange.state)
     found = [RawDiagnostic(late, ())] if late else []
     if not text.strip():
         return [problem("J19", text, 0, len(text))]
-    if exchange.method not in PLAIN_TEXT:
+    if not methods.of(exchange.method).plain_text:
         found.append(RawDiagnostic("M69", (), (("method", exchange.method),)))
     else:
         found += judge_result(exchange, result, known)

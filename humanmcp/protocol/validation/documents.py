@@ -9,7 +9,7 @@ from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.json.jsonrpc import RequestId, member
 from humanmcp.protocol.repair.reading import problem, read
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.versions import features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
         return problem("R51", text, start, end, ("typed", shown(typed.token)))
     ids = ", ".join(shown(each.id.token) for each in pending[:8])
     if typed is None and isinstance(read(text).value, list):
-        code = "R13" if pending[0].revision == versions.R2025_03 else "R12"
+        code = "R13" if features(pending[0].revision).batches else "R12"
         return problem(code, text, start, end)
     if typed is None:
         code = "R02" if len(pending) == 1 else "R54"

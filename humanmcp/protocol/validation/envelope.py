@@ -24,8 +24,8 @@ from humanmcp.protocol.diagnostics.raw import (
 )
 from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.similar import alike, half_width
-from humanmcp.protocol.spec import versions
 from humanmcp.protocol.spec.objects import ERROR_DATA
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _looks_like_an_answer(value: JsonObject) -> bool:
 
 def _batch(value: list[Json], revision: str) -> RawDiagnostic:
     """JSON-RPC arrays existed in 2025-03-26; there too each request is answered by itself here."""
-    code = "R13" if revision == versions.R2025_03 else "R12"
+    code = "R13" if features(revision).batches else "R12"
     return RawDiagnostic(code, (), (), unwrap((), (0,)) if len(value) == 1 else None)
 
 
@@ -285,7 +285,7 @@ def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> li
     detail = (("code", str(code)), ("revision", revision))
     if code in STANDARD or not -32768 <= code <= -32000:
         return []
-    if revision not in versions.MODERN:
+    if not features(revision).error_codes:
         own = -32099 <= code <= -32000  # JSON-RPC leaves these to implementations
         return [] if own else [RawDiagnostic("R10", at, detail)]
     instead = RETIRED_2026.get(code)

@@ -13,7 +13,8 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.json.jsonrpc import members
-from humanmcp.protocol.spec import examples, versions
+from humanmcp.protocol.spec import examples, methods
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.starting_draft import start
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def _fits(fault: Fault, exchange: Exchange) -> bool:
         case Fault.WRONG_VERSION:
             return exchange.method == "initialize"
         case Fault.WRONG_RESULT_TYPE:
-            modern = exchange.revision in versions.MODERN
-            return modern and versions.has_request(exchange.method, exchange.revision)
+            typed = features(exchange.revision).result_types
+            return typed and methods.has_request(exchange.method, exchange.revision)
         case _:
             return True
 

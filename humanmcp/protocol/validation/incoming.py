@@ -16,8 +16,8 @@ from humanmcp.protocol.diagnostics.raw import RawDiagnostic, quoted, shown
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.similar import alike
 from humanmcp.protocol.repair.reading import strict
-from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.objects import NOTICES, PARAMS
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.crash_guard import remarking
 from humanmcp.protocol.validation.envelope import judge_error
 from humanmcp.protocol.validation.json_schema import validator
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
 _NOBODY: Final = Known()
-_EARLY: Final = frozenset({"initialize", "ping", "server/discover", "logging/setLevel"})
-"""What may come before `notifications/initialized`."""
 
 
 @remarking
@@ -71,13 +69,13 @@ def _with_params(
 ) -> tuple[Diagnostic, ...]:
     said = {each.path for each in found}
     found = found + [each for each in _params(message, revision) if each.path not in said]
-    return _placed(message, found, versions.page(message.method, revision), strict=strict)
+    return _placed(message, found, methods.page(message.method, revision), strict=strict)
 
 
 def same_id(message: Message, revision: str) -> Diagnostic:
     """Say of a request that another one with the same id is still open."""
     return _placed(
-        message, [RawDiagnostic("N10", ("id",))], versions.page(message.method, revision)
+        message, [RawDiagnostic("N10", ("id",))], methods.page(message.method, revision)
     )[0]
 
 
@@ -100,7 +98,7 @@ def review(
         found += judge_error(response.body.get("error"), exchange.revision, ("error",))
     else:
         found += judge_result(exchange, response.body.get("result"), known)
-    page = versions.page(exchange.method, exchange.revision)
+    page = methods.page(exchange.method, exchange.revision)
     return _placed(response, found, page, strict=strict)
 
 
@@ -149,24 +147,19 @@ def _method(message: Message, revision: str, known: Known) -> list[RawDiagnostic
     if unserved is not None:
         at = ("params", "_meta", versions.META_REVISION)
         return [RawDiagnostic("M90", at, (("typed", quoted(unserved)), ("revision", revision)))]
-    table = versions.REQUESTS if message.kind is Kind.REQUEST else versions.NOTIFICATIONS
-    has = versions.has_request if message.kind is Kind.REQUEST else versions.has_notification
-    if any(
-        has(message.method, revision, way)
-        for way in (versions.MethodDirection.TO_SERVER, versions.MethodDirection.TO_CLIENT)
-    ):
+    record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
+    if revision in record.versions:
         return []
-    if message.kind is Kind.NOTIFICATION and message.method in versions.REQUESTS:
+    if message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:
         return [RawDiagnostic("M89", ("method",), (("method", shown(message.method)),))]
-    if message.method in table:
-        _way, there = table[message.method]
+    if record.name:
         detail = (
             ("method", shown(message.method)),
             ("revision", revision),
-            ("revisions", ", ".join(there)),
+            ("revisions", ", ".join(record.versions)),
         )
         return [RawDiagnostic("M85", ("method",), detail)]
-    every = (*versions.REQUESTS, *versions.NOTIFICATIONS)
+    every = (*methods.REQUESTS, *methods.NOTIFICATIONS)
     meant = alike(message.method, every)
     said = (("method", shown(message.method)), ("revision", revision))
     if meant is not None:
@@ -177,7 +170,7 @@ def _method(message: Message, revision: str, known: Known) -> list[RawDiagnostic
 
 def _order(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
     """MCP, lifecycle: the client should send nothing but pings before it is initialized."""
-    if revision in versions.MODERN or known.initialized or message.method in _EARLY:
+    if features(revision).stateless or known.initialized or methods.of(message.method).early:
         return []
     return [
         RawDiagnostic("M86", ("method",), (("method", shown(message.method)),), level=Severity.HINT)
@@ -203,15 +196,14 @@ def _call(message: Message, known: Known) -> list[RawDiagnostic]:
 
 def _params(message: Message, revision: str) -> list[RawDiagnostic]:
     """Judge the parameters by their shape."""
-    table = PARAMS if message.kind is Kind.REQUEST else NOTICES
-    kind = table.get(message.method)
+    record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
     params: Json = message.body.get("params", {})
     if not isinstance(params, dict):
         return [RawDiagnostic("R38", ("params",))]
-    if kind is None:
+    if not record.name:
         return []
-    found = judge(params, kind, revision, ("params",))
-    if message.kind is Kind.REQUEST and revision in versions.MODERN:
+    found = judge(params, record.params, revision, ("params",))
+    if message.kind is Kind.REQUEST and features(revision).stateless:
         found = _meta_first(found, params)
     return found
 

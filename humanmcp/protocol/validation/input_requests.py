@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.rules.elicitation import lacking
 from humanmcp.protocol.validation.starting_draft import message
 
@@ -75,16 +76,14 @@ class Obstacle:
 
 def obstacle(question: InputRequest, exchange: Exchange, known: Known) -> Obstacle | None:
     """Say what keeps a question from being asked while this request waits; None for nothing."""
-    if exchange.revision in versions.MODERN:
-        if exchange.method not in versions.INPUT_REQUIRED_METHODS:
+    if features(exchange.revision).input_required:
+        if not methods.of(exchange.method).asks_back:
             return Obstacle(Why.METHOD)
         # "a server must not ask for what this request's client did not declare"
         stated = exchange.request.meta.get(versions.META_CAPABILITIES)
         declared = stated if isinstance(stated, dict) else {}
     else:
-        if not versions.has_request(
-            question.method, exchange.revision, versions.MethodDirection.TO_CLIENT
-        ):
+        if exchange.revision not in methods.of(question.method).to_client:
             return Obstacle(Why.REVISION)
         if exchange.method == "initialize" or not known.initialized:
             return Obstacle(Why.EARLY)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.outgoing import gates
 
@@ -33,7 +34,7 @@ def line_hints(
     said = []
     if raw.startswith(_BOM):
         said.append(Diagnostic("N11", Severity.WARNING))
-    if isinstance(found, Batch) and revision != versions.R2025_03:
+    if isinstance(found, Batch) and not features(revision).batches:
         said.append(Diagnostic("R12", Severity.ERROR if strict else Severity.WARNING))
     return tuple(said)
 
@@ -66,9 +67,9 @@ def _found(
         asked = heard.asked if message.kind is Kind.REQUEST else None
         stated = asked.revision if asked else revision
         return check.remarks(message, stated, known, heard.found, strict=strict)
-    way, method = versions.MethodDirection.TO_CLIENT, message.method
-    has = versions.has_request if message.kind is Kind.REQUEST else versions.has_notification
-    if not has(method, revision, way):
+    method = message.method
+    record = methods.named(method, is_request=message.kind is Kind.REQUEST)
+    if revision not in record.to_client:
         return (
             Diagnostic(
                 "N31", Severity.WARNING, (("method", method), ("revision", revision)), "/method"

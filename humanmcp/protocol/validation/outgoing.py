@@ -6,7 +6,7 @@ declared; each gate here names the sentence of MCP it stands for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.diagnostics.grouping import grouped
@@ -25,9 +25,8 @@ from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type
 from humanmcp.protocol.json.similar import alike
 from humanmcp.protocol.json.wire_line import one_line
 from humanmcp.protocol.repair.reading import as_typed, read
-from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.objects import NOTICES, PARAMS
-from humanmcp.protocol.spec.versions import MethodDirection
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.crash_guard import judging
 from humanmcp.protocol.validation.envelope import judge_error
 from humanmcp.protocol.validation.results import one_each
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
 _CANCELLED = "notifications/cancelled"
+LOG: Final = "notifications/message"
 _MEMBERS = ("jsonrpc", "id", "method", "params")
-_BEFORE_INITIALIZED = frozenset({"ping", "notifications/message"})
 
 
 @judging(text_at=0)
@@ -76,7 +75,7 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
         if progress is not None and isinstance(value, dict) and value["method"] == PROGRESS:
             found += progress.judge(value.get("params"))
     method = value.get("method") if isinstance(value, dict) else ""
-    page = versions.page(method if isinstance(method, str) else "", revision)
+    page = methods.page(method if isinstance(method, str) else "", revision)
     typed = as_typed(reading.edits) if reading.edits else None
     placer = Placer(Source(reading.json, text, (), typed, page))
     problems = (*reading.problems, *placer.problems(one_each(found)))
@@ -111,19 +110,19 @@ def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> li
         found += _request(value, method, revision, known)
     else:
         found += _notice(value, method, revision, known)
-    if not found and not initialized and method not in _BEFORE_INITIALIZED:
+    if not found and not initialized and not methods.of(method).early:
         found = _too_early(revision)
     if method == _CANCELLED and "params" not in value:
         example = '{"requestId": 1}'
         detail = (("key", "params"), ("example", example), ("where", method))
         return [*found, RawDiagnostic("M09", (), detail)]
-    kind = (PARAMS if is_request else NOTICES).get(method)
+    record = methods.named(method, is_request=is_request)
     params = value.get("params", {})
     if not isinstance(params, dict):
         mend = delete(("params",)) if params in (None, []) else None
         return [*found, RawDiagnostic("R38", ("params",), (), mend)]
-    if kind is not None and not any(each.code in _NO_SUCH for each in found):
-        found += judge(params, kind, revision, ("params",))
+    if record.name and not any(each.code in _NO_SUCH for each in found):
+        found += judge(params, record.params, revision, ("params",))
     return found
 
 
@@ -203,9 +202,9 @@ def _request(value: JsonObject, method: str, revision: str, known: Known) -> lis
         ]
     if method.startswith("notifications/"):
         return [RawDiagnostic("R37", ("id",), (), delete(("id",)), at_name=True)]
-    if revision in versions.MODERN:
+    if not features(revision).server_requests:
         return [RawDiagnostic("R39", at, (("method", shown(method)),))]
-    if not versions.has_request(method, revision, MethodDirection.TO_CLIENT):
+    if revision not in methods.named(method, is_request=True).to_client:
         return [_not_ours(method, revision)]
     missing = lacking(method, value.get("params"), known.client_capabilities)
     if missing:
@@ -217,7 +216,7 @@ def _beyond(method: str, revision: str, known: Known) -> list[RawDiagnostic]:
     """Judge a notification that is not of MCP: what was declared may know more than we do."""
     found = _not_ours(method, revision)
     extended = declares_more(known.offered) or declares_more(known.client_capabilities)
-    if found.mend is not None or method in versions.NOTIFICATIONS or not extended:
+    if found.mend is not None or method in methods.NOTIFICATIONS or not extended:
         return [found]
     detail = (("method", shown(method)), ("revision", revision))
     return [] if _declared(method, known) else [RawDiagnostic("M71", ("method",), detail)]
@@ -235,9 +234,8 @@ def _declared(method: str, known: Known) -> bool:
 def _not_ours(method: str, revision: str) -> RawDiagnostic:
     ours = [
         name
-        for name in (*versions.REQUESTS, *versions.NOTIFICATIONS)
-        if versions.has_request(name, revision, MethodDirection.TO_CLIENT)
-        or versions.has_notification(name, revision, MethodDirection.TO_CLIENT)
+        for name in (*methods.REQUESTS, *methods.NOTIFICATIONS)
+        if revision in methods.of(name).to_client
     ]
     detail = (("method", shown(method)), ("revision", revision))
     meant = alike(method, ours)
@@ -245,32 +243,22 @@ def _not_ours(method: str, revision: str) -> RawDiagnostic:
     return RawDiagnostic("R33", ("method",), detail, mend)
 
 
-_DECLARED = {
-    "notifications/message": "logging",
-    "notifications/tools/list_changed": "tools",
-    "notifications/prompts/list_changed": "prompts",
-    "notifications/resources/list_changed": "resources",
-    "notifications/resources/updated": "resources",
-}
-"""The capability of our own that each notification needs."""
-
-_ON_A_STREAM = frozenset(_DECLARED) - {"notifications/message"}
-
-
 def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list[RawDiagnostic]:
     at: Path = ("method",)
-    if not versions.has_notification(method, revision, MethodDirection.TO_CLIENT):
-        if versions.has_request(method, revision, MethodDirection.TO_CLIENT):
+    record = methods.named(method, is_request=False)
+    if revision not in record.to_client:
+        if revision in methods.of(method).to_client:
             return [RawDiagnostic("R02", (), (("id", '"h-1"'),), insert(("id",), "h-1"))]
         return _beyond(method, revision, known)
-    if revision in versions.MODERN and method in _ON_A_STREAM:
+    streamed = features(revision).subscriptions
+    if streamed and record.capability and method != LOG:
         params = value.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None
         if not isinstance(meta, dict) or versions.META_SUBSCRIPTION not in meta:
             return [RawDiagnostic("R41", at)]
-    capability = _DECLARED.get(method)
+    capability = record.capability
     if capability and known.offered is not None and capability not in known.offered:
-        if revision in versions.MODERN and capability == "logging":
+        if streamed and method == LOG:
             return []
         return [RawDiagnostic("R40", at, (("capability", capability), ("method", method)))]
     return []
@@ -278,4 +266,4 @@ def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list
 
 def _too_early(revision: str) -> list[RawDiagnostic]:
     """MCP, lifecycle: before `initialized` a server should send nothing but pings and logs."""
-    return [] if revision in versions.MODERN else [RawDiagnostic("R24", ("method",))]
+    return [] if features(revision).stateless else [RawDiagnostic("R24", ("method",))]

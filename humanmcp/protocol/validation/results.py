@@ -22,10 +22,11 @@ from humanmcp.protocol.diagnostics.raw import (
 )
 from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.similar import alike
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.examples import named
-from humanmcp.protocol.spec.objects import CONTENT, RESULTS, RESULTS_2026
+from humanmcp.protocol.spec.objects import CONTENT, SHAPES
 from humanmcp.protocol.spec.types import Many
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.rules.lifecycle import lint
 from humanmcp.protocol.validation.shape_checker import judge
 
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange, Known
     from humanmcp.protocol.diagnostics.raw import FixAction, Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+    from humanmcp.protocol.spec.methods import Extension
 
 _CONTENT: Final = Many(CONTENT)
-_TASK_METHODS: Final = frozenset({"tools/call", "sampling/createMessage", "elicitation/create"})
 
 
 def judge_result(
@@ -46,10 +47,10 @@ def judge_result(
     if misplaced is not None:
         return [misplaced]
     found = lint(exchange, value, known, path)
-    kind = RESULTS.get(exchange.method)
-    if kind is None or not _in_revision(exchange):
+    kind = methods.of(exchange.method).result
+    if exchange.revision not in methods.of(exchange.method).versions:
         found.append(RawDiagnostic("M68", path, _of(exchange)))
-    if kind is not None:
+    if kind:
         kind, typed = _arm(exchange, value, kind, path)
         found += typed
         if kind:
@@ -78,13 +79,6 @@ def _of(exchange: Exchange) -> tuple[tuple[str, str], ...]:
     return (("method", shown(exchange.method)), ("revision", exchange.revision))
 
 
-def _in_revision(exchange: Exchange) -> bool:
-    return any(
-        versions.has_request(exchange.method, exchange.revision, way)
-        for way in (versions.MethodDirection.TO_SERVER, versions.MethodDirection.TO_CLIENT)
-    )
-
-
 # -- something else stands where the result belongs ---------------------------------------------
 
 
@@ -95,7 +89,7 @@ def _misplaced(exchange: Exchange, value: Json, known: Known, path: Path) -> Raw
     if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
         inner = unwrap(path, ("result",)) if "result" in value else None
         return RawDiagnostic("M34", path, (), inner)
-    kind = RESULTS.get(exchange.method, "")
+    kind = methods.of(exchange.method).result
     if set(value) == {"result"} and kind != "TaskStateResult":
         return RawDiagnostic("M36", path, (), unwrap(path, ("result",)))
     is_error = {"code", "message"} <= set(value) or set(value) == {"error"}
@@ -109,7 +103,7 @@ def _misplaced(exchange: Exchange, value: Json, known: Known, path: Path) -> Raw
 def _no_object(exchange: Exchange, value: Json, known: Known, path: Path) -> RawDiagnostic:
     detail = (("got", json_type(value)),)
     mend: FixAction | None = None
-    kind = RESULTS.get(exchange.method, "")
+    kind = methods.of(exchange.method).result
     if kind == "EmptyResult":
         mend = replace_with(path, {})
     elif kind == "CallToolResult" and isinstance(value, (str, int, float)):
@@ -119,8 +113,8 @@ def _no_object(exchange: Exchange, value: Json, known: Known, path: Path) -> Raw
         mend = replace_with(path, plain_result(exchange, value, known), "wrap")
     elif isinstance(value, list) and kind in _LISTED:
         before, after = _LISTED[kind], "}"
-        if exchange.revision in versions.MODERN:
-            if exchange.method != "tools/call":
+        if features(exchange.revision).result_types:
+            if "ttlMs" in SHAPES[kind].members:
                 after = ', "ttlMs": 0, "cacheScope": "private"}'
             before = f'{{"resultType": "complete", {before[1:]}'
         mend = wrap(path, before, after)
@@ -153,16 +147,13 @@ def tool_text(revision: str, text: str, known: Known, *, is_error: bool = False)
     result: JsonObject = {"content": [{"type": "text", "text": text}]}
     if is_error:
         result["isError"] = True
-    if revision in versions.MODERN:
+    if features(revision).result_types:
         result = {"resultType": "complete", **result, "_meta": named(known.server)}
     return result
 
 
 MODEL: Final = "a person"
 """What a person in the model's seat is called in `CreateMessageResult.model`."""
-
-PLAIN_TEXT: Final = frozenset({"tools/call", "sampling/createMessage"})
-"""The requests that plain text can answer: as what a tool says, and as what a model says."""
 
 
 def plain_result(
@@ -182,29 +173,29 @@ def _arm(
     exchange: Exchange, value: JsonObject, kind: str, path: Path
 ) -> tuple[str, list[RawDiagnostic]]:
     """Choose the object that a result must be; "" when nothing more can be said."""
-    if exchange.revision in versions.MODERN:
-        return _modern_arm(exchange, value, RESULTS_2026.get(exchange.method, kind), path)
+    kind = methods.of(exchange.method).result_in(exchange.revision)
+    if features(exchange.revision).result_types:
+        typed = "resultType" in SHAPES[kind].members
+        return _typed_arm(exchange, value, kind, path) if typed else (kind, [])
     wished = "task" in exchange.request.params
     if kind == "TaskPayload" and "content" in value:
         return "TaskPayload", judge(
             value["content"], _CONTENT, exchange.revision, (*path, "content")
         )
-    if exchange.method in _TASK_METHODS and "task" in value and "content" not in value:
+    if methods.of(exchange.method).as_task and "task" in value and "content" not in value:
         if not wished:
             return "", [RawDiagnostic("M75", (*path, "task"), (), at_name=True)]
         return "CreateTaskResult", []
     return kind, []
 
 
-def _modern_arm(  # noqa: PLR0911 - one return an arm
+def _typed_arm(  # noqa: PLR0911 - one return an arm
     exchange: Exchange, value: JsonObject, kind: str, path: Path
 ) -> tuple[str, list[RawDiagnostic]]:
     told: Json = value.get("resultType", "complete")
     at = (*path, "resultType")
-    asking = exchange.method in versions.INPUT_REQUIRED_METHODS
+    asking = methods.of(exchange.method).asks_back
     asks = "inputRequests" in value and kind != "TaskStateResult"
-    if exchange.method in ("roots/list", "sampling/createMessage", "elicitation/create"):
-        return kind, []
     if told == "complete":
         if asks and asking:
             mend = (replace_with if "resultType" in value else insert)(at, "input_required")
@@ -212,11 +203,13 @@ def _modern_arm(  # noqa: PLR0911 - one return an arm
         return kind, []
     if told == "input_required":
         if not asking:
-            allowed = ", ".join(sorted(versions.INPUT_REQUIRED_METHODS))
-            return "", [RawDiagnostic("M52", at, (("allowed", allowed),))]
+            can = sorted(one.name for one in methods.REQUESTS.values() if one.asks_back)
+            return "", [RawDiagnostic("M52", at, (("allowed", ", ".join(can)),))]
         return "InputRequiredResult", _asked_and_answered(value, path)
-    if told == "task" and exchange.method == "tools/call":
-        return ("TaskResult", []) if _may_be_a_task(exchange) else ("", [RawDiagnostic("M56", at)])
+    extension = methods.answering(exchange.method, told)
+    if extension is not None:
+        allowed = _is_declared(exchange, extension)
+        return (extension.result, []) if allowed else ("", [RawDiagnostic("M56", at)])
     if not isinstance(told, str):
         return kind, []
     return "", _odd_type(exchange, value, kind, path)
@@ -225,7 +218,7 @@ def _modern_arm(  # noqa: PLR0911 - one return an arm
 def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> list[RawDiagnostic]:
     """A `resultType` that no client knows: "a client MUST treat it as invalid"."""
     told, at = value["resultType"], (*path, "resultType")
-    asking = exchange.method in versions.INPUT_REQUIRED_METHODS
+    asking = methods.of(exchange.method).asks_back
     names = ("complete", "input_required") if asking else ("complete",)
     detail = (("value", quoted(told)), ("allowed", ", ".join(json_text(n) for n in names)))
     meant = alike(told, names) or ("complete" if told.lower().startswith("complet") else None)
@@ -266,7 +259,7 @@ def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
     return []
 
 
-def _may_be_a_task(exchange: Exchange) -> bool:
+def _is_declared(exchange: Exchange, extension: Extension) -> bool:
     capabilities = exchange.request.meta.get(versions.META_CAPABILITIES)
     extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
-    return isinstance(extensions, dict) and versions.TASKS_EXTENSION in extensions
+    return isinstance(extensions, dict) and extension.id in extensions

@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
-from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.versions import MethodDirection
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.validation.outgoing import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
 
 CHANGED: Final = {
-    "tools": "notifications/tools/list_changed",
-    "prompts": "notifications/prompts/list_changed",
-    "resources": "notifications/resources/list_changed",
+    one.capability: one.name
+    for one in methods.NOTIFICATIONS.values()
+    if one.to_client and one.name.endswith("/list_changed")
 }
-LOG: Final = "notifications/message"
-ASKED: Final = ("ping", "roots/list", "elicitation/create", "sampling/createMessage")
+"""What says that a list of the server's is another one, by the capability."""
 
 _ESCAPE: Final = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|([nrt\\]))")
 _MEANT: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"\\": b"\\"}
@@ -74,15 +73,15 @@ def openers(revision: str, waiting: Sequence[Exchange], own: str) -> tuple[Opene
 
 def _openers(revision: str, waiting: Sequence[Exchange], own: str) -> Iterator[Opener]:
     for about, method in CHANGED.items():
-        if versions.has_notification(method, revision, MethodDirection.TO_CLIENT):
+        if revision in methods.of(method).to_client:
             yield Opener(method, about, message(method))
-    if versions.has_notification(LOG, revision, MethodDirection.TO_CLIENT):
+    if revision in methods.of(LOG).to_client:
         yield Opener(LOG, "info", log("info", "a person is at it"))
     for exchange in waiting:
         if exchange.progress_token is not None:
             yield Opener(PROGRESS, exchange.tool or exchange.method, progress(exchange, 1, 4))
-    for method in ASKED:
-        if versions.has_request(method, revision, MethodDirection.TO_CLIENT):
+    for method in ("ping", "roots/list", *_PARAMS):
+        if revision in methods.of(method).to_client:
             yield Opener(method, "", request(method, own))
 
 

@@ -25,7 +25,7 @@ from humanmcp.protocol.json.similar import alike, meant_by
 from humanmcp.protocol.spec import types
 from humanmcp.protocol.spec.formats import FORMS, NAMES
 from humanmcp.protocol.spec.objects import SHAPES
-from humanmcp.protocol.spec.versions import MODERN, R2025_06, R2025_11
+from humanmcp.protocol.spec.versions import R2025_06, R2025_11, STATELESS
 from humanmcp.protocol.validation.shape_diagnostics import (
     beyond,
     example,
@@ -485,7 +485,7 @@ def _strange(
         code, when = ("M13", member.since) if revision < member.since else ("M14", member.until)
         found = (
             []
-            if member.since in MODERN
+            if member.since in STATELESS
             else judge(value[name], member.kind(revision), member.since, at)
         )
         late = RawDiagnostic(code, at, (*detail, ("since", when)), delete(at), at_name=True)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.spec import examples, versions
+from humanmcp.protocol.spec import examples, methods, versions
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import MODEL
 
@@ -45,11 +45,11 @@ def _start(exchange: Exchange, known: Known, language: str) -> str:
     if versions.unserved_in(exchange.request) is not None:
         wrong = examples.errors("", exchange.revision)["unsupported_protocol_version"]
         return message(exchange, "error", _fitted_error(exchange, wrong))
-    if not found or not _known(exchange):
+    if not found or exchange.revision not in methods.of(exchange.method).versions:
         return message(
             exchange, "error", examples.errors("", exchange.revision)["method_not_found"]
         )
-    lacking = versions.lacking_in(exchange.request, exchange.revision)
+    lacking = methods.lacking_in(exchange.request, exchange.revision)
     if lacking is not None:
         return message(exchange, "error", examples.lacking(lacking))
     first = {**next(iter(found.values())), **known.prepared.get(exchange.method, {})}
@@ -93,11 +93,6 @@ def message(exchange: Exchange, member: str, body: Json) -> str:
     """Write a response with a body, the way a person would: two spaces, nothing escaped."""
     text = json.dumps(body, ensure_ascii=False, indent=2).replace("\n", "\n  ")
     return f'{{\n  "jsonrpc": "2.0",\n  "id": {exchange.id.token},\n  "{member}": {text}\n}}'
-
-
-def _known(exchange: Exchange) -> bool:
-    ways = (versions.MethodDirection.TO_SERVER, versions.MethodDirection.TO_CLIENT)
-    return any(versions.has_request(exchange.method, exchange.revision, way) for way in ways)
 
 
 def _results(exchange: Exchange, language: str) -> dict[str, JsonObject]:

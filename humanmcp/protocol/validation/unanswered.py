@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from humanmcp.protocol.conversation.observer import MOST_OPEN
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.jsonrpc import Kind, ids_in
+from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.observed import DROPPED
 
 if TYPE_CHECKING:
@@ -94,6 +95,6 @@ class Unanswered:
         """
         left = dict(self._in_vain)
         for asked in correlation.open:
-            if asked.method != "subscriptions/listen" and asked.number not in left:
+            if not methods.of(asked.method).stays_open and asked.number not in left:
                 left[asked.number] = NeverAnswered(self._lines.get(asked.number, 0), asked)
         return tuple(left[number] for number in sorted(left))

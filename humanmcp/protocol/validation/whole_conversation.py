@@ -13,7 +13,7 @@ from humanmcp.protocol.conversation.perspective import Perspective
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation.observed import hints, line_hints
 from humanmcp.protocol.validation.unanswered import Unanswered
 
@@ -120,11 +120,9 @@ class Overheard:
 
 
 def _only_servers_say(method: str) -> bool:
-    way, _there = {**versions.REQUESTS, **versions.NOTIFICATIONS}.get(
-        method, (versions.MethodDirection.TO_SERVER, ())
-    )
-    to_client = way is versions.MethodDirection.TO_CLIENT
-    return to_client or method in ("notifications/progress", "notifications/tasks/status")
+    record = methods.of(method)
+    only = bool(record.to_client) and not record.to_server
+    return only or method in ("notifications/progress", "notifications/tasks/status")
 
 
 def _judged(number: int, heard: ObservedMessage, problems: tuple[Diagnostic, ...]) -> Judged:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.host.client.eras import enveloped, needed_capability, supported
+from humanmcp.host.client.eras import enveloped, supported
 from humanmcp.host.client.handshake import Identity, Response
 from humanmcp.protocol.json.jsonrpc import Message, read
 
@@ -66,18 +66,3 @@ def test_an_answer_to_the_probe_names_revisions(answer: dict[str, Any], named: l
     assert isinstance(asked, Message)
     assert isinstance(told, Message)
     assert supported(Response(asked, told)) == named
-
-
-@pytest.mark.parametrize(
-    ("method", "capability"),
-    [
-        ("tools/list", "tools"),
-        ("completion/complete", "completions"),
-        ("logging/setLevel", "logging"),
-        ("ping", ""),
-        ("initialize", ""),
-    ],
-)
-def test_a_method_needs_its_capability(method: str, capability: str) -> None:
-    """G8: by the first half of its name."""
-    assert needed_capability(method) == capability

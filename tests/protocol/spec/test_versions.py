@@ -1,92 +1,37 @@
-"""The five revisions: methods, directions, eras."""
+"""The versions, a record each, and what a request states of itself."""
 
 from __future__ import annotations
-
-import tomllib
-from pathlib import Path
 
 import pytest
 
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.versions import MethodDirection
-
-TO_SERVER = {
-    "initialize": "xxxx-",
-    "server/discover": "----x",
-    "ping": "xxxx-",
-    "tools/list": "xxxxx",
-    "tools/call": "xxxxx",
-    "resources/list": "xxxxx",
-    "resources/templates/list": "xxxxx",
-    "resources/read": "xxxxx",
-    "resources/subscribe": "xxxx-",
-    "resources/unsubscribe": "xxxx-",
-    "prompts/list": "xxxxx",
-    "prompts/get": "xxxxx",
-    "completion/complete": "xxxxx",
-    "logging/setLevel": "xxxx-",
-    "subscriptions/listen": "----x",
-    "tasks/get": "---xx",
-    "tasks/result": "---x-",
-    "tasks/list": "---x-",
-    "tasks/cancel": "---xx",
-    "tasks/update": "----x",
-    "skills/list": "----x",
-    "skills/get": "----x",
-    "resources/directory/read": "----x",
-    "roots/list": "-----",
-}
-TO_CLIENT = {
-    "ping": "xxxx-",
-    "roots/list": "xxxx-",
-    "sampling/createMessage": "xxxx-",
-    "elicitation/create": "--xx-",
-    "tasks/get": "---x-",
-    "tools/call": "-----",
-}
 
 
 @pytest.mark.parametrize(
-    ("way", "table"),
-    [(MethodDirection.TO_SERVER, TO_SERVER), (MethodDirection.TO_CLIENT, TO_CLIENT)],
+    ("feature", "marks"),
+    [
+        ("stateless", "----x"),
+        ("server_requests", "xxxx-"),
+        ("input_required", "----x"),
+        ("result_types", "----x"),
+        ("subscriptions", "----x"),
+        ("batches", "-x---"),
+        ("progress_messages", "-xxxx"),
+        ("completions", "-xxxx"),
+        ("structured_content", "--xxx"),
+        ("any_schema", "----x"),
+    ],
 )
-def test_each_request_exists_in_its_revisions_only(
-    way: MethodDirection, table: dict[str, str]
-) -> None:
-    """protocol.md 1.3, row by row: which revision has which request, and which way it goes."""
-    for method, marks in table.items():
-        for revision, mark in zip(versions.ALL, marks, strict=True):
-            assert versions.has_request(method, revision, way) is (mark == "x"), (method, revision)
+def test_each_version_has_its_features(feature: str, marks: str) -> None:
+    """protocol.md 1: what code asks for, instead of whether a version is a modern one."""
+    has = [getattr(versions.features(one), feature) for one in versions.ALL]
+    assert has == [mark == "x" for mark in marks]
 
 
-def test_2026_has_no_request_to_the_client_at_all() -> None:
-    """protocol.md 1: a question back to the user is a result there, not a request."""
-    for method in versions.REQUESTS:
-        assert not versions.has_request(method, versions.R2026_07, MethodDirection.TO_CLIENT), (
-            method
-        )
-
-
-def test_2026_left_the_client_one_notification() -> None:
-    """protocol.md 1.3: only `notifications/cancelled`."""
-    allowed = {
-        one
-        for one in versions.NOTIFICATIONS
-        if versions.has_notification(one, versions.R2026_07, MethodDirection.TO_SERVER)
-    }
-    assert allowed == {"notifications/cancelled"}
-
-
-def test_notifications_to_the_client_follow_their_revision() -> None:
-    """protocol.md 1.3, last row but one."""
-    assert versions.has_notification(
-        "notifications/message", versions.R2024_11, MethodDirection.TO_CLIENT
-    )
-    assert not versions.has_notification(
-        "notifications/elicitation/complete", versions.R2025_06, MethodDirection.TO_CLIENT
-    )
-    assert not versions.has_notification("notifications/nonsense", versions.R2025_11)
+def test_an_unknown_version_is_taken_for_the_last_with_a_handshake() -> None:
+    """A tap meets versions that did not exist when this was written."""
+    assert versions.features("2031-01-01") == versions.features(versions.LATEST_HANDSHAKE)
 
 
 def test_a_modern_request_states_its_revision_itself() -> None:
@@ -105,26 +50,3 @@ def test_a_modern_request_states_its_revision_itself() -> None:
 def test_since() -> None:
     """A revision and all later ones, in order."""
     assert versions.since("2025-11-25") == ("2025-11-25", "2026-07-28")
-
-
-def test_each_method_has_a_page_of_its_revision() -> None:
-    """The address names the revision and the longest matching page."""
-    page = versions.page("tools/call", "2025-06-18")
-    assert page == "https://modelcontextprotocol.io/specification/2025-06-18/server/tools"
-    assert versions.page("resources/templates/list", "2024-11-05").endswith("server/resources")
-    assert versions.page("no/such", "1900-01-01").endswith("2025-11-25/basic")
-
-
-PAGES = tomllib.loads(Path(__file__).with_name("spec_pages.toml").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("revision", versions.ALL)
-@pytest.mark.parametrize("method", [*versions.REQUESTS, *versions.NOTIFICATIONS, "no/such"])
-def test_k12_no_link_leads_to_a_page_that_the_revision_does_not_have(
-    method: str, revision: str
-) -> None:
-    """K12: `subscriptions/listen` and 38 other pairs of a method and a revision were dead links."""
-    address = versions.page(method, revision).removeprefix("https://modelcontextprotocol.io/")
-    assert address in {f"specification/{revision}/{page}" for page in PAGES[revision]} | {
-        *PAGES["site"]
-    }

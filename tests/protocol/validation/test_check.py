@@ -14,13 +14,15 @@ from humanmcp import locales
 from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.spec import examples, versions
+from humanmcp.protocol.spec import examples, methods
 from humanmcp.protocol.validation import check as draft_check
 from tests.asking import R2024, R2025, R2026, asked, check, codes, mended, serious, stating
 
 CALL: Final = "tools/call"
 METHODS: Final = [
-    (method, revision) for method, (_way, known) in versions.REQUESTS.items() for revision in known
+    (method, revision)
+    for method, record in methods.REQUESTS.items()
+    for revision in record.versions
 ]
 
 

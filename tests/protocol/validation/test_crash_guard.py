@@ -18,7 +18,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.session import Session, SessionRole
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check, incoming, outgoing, starting_draft
 from humanmcp.protocol.validation.rules import lifecycle
 
@@ -122,7 +122,7 @@ _ANY = st.recursive(
     max_leaves=10,
 )
 _REVISIONS = st.sampled_from(versions.ALL)
-_METHODS = st.sampled_from(list(versions.REQUESTS))
+_METHODS = st.sampled_from(list(methods.REQUESTS))
 
 
 def quietly(codes: Any) -> bool:  # noqa: ANN401 - problems

@@ -13,7 +13,7 @@ from humanmcp.protocol.conversation.exchange import Exchange, Known
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check
 from tests.asking import R2024, R2025, R2026, asked, hold_problem, stating
 
@@ -211,7 +211,7 @@ def test_a_real_servers_answer_is_reviewed() -> None:
 
 
 @given(
-    st.sampled_from([*versions.REQUESTS, "x"]),
+    st.sampled_from([*methods.REQUESTS, "x"]),
     st.sampled_from(versions.ALL),
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.json.jsonrpc import Kind
-from humanmcp.protocol.spec import versions
-from humanmcp.protocol.spec.versions import MethodDirection
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.methods import MethodDirection
 from humanmcp.protocol.validation import check
 from tests.asking import R2024, R2025, R2026, codes, hold, mended
 
@@ -192,12 +192,12 @@ def test_h23_an_error_without_an_id_follows_an_unreadable_line_only() -> None:
 
 
 @pytest.mark.parametrize("revision", versions.ALL)
-@pytest.mark.parametrize("method", [*versions.REQUESTS, *versions.NOTIFICATIONS])
+@pytest.mark.parametrize("method", [*methods.REQUESTS, *methods.NOTIFICATIONS])
 def test_the_table_of_directions_decides(method: str, revision: str) -> None:
     """1.3: every method of every revision, as a request or a notification to the client."""
     is_notice = method.startswith("notifications/")
     more = {} if is_notice else {"id": "h-1"}
-    has = versions.has_notification if is_notice else versions.has_request
+    has = methods.has_notification if is_notice else methods.has_request
     found = judged(saying(method, {}, **more), revision)
     refused = {"R33", "R39"} & set(found)
     assert bool(refused) != has(method, revision, MethodDirection.TO_CLIENT)

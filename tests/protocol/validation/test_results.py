@@ -12,7 +12,7 @@ from humanmcp import locales
 from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation.check import check_saying, remarks, start
 from tests.asking import R2024, R2025, R2026, asked, check, codes, mended, serious, stating
 
@@ -815,13 +815,13 @@ def test_k14_the_folder_of_a_skill_can_be_listed() -> None:
     assert codes(check(exchange, json.dumps(wrong), TextForm.RESULT).problems) == ["M09", "M15"]
     nameless = asked(method, {"_meta": stating({})}, revision=R2026)
     assert [one.code for one in remarks(nameless.request, R2026)] == ["M09"]
-    assert versions.page(method, R2026).endswith("/seps/2640-skills-extension")
+    assert methods.page(method, R2026).endswith("/seps/2640-skills-extension")
 
 
 def test_k14_every_draft_of_2026_says_which_server_it_is_of() -> None:
     """K14: "Servers SHOULD include" serverInfo in every result's `_meta`."""
-    for method in versions.REQUESTS:
-        if not versions.has_request(method, R2026):
+    for method in methods.REQUESTS:
+        if not methods.has_request(method, R2026):
             continue
         params = {"taskId": "a", "notifications": {}, "_meta": stating({})}
         result = json.loads(start(asked(method, params, revision=R2026)))["result"]

@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.spec import examples, versions
+from humanmcp.protocol.spec import examples, methods, versions
 from humanmcp.protocol.validation.secret_shapes import typed_secrets
 from tests.asking import asked, check, codes
 
@@ -96,7 +96,7 @@ def test_l8_many_are_one_warning() -> None:
 
 def test_l8_no_example_of_ours_is_a_secret() -> None:
     """What we offer to begin with warns of nothing."""
-    for method in versions.REQUESTS:
+    for method in methods.REQUESTS:
         for revision in versions.ALL:
             for result in examples.results(method, revision).values():
                 assert typed_secrets(json.dumps(result)) == (), method

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from humanmcp.protocol.diagnostics.raw import RawDiagnostic, delete, quoted, replace_with, shown
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation.json_schema import validator
 
 if TYPE_CHECKING:
@@ -15,18 +15,12 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
-CAPABILITIES: Final = {
-    "elicitation/create": "elicitation",
-    "sampling/createMessage": "sampling",
-    "roots/list": "roots",
-}
-"""The client capability that each question needs."""
-
 
 def lacking(method: str, params: Json, declared: Mapping[str, Json]) -> str:
     """Return the capability that a question needs and the client did not declare, or ""."""
-    capability = CAPABILITIES.get(method)
-    if capability is None:
+    record = methods.named(method, is_request=True)
+    capability = record.capability
+    if not record.to_client or not capability:
         return ""
     if capability not in declared:
         return capability

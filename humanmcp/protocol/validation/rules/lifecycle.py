@@ -19,9 +19,11 @@ from humanmcp.protocol.diagnostics.raw import (
     replace_with,
     shown,
 )
+from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec import versions as spec_versions
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
 from humanmcp.protocol.spec.objects import SHAPES, TASK_HOLDS
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.rules.elicitation import asking, filled_form, listening
 from humanmcp.protocol.validation.rules.sampling import turn
 from humanmcp.protocol.validation.rules.tools import called_tool, refused_call, tools
@@ -34,15 +36,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 __all__ = ["lint", "lint_error"]
-
-CAPABILITY_OF: Final = {
-    "tools/": "tools",
-    "resources/": "resources",
-    "prompts/": "prompts",
-    "completion/": "completions",
-    "logging/": "logging",
-}
-"""The capability that a server declares to be asked each group of methods."""
 
 
 def lint(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[RawDiagnostic]:
@@ -67,13 +60,13 @@ def _offered(exchange: Exchange, known: Known, path: Path) -> list[RawDiagnostic
     """MCP, lifecycle: both sides only use what was negotiated."""
     if known.offered is None:
         return []
-    for start, capability in CAPABILITY_OF.items():
-        if exchange.method.startswith(start) and capability not in known.offered:
-            if capability == "completions" and exchange.revision < spec_versions.R2025_03:
-                return []
-            detail = (("capability", capability), ("method", shown(exchange.method)))
-            return [RawDiagnostic("M05", path, detail)]
-    return []
+    record = methods.of(exchange.method)
+    if not record.to_server or not record.capability or record.capability in known.offered:
+        return []
+    if record.capability == "completions" and not features(exchange.revision).completions:
+        return []
+    detail = (("capability", record.capability), ("method", shown(exchange.method)))
+    return [RawDiagnostic("M05", path, detail)]
 
 
 def _pages(exchange: Exchange, value: JsonObject, path: Path) -> list[RawDiagnostic]:
@@ -163,7 +156,7 @@ def _capabilities(exchange: Exchange, declared: Json, at: Path) -> list[RawDiagn
     if not isinstance(declared, dict) or "completion" not in declared:
         return []
     where = (*at, "completion")
-    if exchange.revision < spec_versions.R2025_03 or "completions" in declared:
+    if not features(exchange.revision).completions or "completions" in declared:
         return []
     return [RawDiagnostic("M48", where, (), rename_to(where, "completions"), at_name=True)]
 
@@ -176,12 +169,17 @@ def _discover(
     if not isinstance(versions, list):
         return found
     if not versions:
-        return [*found, RawDiagnostic("M45", at, (), replace_with(at, list(spec_versions.MODERN)))]
+        return [
+            *found,
+            RawDiagnostic("M45", at, (), replace_with(at, list(spec_versions.STATELESS))),
+        ]
     unknown = [each for each in versions if isinstance(each, str) and each not in spec_versions.ALL]
-    if unknown or not any(each in spec_versions.MODERN for each in versions):
+    if unknown or not any(each in spec_versions.STATELESS for each in versions):
         known = ", ".join(spec_versions.ALL)
         detail = (("value", shown(json_text(unknown or versions))), ("allowed", known))
-        found.append(RawDiagnostic("M46", at, detail, replace_with(at, list(spec_versions.MODERN))))
+        found.append(
+            RawDiagnostic("M46", at, detail, replace_with(at, list(spec_versions.STATELESS)))
+        )
     return found
 
 
@@ -207,7 +205,7 @@ def _read(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> l
     if not isinstance(contents, list):
         return []
     if not contents:
-        code = -32602 if exchange.revision in spec_versions.MODERN else -32002
+        code = features(exchange.revision).resource_not_found
         return [RawDiagnostic("M60", at, (("code", str(code)),))]
     wanted = exchange.request.params.get("uri")
     uris = [each.get("uri") for each in contents if isinstance(each, dict)]
@@ -280,7 +278,7 @@ def _task_state(
     """What has become of a task stands beside its status: its result, its error, its questions."""
     status = value.get("status")
     needed = TASK_HOLDS.get(status) if isinstance(status, str) else None
-    if exchange.revision not in spec_versions.MODERN or needed is None or needed in value:
+    if not features(exchange.revision).result_types or needed is None or needed in value:
         return []
     example = json_text(TASK_EXAMPLES[needed])
     detail = (("key", needed), ("example", example), ("where", "result"))

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.raw import RawDiagnostic, json_text, quoted, replace_with, shown
-from humanmcp.protocol.spec import versions
+from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.json_schema.references import DATA
 
@@ -46,7 +46,7 @@ def _schema(exchange: Exchange, schema: Json, path: Path) -> list[RawDiagnostic]
         return []
     required, properties = schema.get("required"), schema.get("properties")
     if "required" in schema and not isinstance(required, list):
-        if exchange.revision not in versions.MODERN:
+        if not features(exchange.revision).any_schema:
             return []  # the shape says so
         detail = (("key", "required"), ("got", "text"), ("example", '["…"]'))
         mend = replace_with((*path, "required"), [required]) if isinstance(required, str) else None
@@ -58,7 +58,7 @@ def _schema(exchange: Exchange, schema: Json, path: Path) -> list[RawDiagnostic]
             return [RawDiagnostic(code, (*path, *inside), rule)]
     names = properties if isinstance(properties, dict) else {}
     missing = [each for each in required or () if isinstance(each, str) and each not in names]
-    found = _headers(schema, path) if exchange.revision in versions.MODERN else []
+    found = _headers(schema, path) if features(exchange.revision).header_arguments else []
     if missing and "$ref" not in schema and "allOf" not in schema:
         at = (*path, "required")
         found.append(RawDiagnostic("M41", at, (("key", shown(missing[0])),)))
@@ -112,7 +112,7 @@ def called_tool(
 ) -> list[RawDiagnostic]:
     """Judge the answer to `tools/call` against what the tool declares."""
     found = _pictures(value.get("content"), (*path, "content"))
-    if exchange.revision < versions.R2025_06 or "task" in value:
+    if not features(exchange.revision).structured_content or "task" in value:
         return found
     tool = (known.tools or {}).get(exchange.tool)
     schema = tool.get("outputSchema") if isinstance(tool, dict) else None
@@ -124,7 +124,7 @@ def called_tool(
     structured = value["structuredContent"]
     if schema is not None and value.get("isError") is not True:
         found += validator.first_found("M06", structured, schema, at)
-    fitting = isinstance(structured, dict) or exchange.revision in versions.MODERN
+    fitting = isinstance(structured, dict) or features(exchange.revision).any_schema
     if value.get("content") == [] and fitting:
         content = (*path, "content")
         mend = None

@@ -1,0 +1,533 @@
+"""The methods of MCP, one record each: everything that the specification says of one in one place.
+
+A new method is one record here, an example in `examples.py` and its words in `locales/`. What is no
+part of the core of MCP stands with its extension. The objects that the records name are described
+in `objects.py`; the source of every record is the page that it names.
+"""
+
+from __future__ import annotations
+
+import enum
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.protocol.spec.types import ByMember
+from humanmcp.protocol.spec.versions import (
+    ALL,
+    HANDSHAKE,
+    LATEST_HANDSHAKE,
+    META_PREFIX,
+    META_REQUIRED,
+    R2025_06,
+    R2025_11,
+    R2026_07,
+    SITE,
+    SPEC,
+    STATELESS,
+    features,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.json.jsonrpc import Json, Message
+    from humanmcp.protocol.spec.types import Kind
+
+
+class MethodDirection(enum.Enum):
+    """Which side may send a method."""
+
+    TO_SERVER = "to server"
+    TO_CLIENT = "to client"
+    BOTH = "both"
+
+
+class Listing(NamedTuple):
+    """Where the entries of a list stand in its result, and which member names one of them."""
+
+    member: str
+    key: str
+
+
+class Method(NamedTuple):
+    """One request or notification. The first fields are what MCP says, the last what follows."""
+
+    name: str
+    page: str = "basic"
+    """The page of the specification; one that begins with a slash is of no version."""
+    to_server: tuple[str, ...] = ()
+    """The versions in which a client may send it."""
+    to_client: tuple[str, ...] = ()
+    """The versions in which a server may send it."""
+    params: Kind = "EmptyParams"
+    result: str = ""
+    """The object that answers a request; "" for a notification."""
+    result_of: tuple[tuple[str, str], ...] = ()
+    """The versions that answer with another object than `result`, and with which."""
+    page_of: tuple[tuple[str, str], ...] = ()
+    """The versions that describe it on another page than `page`, each from there on."""
+    capability: str = ""
+    """What has to be declared: by the server, or by the client for what is asked of it."""
+    listing: Listing | None = None
+    asks_back: bool = False
+    """It may be answered with a question to the user, in versions that have `input_required`."""
+    as_task: bool = False
+    """2025-11-25: it may be answered with a task."""
+    plain_text: bool = False
+    """Plain text can be its answer."""
+    introduces: bool = False
+    """The two sides say in it who they are and what they can do."""
+    opening: bool = False
+    """A client sends it before its user, or its model, can do anything."""
+    early: bool = False
+    """It may be sent before `notifications/initialized`."""
+    at_once: bool = False
+    """No person has anything to decide about it."""
+    stays_open: bool = False
+    """It is answered when the client ends it, and not before."""
+    arguments: str = ""
+    """The member of `params` that holds what is asked of the one that `name` names."""
+    gist: str = ""
+    """The member of `params` that tells one request from another in a row of a list."""
+    gives_away: tuple[str, ...] = ()
+    """Members that only its result has."""
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """Return the versions that have it, whichever way it goes."""
+        return tuple(one for one in ALL if one in self.to_server or one in self.to_client)
+
+    @property
+    def direction(self) -> MethodDirection:
+        """Return which way it may go in any version."""
+        if self.to_server and self.to_client:
+            return MethodDirection.BOTH
+        return MethodDirection.TO_SERVER if self.to_server else MethodDirection.TO_CLIENT
+
+    def page_in(self, revision: str) -> str:
+        """Return the address of its page in one version."""
+        begun = [page for since, page in self.page_of if since <= revision]
+        page = begun[-1] if begun else self.page
+        return f"{SITE}{page}" if page.startswith("/") else f"{SPEC}{revision}/{page}"
+
+    def result_in(self, revision: str) -> str:
+        """Return the object that answers it in one version."""
+        return dict(self.result_of).get(revision, self.result)
+
+
+class Extension(NamedTuple):
+    """What is agreed on by its name in `capabilities.extensions`, and no part of MCP's core."""
+
+    id: str
+    methods: tuple[Method, ...] = ()
+    result_type: str = ""
+    """What a result calls itself that is one of the extension's own objects."""
+    result: str = ""
+    """That object."""
+    results_of: tuple[str, ...] = ()
+    """The methods that it may answer."""
+
+
+_LIFECYCLE: Final = "basic/lifecycle"
+_VERSIONING: Final = ((R2026_07, "basic/versioning"),)
+_LOGGING: Final = "server/utilities/logging"
+_SUBSCRIPTIONS: Final = "basic/patterns/subscriptions"
+_SKILLS: Final = "/seps/2640-skills-extension"
+
+_tools: Final = partial(Method, page="server/tools", to_server=ALL, capability="tools")
+_resources: Final = partial(Method, page="server/resources", to_server=ALL, capability="resources")
+_prompts: Final = partial(Method, page="server/prompts", to_server=ALL, capability="prompts")
+_tasks: Final = partial(
+    Method,
+    page_of=((R2025_11, "basic/utilities/tasks"), (R2026_07, "/extensions/tasks/overview")),
+)
+
+_CORE: Final = (
+    Method(
+        "initialize",
+        _LIFECYCLE,
+        HANDSHAKE,
+        params="InitializeParams",
+        result="InitializeResult",
+        page_of=_VERSIONING,
+        introduces=True,
+        opening=True,
+        early=True,
+        gives_away=("protocolVersion", "serverInfo"),
+    ),
+    Method(
+        "server/discover",
+        _LIFECYCLE,
+        STATELESS,
+        result="DiscoverResult",
+        page_of=((R2026_07, "server/discover"),),
+        introduces=True,
+        opening=True,
+        early=True,
+        at_once=True,
+        gives_away=("supportedVersions",),
+    ),
+    Method(
+        "ping",
+        "basic/utilities/ping",
+        HANDSHAKE,
+        HANDSHAKE,
+        result="EmptyResult",
+        page_of=((R2026_07, "basic/patterns"),),
+        early=True,
+        at_once=True,
+    ),
+    _tools(
+        "tools/list",
+        params="PageParams",
+        result="ListToolsResult",
+        listing=Listing("tools", "name"),
+        opening=True,
+        gives_away=("tools",),
+    ),
+    _resources(
+        "resources/list",
+        params="PageParams",
+        result="ListResourcesResult",
+        listing=Listing("resources", "uri"),
+        opening=True,
+        gives_away=("resources",),
+    ),
+    _resources(
+        "resources/templates/list",
+        params="PageParams",
+        result="ListTemplatesResult",
+        listing=Listing("resourceTemplates", "uriTemplate"),
+        opening=True,
+        gives_away=("resourceTemplates",),
+    ),
+    _prompts(
+        "prompts/list",
+        params="PageParams",
+        result="ListPromptsResult",
+        listing=Listing("prompts", "name"),
+        opening=True,
+        gives_away=("prompts",),
+    ),
+    _tools(
+        "tools/call",
+        params="CallToolParams",
+        result="CallToolResult",
+        asks_back=True,
+        as_task=True,
+        plain_text=True,
+        arguments="arguments",
+        gives_away=("content",),
+    ),
+    _resources(
+        "resources/read",
+        params="ReadParams",
+        result="ReadResourceResult",
+        asks_back=True,
+        gist="uri",
+        gives_away=("contents",),
+    ),
+    _resources(
+        "resources/subscribe",
+        to_server=HANDSHAKE,
+        params="UriParams",
+        result="EmptyResult",
+        gist="uri",
+    ),
+    _resources(
+        "resources/unsubscribe",
+        to_server=HANDSHAKE,
+        params="UriParams",
+        result="EmptyResult",
+        gist="uri",
+    ),
+    _prompts(
+        "prompts/get",
+        params="GetPromptParams",
+        result="GetPromptResult",
+        asks_back=True,
+        arguments="arguments",
+        gives_away=("messages",),
+    ),
+    Method(
+        "completion/complete",
+        "server/utilities/completion",
+        ALL,
+        params="CompleteParams",
+        result="CompleteResult",
+        capability="completions",
+        gist="argument",
+        gives_away=("completion",),
+    ),
+    Method(
+        "logging/setLevel",
+        _LOGGING,
+        HANDSHAKE,
+        params="SetLevelParams",
+        result="EmptyResult",
+        capability="logging",
+        early=True,
+        at_once=True,
+    ),
+    Method(
+        "subscriptions/listen",
+        to_server=STATELESS,
+        params="ListenParams",
+        result="ListenResult",
+        page_of=((R2026_07, _SUBSCRIPTIONS),),
+        stays_open=True,
+    ),
+    Method(
+        "roots/list",
+        "client/roots",
+        to_client=HANDSHAKE,
+        result="ListRootsResult",
+        capability="roots",
+    ),
+    Method(
+        "elicitation/create",
+        to_client=(R2025_06, R2025_11),
+        params=ByMember("mode", {"form": "FormParams", "url": "UrlParams"}, "form"),
+        result="ElicitResult",
+        page_of=((R2025_06, "client/elicitation"),),
+        capability="elicitation",
+        as_task=True,
+        gist="message",
+    ),
+    Method(
+        "sampling/createMessage",
+        "client/sampling",
+        to_client=HANDSHAKE,
+        params="CreateMessageParams",
+        result="CreateMessageResult",
+        capability="sampling",
+        as_task=True,
+        plain_text=True,
+        gist="messages",
+    ),
+    Method(
+        "notifications/initialized",
+        _LIFECYCLE,
+        HANDSHAKE,
+        params="EmptyNotice",
+        page_of=_VERSIONING,
+    ),
+    Method(
+        "notifications/cancelled",
+        "basic/utilities/cancellation",
+        ALL,
+        ALL,
+        params="CancelledNotice",
+        page_of=((R2026_07, "basic/patterns/cancellation"),),
+    ),
+    Method(
+        "notifications/progress",
+        "basic/utilities/progress",
+        HANDSHAKE,
+        ALL,
+        params="ProgressNotice",
+        page_of=((R2026_07, "basic/patterns/progress"),),
+    ),
+    Method(
+        "notifications/roots/list_changed",
+        "client/roots",
+        HANDSHAKE,
+        params="EmptyNotice",
+        capability="roots",
+    ),
+    Method(
+        "notifications/message",
+        _LOGGING,
+        to_client=ALL,
+        params="MessageNotice",
+        capability="logging",
+        early=True,
+    ),
+    _tools("notifications/tools/list_changed", to_server=(), to_client=ALL, params="EmptyNotice"),
+    _prompts(
+        "notifications/prompts/list_changed", to_server=(), to_client=ALL, params="EmptyNotice"
+    ),
+    _resources(
+        "notifications/resources/list_changed", to_server=(), to_client=ALL, params="EmptyNotice"
+    ),
+    _resources(
+        "notifications/resources/updated", to_server=(), to_client=ALL, params="UpdatedNotice"
+    ),
+    Method(
+        "notifications/elicitation/complete",
+        to_client=(R2025_11,),
+        params="ElicitationCompleteNotice",
+        page_of=((R2025_06, "client/elicitation"),),
+    ),
+    Method(
+        "notifications/subscriptions/acknowledged",
+        to_client=STATELESS,
+        params="AcknowledgedNotice",
+        page_of=((R2026_07, _SUBSCRIPTIONS),),
+    ),
+)
+
+TASKS: Final = Extension(
+    META_PREFIX + "tasks",
+    (
+        _tasks(
+            "tasks/get",
+            to_server=(R2025_11, R2026_07),
+            to_client=(R2025_11,),
+            params="TaskParams",
+            result="TaskStateResult",
+        ),
+        _tasks(
+            "tasks/result",
+            to_server=(R2025_11,),
+            to_client=(R2025_11,),
+            params="TaskParams",
+            result="TaskPayload",
+        ),
+        _tasks(
+            "tasks/list",
+            to_server=(R2025_11,),
+            to_client=(R2025_11,),
+            params="PageParams",
+            result="TaskListResult",
+            listing=Listing("tasks", "taskId"),
+        ),
+        _tasks(
+            "tasks/cancel",
+            to_server=(R2025_11, R2026_07),
+            to_client=(R2025_11,),
+            params="TaskParams",
+            result="TaskResult",
+            result_of=((R2026_07, "TaskAcknowledged"),),
+        ),
+        _tasks(
+            "tasks/update",
+            to_server=STATELESS,
+            params="TaskUpdateParams",
+            result="TaskAcknowledged",
+        ),
+        _tasks(
+            "notifications/tasks/status",
+            to_server=(R2025_11,),
+            to_client=(R2025_11,),
+            params="TaskNotice",
+        ),
+        _tasks("notifications/tasks", to_client=STATELESS, params="TaskNotice"),
+    ),
+    result_type="task",
+    result="TaskResult",
+    results_of=("tools/call",),
+)
+"""In the core of 2025-11-25, an extension since.
+
+https://modelcontextprotocol.io/extensions/tasks/overview
+"""
+
+SKILLS: Final = Extension(
+    META_PREFIX + "skills",
+    (
+        Method(
+            "skills/list",
+            _SKILLS,
+            STATELESS,
+            params="PageParams",
+            result="ListSkillsResult",
+            listing=Listing("skills", "uri"),
+        ),
+        Method(
+            "skills/get",
+            _SKILLS,
+            STATELESS,
+            params="GetSkillParams",
+            result="GetSkillResult",
+            gist="uri",
+        ),
+        Method(
+            "resources/directory/read",
+            _SKILLS,
+            STATELESS,
+            params="ReadDirectoryParams",
+            result="ReadDirectoryResult",
+            capability="resources",
+            gist="uri",
+        ),
+    ),
+)
+
+APPS: Final = Extension(META_PREFIX + "ui")
+"""Pages that a tool brings, told in `_meta`.
+
+https://modelcontextprotocol.io/extensions/apps/overview
+"""
+
+EXTENSIONS: Final = (TASKS, SKILLS, APPS)
+"""What we know of. Any other, and what stands under `experimental`, goes by the name declared."""
+
+_METHODS: Final = (*_CORE, *(method for one in EXTENSIONS for method in one.methods))
+_UNKNOWN: Final = Method("")
+
+REQUESTS: Final[Mapping[str, Method]] = {one.name: one for one in _METHODS if one.result}
+NOTIFICATIONS: Final[Mapping[str, Method]] = {one.name: one for one in _METHODS if not one.result}
+LISTS: Final = tuple(one for one in _CORE if one.listing)
+"""The lists that a server has."""
+
+
+def of(method: str) -> Method:
+    """Return the record of a method; an empty one of what MCP does not know."""
+    return REQUESTS.get(method) or NOTIFICATIONS.get(method) or _UNKNOWN
+
+
+def named(method: str, *, is_request: bool) -> Method:
+    """Return the record of a request, or of a notification, of this name; else an empty one."""
+    return (REQUESTS if is_request else NOTIFICATIONS).get(method, _UNKNOWN)
+
+
+def answering(method: str, result_type: Json) -> Extension | None:
+    """Return the extension that may answer a method by a result that calls itself so."""
+    return next(
+        (one for one in EXTENSIONS if method in one.results_of and one.result_type == result_type),
+        None,
+    )
+
+
+def has_request(
+    method: str, revision: str, way: MethodDirection = MethodDirection.TO_SERVER
+) -> bool:
+    """Return True if a version knows this request in this direction."""
+    return revision in _sent(REQUESTS.get(method, _UNKNOWN), way)
+
+
+def has_notification(
+    method: str, revision: str, way: MethodDirection = MethodDirection.TO_SERVER
+) -> bool:
+    """Return True if a version knows this notification in this direction."""
+    return revision in _sent(NOTIFICATIONS.get(method, _UNKNOWN), way)
+
+
+def _sent(record: Method, way: MethodDirection) -> tuple[str, ...]:
+    return record.to_server if way is MethodDirection.TO_SERVER else record.to_client
+
+
+def lacking_in(message: Message, revision: str) -> str | None:
+    """Return the member that a request of a stateless version must have in `_meta` and lacks.
+
+    "A request missing any required field is malformed; the server MUST reject it with JSON-RPC
+    error code -32602 (Invalid params)." https://modelcontextprotocol.io/specification/2026-07-28/basic
+    """
+    if not features(revision).stateless or not has_request(message.method, revision):
+        return None
+    return next((key for key in META_REQUIRED if key not in message.meta), None)
+
+
+def page(method: str, revision: str) -> str:
+    """Return the address of the specification's page on a method, for one version.
+
+    A method that MCP does not know gets the page of its neighbours (`tools/…`), or the version's
+    overview of the base protocol.
+    """
+    revision = revision if revision in ALL else LATEST_HANDSHAKE
+    record = of(method)
+    group = method.rpartition("/")[0]
+    if not record.name and group not in ("", "notifications"):
+        record = next((one for one in _METHODS if one.name.startswith(f"{group}/")), record)
+    return record.page_in(revision)

@@ -1,0 +1,140 @@
+"""The methods, a record each: versions, directions, pages."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from humanmcp.protocol.spec import examples, methods, versions
+from humanmcp.protocol.spec.methods import MethodDirection
+
+TO_SERVER = {
+    "initialize": "xxxx-",
+    "server/discover": "----x",
+    "ping": "xxxx-",
+    "tools/list": "xxxxx",
+    "tools/call": "xxxxx",
+    "resources/list": "xxxxx",
+    "resources/templates/list": "xxxxx",
+    "resources/read": "xxxxx",
+    "resources/subscribe": "xxxx-",
+    "resources/unsubscribe": "xxxx-",
+    "prompts/list": "xxxxx",
+    "prompts/get": "xxxxx",
+    "completion/complete": "xxxxx",
+    "logging/setLevel": "xxxx-",
+    "subscriptions/listen": "----x",
+    "tasks/get": "---xx",
+    "tasks/result": "---x-",
+    "tasks/list": "---x-",
+    "tasks/cancel": "---xx",
+    "tasks/update": "----x",
+    "skills/list": "----x",
+    "skills/get": "----x",
+    "resources/directory/read": "----x",
+    "roots/list": "-----",
+}
+TO_CLIENT = {
+    "ping": "xxxx-",
+    "roots/list": "xxxx-",
+    "sampling/createMessage": "xxxx-",
+    "elicitation/create": "--xx-",
+    "tasks/get": "---x-",
+    "tools/call": "-----",
+}
+
+
+@pytest.mark.parametrize(
+    ("way", "table"),
+    [(MethodDirection.TO_SERVER, TO_SERVER), (MethodDirection.TO_CLIENT, TO_CLIENT)],
+)
+def test_each_request_exists_in_its_revisions_only(
+    way: MethodDirection, table: dict[str, str]
+) -> None:
+    """protocol.md 1.3, row by row: which revision has which request, and which way it goes."""
+    for method, marks in table.items():
+        for revision, mark in zip(versions.ALL, marks, strict=True):
+            assert methods.has_request(method, revision, way) is (mark == "x"), (method, revision)
+
+
+def test_2026_has_no_request_to_the_client_at_all() -> None:
+    """protocol.md 1: a question back to the user is a result there, not a request."""
+    for method in methods.REQUESTS:
+        assert not methods.has_request(method, versions.R2026_07, MethodDirection.TO_CLIENT), method
+
+
+def test_2026_left_the_client_one_notification() -> None:
+    """protocol.md 1.3: only `notifications/cancelled`."""
+    allowed = {
+        one
+        for one in methods.NOTIFICATIONS
+        if methods.has_notification(one, versions.R2026_07, MethodDirection.TO_SERVER)
+    }
+    assert allowed == {"notifications/cancelled"}
+
+
+def test_notifications_to_the_client_follow_their_revision() -> None:
+    """protocol.md 1.3, last row but one."""
+    assert methods.has_notification(
+        "notifications/message", versions.R2024_11, MethodDirection.TO_CLIENT
+    )
+    assert not methods.has_notification(
+        "notifications/elicitation/complete", versions.R2025_06, MethodDirection.TO_CLIENT
+    )
+    assert not methods.has_notification("notifications/nonsense", versions.R2025_11)
+
+
+def test_each_method_has_a_page_of_its_revision() -> None:
+    """The address names the revision and the longest matching page."""
+    page = methods.page("tools/call", "2025-06-18")
+    assert page == "https://modelcontextprotocol.io/specification/2025-06-18/server/tools"
+    assert methods.page("resources/templates/list", "2024-11-05").endswith("server/resources")
+    assert methods.page("no/such", "1900-01-01").endswith("2025-11-25/basic")
+
+
+PAGES = tomllib.loads(Path(__file__).with_name("spec_pages.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("revision", versions.ALL)
+@pytest.mark.parametrize("method", [*methods.REQUESTS, *methods.NOTIFICATIONS, "no/such"])
+def test_k12_no_link_leads_to_a_page_that_the_revision_does_not_have(
+    method: str, revision: str
+) -> None:
+    """K12: `subscriptions/listen` and 38 other pairs of a method and a revision were dead links."""
+    address = methods.page(method, revision).removeprefix("https://modelcontextprotocol.io/")
+    assert address in {f"specification/{revision}/{page}" for page in PAGES[revision]} | {
+        *PAGES["site"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "capability"),
+    [
+        ("tools/list", "tools"),
+        ("completion/complete", "completions"),
+        ("logging/setLevel", "logging"),
+        ("ping", ""),
+        ("initialize", ""),
+    ],
+)
+def test_a_method_needs_its_capability(method: str, capability: str) -> None:
+    """G8: `completion/complete` needs `completions`."""
+    assert methods.of(method).capability == capability
+
+
+def test_every_record_is_whole() -> None:
+    """1.3: each goes some way; each request has an example in each of its versions."""
+    for one in (*methods.REQUESTS.values(), *methods.NOTIFICATIONS.values()):
+        assert one.versions, one.name
+        assert one.name not in methods.REQUESTS or one.name not in methods.NOTIFICATIONS
+        for revision in one.versions if one.result else ():
+            assert examples.results(one.name, revision), (one.name, revision)
+
+
+def test_only_the_extension_that_may_answer_a_method_does() -> None:
+    """A task may stand in the place of a tool's result, and of no prompt's."""
+    assert methods.answering("tools/call", "task") is methods.TASKS
+    assert methods.answering("prompts/get", "task") is None
+    assert methods.answering("tools/call", ["task"]) is None
