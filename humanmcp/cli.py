@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__
-from humanmcp.common.parsing import Parser
+from humanmcp.common.parsing import HELP, Parser
 from humanmcp.common.settings import SettingError, load
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
@@ -76,7 +76,7 @@ def _run(name: str, words: Sequence[str], language: str) -> int:
     # and once more when the collector is back: `freeze` tells it not to look there.
     gc.disable()
     module = importlib.import_module(COMMANDS[name])
-    arguments = parser_of(name, module, language).parse_args(words)
+    arguments = parser_of(name, module, language, words).parse_args(words)
     gc.freeze()
     gc.enable()
     return int(module.run(arguments, load(vars(arguments))))
@@ -109,11 +109,10 @@ def _flag(words: Sequence[str], name: str) -> str:
     return ""
 
 
-def parser_of(name: str, module: ModuleType, language: str) -> Parser:
-    """Make the parser of one command, for a reader of this language."""
-    parser = Parser(
-        prog=f"humanmcp {name}", description=say("command", name, language), language=language
-    )
+def parser_of(name: str, module: ModuleType, language: str, words: Sequence[str] = HELP) -> Parser:
+    """Make the parser of one command, for a reader of this language who typed these words."""
+    parser = Parser(language, words, prog=f"humanmcp {name}")
+    parser.description = parser.words("command")(name)
     module.add_arguments(parser)
     return parser
 
@@ -129,7 +128,7 @@ def _stdin_is_a_pipe() -> bool:
 
 def _overview(language: str) -> Parser:
     """Make the parser that explains itself: what there is, and where to start."""
-    parser = Parser(prog="humanmcp", language=language)
+    parser = Parser(language, prog="humanmcp")
     words, summary = parser.words("cli"), parser.words("command")
     parser.description, parser.epilog = words("description"), words("epilog")
     parser.add_argument(

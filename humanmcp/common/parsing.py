@@ -18,9 +18,11 @@ from humanmcp.locales import UnknownSentenceError, say
 from humanmcp.locales.stop import USAGE_ERROR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 ROOM: Final = "parsing"
+HELP: Final = ("--help",)
+"""The command line of a reader who asks for help."""
 
 _COLUMNS: Final = 80
 """Where there is no terminal."""
@@ -52,21 +54,32 @@ _TROUBLES: Final = (
 class Parser(argparse.ArgumentParser):
     """A parser whose help and complaints are sentences of `locales/`, in its reader's language."""
 
-    def __init__(self, *, language: str, **settings: Any) -> None:  # noqa: ANN401 - what argparse takes
-        """Make a parser; the settings are those of argparse."""
+    def __init__(self, language: str, words: Sequence[str] = HELP, **settings: Any) -> None:  # noqa: ANN401 - what argparse takes
+        """Make a parser for this command line; the other settings are those of argparse."""
         self.language = language
+        self._explains = any(_asks_for_help(word) for word in words)
         settings.setdefault("formatter_class", partial(Formatter, language=language))
         super().__init__(**settings, add_help=False)
-        self.add_argument("-h", "--help", action="help", help=say(ROOM, "help", language))
+        self.add_argument("-h", "--help", action="help", help=self.words(ROOM)("help"))
 
     def words(self, room: str, before: str = "") -> Callable[..., str]:
-        """Return what says the sentences of a room in the reader's language, by code."""
+        """Return what says the sentences of a room in the reader's language, by code.
+
+        It says nothing where nobody asked for help: a server's start loads no sentences.
+        """
+        if not self._explains:
+            return lambda _code, **_fillings: ""
         return lambda code, **fillings: say(room, before + code, self.language, **fillings)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line, and end."""
         self.print_usage(sys.stderr)
         self.exit(USAGE_ERROR, f"{self.prog}: {sentence(message, self.prog, self.language)}\n")
+
+
+def _asks_for_help(word: str) -> bool:
+    """Return whether argparse may take a word for `--help`: flags can be cut short."""
+    return word.startswith("-h") or (len(word) > len("--") and "--help".startswith(word))
 
 
 def sentence(message: str, prog: str, language: str) -> str:

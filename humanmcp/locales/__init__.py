@@ -44,9 +44,9 @@ _COMPILED: Final = _FOLDER / "compiled"
 @cache
 def sentences_of(room: str, language: str) -> Mapping[str, str]:
     """Return the sentences of one room by code; none when there is no such room."""
-    compiled = _COMPILED / language / f"{room}.json"
     try:
-        found = json.loads(compiled.read_text(encoding="utf-8"))
+        with open(f"{_COMPILED}/{language}/{room}.json", "rb") as compiled:  # noqa: PTH123 - at every start
+            found = json.loads(compiled.read())
         if "source" not in found or _is_fresh(found["source"], found["stamp"]):
             return found["sentences"]  # type: ignore[no-any-return]  # written by `compiling`
     except (OSError, ValueError):
@@ -58,7 +58,7 @@ def sentences_of(room: str, language: str) -> Mapping[str, str]:
 
 def _is_fresh(source: str, stamp: list[int]) -> bool:
     """Return whether the source is the one that was compiled. An installed program has none."""
-    facts = (_FOLDER / source).stat()
+    facts = os.stat(f"{_FOLDER}/{source}")  # noqa: PTH116 - at every start
     return [facts.st_mtime_ns, facts.st_size] == stamp
 
 

@@ -108,6 +108,16 @@ def test_what_argparse_says_is_recognised_or_shown_as_it_is(message: str, said: 
     assert sentence(message, "humanmcp x", "en") == said
 
 
+@pytest.mark.parametrize("flag", ["-h", "--help", "--hel"])
+def test_help_that_is_asked_for_in_short_says_what_each_flag_is(
+    flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--hel` once listed the flags and said nothing of any."""
+    with pytest.raises(SystemExit):
+        main(["serve", flag])
+    assert "answer nothing for you, not even a ping" in capsys.readouterr().out
+
+
 def test_the_language_may_stand_before_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     """`humanmcp --lang ja inbox` is what a person tries first."""
     assert main(["--lang", "ja", "inbox"]) == 0
