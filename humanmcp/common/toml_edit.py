@@ -98,9 +98,15 @@ def _inline(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Return a value as `tomlkit` has it when it stands on one line, in braces or brackets."""
     import tomlkit  # noqa: PLC0415 - as above
 
-    around = tomlkit.inline_table()
-    around["value"] = value
-    return around["value"]
+    if isinstance(value, dict):
+        table = tomlkit.inline_table()
+        table.update({key: _inline(part) for key, part in value.items()})
+        return table
+    if isinstance(value, list):
+        array = tomlkit.array()
+        array.extend(map(_inline, value))
+        return array
+    return tomlkit.item(value)
 
 
 class _Act(Enum):
