@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 PASSED_ON: Final = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
-"""All that the SDK clients pass of their environment to a server (hosts.md, section 3)."""
+"""All that the SDK clients pass of their environment to a server."""
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "serve")
 

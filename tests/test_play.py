@@ -143,7 +143,7 @@ def test_l3_nobody_plays_and_the_conversation_is_finished(
 
 
 def test_one_person_holds_all_four_seats(tmp_path: Path) -> None:
-    """Issue 5: host, client, server and model in one sitting, through one inbox and one check."""
+    """Host, client, server and model in one sitting, through one inbox and one check."""
     with Playing(tmp_path / "box", "all") as table:
         table.answer(
             Chair.SERVER,
@@ -200,7 +200,10 @@ def test_a_person_at_the_client_says_something_first(tmp_path: Path) -> None:
 
 
 def test_the_host_may_answer_in_the_tool_s_place_or_refuse(tmp_path: Path) -> None:
-    """M12, at the desk: what the host types is what the model reads; the server is not asked."""
+    """At the desk: what the host types is what the model reads; the server is not asked.
+
+    LOOP-12.
+    """
     with Playing(tmp_path / "box", "host,model") as table:
         table.answer(Chair.HOST, "elicitation/create", prompt("weather?"))
         table.answer(Chair.MODEL, "sampling/createMessage", asks("東京"))

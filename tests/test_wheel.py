@@ -118,7 +118,10 @@ def test_the_source_distribution_can_be_tested(built: Path) -> None:
 
 
 def test_the_installed_program_has_the_weather_session(installed: Path, tmp_path: Path) -> None:
-    """H2 to H8 with what a user installs, outside the source, without any other package."""
+    """With what a user installs, outside the source, without any other package.
+
+    BRIDGE-2 to BRIDGE-8.
+    """
     conversation = read(WEATHER)
     command = (str(installed / "humanmcp"), "serve")
     with Serving(tmp_path / "home", *conversation.flags, command=command) as serving:

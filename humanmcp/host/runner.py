@@ -49,7 +49,7 @@ class Refuse:
 
 
 Choice: TypeAlias = ToolCall | Instead | Refuse
-"""Seed 004's three options: call and return the value, return data as if called, or ignore."""
+"""What becomes of a call: made and its value returned, answered as if made, or refused."""
 
 
 class Watcher(Protocol):

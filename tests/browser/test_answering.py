@@ -294,7 +294,7 @@ def test_the_json_editor_is_no_trap(desk: Desking, host: Serving, window: Window
 def test_the_cursor_of_a_form_stands_where_something_is_wanted(
     host: Serving, window: Windows, method: str, params: dict[str, Any], label: str
 ) -> None:
-    """ux.md 1.4, 1: not in what the template has filled in, and not past the head for nothing."""
+    """Not in what the template has filled in, and not past the head for nothing."""
     page = window().page
     host.say(request(method, params))
     expect(page.locator("article .ids .mono")).to_have_text(method)

@@ -37,7 +37,7 @@ def begin(host: Serving, desk: Desking, **declared: Any) -> None:  # noqa: ANN40
 def test_the_user_is_asked_while_the_call_waits_and_the_answer_appears(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """ux.md 3.1: elicitation/create beside the open call; what is being written is not touched."""
+    """elicitation/create beside the open call; what is being written is not touched."""
     begin(host, desk, elicitation={})
     host.say(call("7", city="Tokyo"))
     page = window().page

@@ -47,7 +47,7 @@ def opened_by_key(page: Page) -> bool:
 def test_an_answer_is_broken_and_sent_by_keyboard_alone(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """ux.md 4.9: B, a line of the menu, Ctrl+Enter, asked once; recorded as deliberate."""
+    """B, a line of the menu, Ctrl+Enter, asked once; recorded as deliberate."""
     begin(host, desk)
     host.say(call("7", city="Tokyo"))
     page = window().page
@@ -76,7 +76,7 @@ def test_an_answer_is_broken_and_sent_by_keyboard_alone(
 def test_l9_break_it_is_reached_through_the_menu_by_keyboard(
     desk: Desking, host: Serving, window: Windows, locale: str
 ) -> None:
-    """L9, issue 8 item 7: Tab to More, Enter, Tab to Break it…, Enter; single keys may be off."""
+    """L9: Tab to More, Enter, Tab to Break it…, Enter; single keys may be off."""
     begin(host, desk)
     host.say(call("7", city="Tokyo"))
     page = window(locale=locale).page

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.browser
 def test_ten_calls_in_a_row_are_ten_sentences_and_ten_keys(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """Issue 3, U17: type, Ctrl+Enter, and again; nothing in between, and no answer goes astray."""
+    """U17: type, Ctrl+Enter, and again; nothing in between, and no answer goes astray."""
     begin(host, desk)
     for number in range(1, 11):
         host.say(call(str(number), city=f"City {number}"))
@@ -130,7 +130,7 @@ def test_the_next_page_does_not_send_in_its_first_moment(
 def test_what_arrives_takes_the_focus_from_nobody(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """ux.md 1.3: the first request opens by itself, and whoever is at something stays there."""
+    """The first request opens by itself, and whoever is at something stays there."""
     page = window().page
     expect(page.locator(".empty")).to_be_visible()
     settings = page.locator("header .menu summary")
@@ -183,7 +183,7 @@ def test_the_cursor_is_never_under_the_bar_with_send(
 def test_what_was_sent_and_a_remark_leave_room_for_the_box(
     desk: Desking, host: Serving, window: Windows, locale: str
 ) -> None:
-    """ux.md 4.2: at 1280 by 800 the box of the next call is there whole, without scrolling."""
+    """At 1280 by 800 the box of the next call is there whole, without scrolling."""
     begin(host, desk)
     host.say(request("tools/list", None, "1"))
     name = until(host.find_session, "a session").name

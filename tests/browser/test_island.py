@@ -140,7 +140,7 @@ def test_a_draft_survives_a_reload_and_a_restart_of_the_desk(
 def test_a_draft_survives_a_restart_of_the_browser_while_the_desk_is_away(
     browser: Browser, desk: Desking, host: Serving, tmp_path: Path
 ) -> None:
-    """U09, issue 3: what only the browser has is there when both have started again."""
+    """U09: what only the browser has is there when both have started again."""
     begin(host, desk)
     host.say(call("1", city="Tokyo"))
     folder = tmp_path / "profile"

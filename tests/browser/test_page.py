@@ -169,7 +169,7 @@ def test_nothing_is_wider_than_the_window(
 def test_on_a_phone_the_box_of_a_call_is_there_without_scrolling(
     desk: Desking, host: Serving, window: Windows, locale: str
 ) -> None:
-    """ux.md 4.3: the whole box between the arguments and the bar with Send, 390 by 844."""
+    """The whole box between the arguments and the bar with Send, 390 by 844."""
     name = fill(host, desk)
     shown = window(
         viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, locale=locale

@@ -102,7 +102,7 @@ def shows(page: Page, method: str) -> None:
 
 
 def test_two_pages_finish_the_weather_conversation(lay: Callable[..., Table]) -> None:
-    """Issue 5: the model picks a tool and fills its form; the server answers; the model tells."""
+    """The model picks a tool and fills its form; the server answers; the model tells."""
     table = lay("model,server")
     server, model = table.pages["server"], table.pages["model"]
 
@@ -189,7 +189,7 @@ def test_l9_two_people_play_to_the_end_without_a_word_of_json(
 
 
 def test_the_host_s_person_is_asked_in_forms(lay: Callable[..., Table]) -> None:
-    """M12, issue 5: an elicitation is a form in the page; the person decides about each call."""
+    """LOOP-12: an elicitation is a form in the page; the person decides about each call."""
     table = lay("host")
     page = table.pages["host"]
     shows(page, '"elicitation/create"')
@@ -212,7 +212,7 @@ def test_the_host_s_person_is_asked_in_forms(lay: Callable[..., Table]) -> None:
 
 
 def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table]) -> None:
-    """Issue 5: the client's seat has a voice of its own in the page: lists, calls, and mistakes."""
+    """The client's seat has a voice of its own in the page: lists, calls, and mistakes."""
     table = lay("host,client")
     client = table.pages["client"]
     client.get_by_role("link", name="Ask the server").first.click()

@@ -201,7 +201,7 @@ def test_single_keys_move_and_choose(desk: Desking, host: Serving, window: Windo
 def test_a_page_without_the_stream_asks_every_few_seconds(
     desk: Desking, host: Serving, window: Windows, how: str
 ) -> None:
-    """Failure 30, ux.md 2.3: it says so, shows what arrives, and is live again by itself."""
+    """FAILURE-30: it says so, shows what arrives, and is live again by itself."""
     begin(host, desk)
     shown = window()
     page = shown.page
@@ -220,7 +220,7 @@ def test_a_page_without_the_stream_asks_every_few_seconds(
 def test_a_stream_that_something_keeps_back_is_noticed(
     desk: Desking, host: Serving, window: Windows
 ) -> None:
-    """Failure 33: not a byte, as behind a proxy that waits for the end; the page asks."""
+    """FAILURE-33: not a byte, as behind a proxy that waits for the end; the page asks."""
     begin(host, desk)
     page = window().page
     page.clock.install()
@@ -237,7 +237,7 @@ def test_a_stream_that_something_keeps_back_is_noticed(
 
 
 def test_eight_tabs_share_one_stream(desk: Desking, host: Serving, window: Windows) -> None:
-    """U23, failure 32: all update; when the one with the stream closes, another takes over."""
+    """U23, FAILURE-32: all update; when the one with the stream closes, another takes over."""
     begin(host, desk)
     shown = window()
     tabs = [shown.page] + [shown.new_page() for _ in range(7)]

@@ -1,4 +1,4 @@
-"""Real clients have the weather session with a script that edits text files (row H9)."""
+"""Real clients have the weather session with a script that edits text files (BRIDGE-9)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def with_a_probe_answered(request: dict[str, Any]) -> str | None:
 
 
 def check_weather(understood: Understood, revision: str) -> None:
-    """H9: one tool, "sunny", and both refusals word by word."""
+    """BRIDGE-9: one tool, "sunny", and both refusals word by word."""
     assert understood.tools == ["get-japan-forecast"]
     sunny, osaka, hokkaido = understood.answers
     assert sunny == {"text": "sunny"}
@@ -73,7 +73,7 @@ def check_inbox(home: Path) -> None:
     "host", [PYTHON_LEGACY, with_node(SDK_1), with_node(CLIENT_2_LEGACY)], ids=str
 )
 def test_a_handshake_client_gets_every_answer_by_hand(host: Host, tmp_path: Path) -> None:
-    """H9: initialize, tools/list and three calls, each typed into out.txt."""
+    """BRIDGE-9: initialize, tools/list and three calls, each typed into out.txt."""
     home = tmp_path / "home"
     with Person(home) as person:
         check_weather(host.play(home, "--by-hand"), HANDSHAKE)
@@ -85,7 +85,7 @@ def test_a_handshake_client_gets_every_answer_by_hand(host: Host, tmp_path: Path
 def test_a_client_that_probes_falls_back_when_the_person_says_so(
     host: Host, tmp_path: Path
 ) -> None:
-    """H26: -32601 to server/discover, then initialize and the session of 2024."""
+    """BRIDGE-26: -32601 to server/discover, then initialize and the session of 2024."""
     with Person(tmp_path / "home", old_server) as person:
         check_weather(host.play(tmp_path / "home", "--by-hand"), HANDSHAKE)
     methods = [json.loads(line)["method"] for line in person.seen]
@@ -93,7 +93,10 @@ def test_a_client_that_probes_falls_back_when_the_person_says_so(
 
 
 def test_a_client_whose_probe_nobody_answers_falls_back(tmp_path: Path) -> None:
-    """H26: after ten seconds of its own, `initialize` comes on the same pipe, and all goes on."""
+    """After ten seconds of its own, `initialize` comes on the same pipe, and all goes on.
+
+    BRIDGE-26.
+    """
     home = tmp_path / "home"
     with Person(home, with_a_probe_answered) as person:
         check_weather(PYTHON_AUTO.play(home, "--by-hand"), HANDSHAKE)
@@ -106,7 +109,7 @@ def test_a_client_whose_probe_nobody_answers_falls_back(tmp_path: Path) -> None:
     "host", [PYTHON_AUTO, with_node(CLIENT_2_AUTO), with_node(CLIENT_2_PIN)], ids=str
 )
 def test_a_modern_client_gets_every_answer_by_hand(host: Host, tmp_path: Path) -> None:
-    """H9 in 2026-07-28: no handshake; server/discover is typed too."""
+    """BRIDGE-9 in 2026-07-28: no handshake; server/discover is typed too."""
     with Person(tmp_path / "home") as person:
         check_weather(host.play(tmp_path / "home", "--by-hand"), MODERN)
     assert "initialize" not in {json.loads(line)["method"] for line in person.seen}
@@ -135,7 +138,10 @@ def test_every_client_is_served_without_any_flag(host: Host, revision: str, tmp_
 def test_every_client_is_served_in_a_folder_of_the_persons_choice(
     host: Host, tmp_path: Path
 ) -> None:
-    """T6, H24: with --files; a client that starts a probe first does not get in its own way."""
+    """With --files; a client that starts a probe first does not get in its own way.
+
+    T6, BRIDGE-24.
+    """
     files = tmp_path / "files"
     with Person(files, with_a_probe_answered) as person:
         host.play(tmp_path / "home", "--files", str(files))
@@ -145,7 +151,7 @@ def test_every_client_is_served_in_a_folder_of_the_persons_choice(
 
 @pytest.mark.node
 def test_a_client_that_counts_from_0_gets_its_answers(tmp_path: Path) -> None:
-    """H17: the first id of the npm clients is 0, which is falsy in most languages."""
+    """BRIDGE-17: the first id of the npm clients is 0, which is falsy in most languages."""
     with Person(tmp_path / "home") as person:
         check_weather(SDK_1.play(tmp_path / "home", "--by-hand"), HANDSHAKE)
     first = json.loads(person.seen[0])

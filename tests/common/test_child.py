@@ -52,7 +52,10 @@ def started(kind: str, patience: float) -> tuple[ChildTransport, list[int]]:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
 @pytest.mark.parametrize(("kind", "status"), [("obedient", 0), ("deaf", -15), ("stubborn", -9)])
 def test_nothing_is_left_behind(kind: str, status: int) -> None:
-    """R7, M13: closed stdin, SIGTERM, SIGKILL, in that order; also what the child had started."""
+    """Closed stdin, SIGTERM, SIGKILL, in that order; also what the child had started.
+
+    DICE-7, LOOP-13.
+    """
     transport, pids = started(kind, 0.3)
     assert all(map(lives, pids))
     before = time.monotonic()
@@ -63,7 +66,7 @@ def test_nothing_is_left_behind(kind: str, status: int) -> None:
 
 
 def test_a_second_close_does_nothing() -> None:
-    """R7: and sending afterwards is an error that says how the server ended."""
+    """DICE-7: and sending afterwards is an error that says how the server ended."""
     transport = ChildTransport(sample("dice"))
     client = Client(transport, Nobody())
     client.open(Opening.HANDSHAKE)
@@ -129,7 +132,7 @@ def test_a_program_that_does_not_exist_is_named() -> None:
 
 
 def test_a_line_of_a_mebibyte_passes_both_ways() -> None:
-    """H22, from the other seat: there is no 64 KiB limit."""
+    """BRIDGE-22, from the other seat: there is no 64 KiB limit."""
     long = "x" * (1 << 20)
     echo = (
         "import sys\n"
@@ -168,7 +171,7 @@ def test_the_rest_of_a_line_that_is_too_long_is_dropped() -> None:
 
 
 def test_ctrl_c_in_our_terminal_reaches_us_alone() -> None:
-    """M13: the child leads its own process group, and is ended in order."""
+    """LOOP-13: the child leads its own process group, and is ended in order."""
     transport = ChildTransport(sample("dice"))
     assert os.getpgid(transport.process.pid) == transport.process.pid != os.getpgrp()
     transport.close()

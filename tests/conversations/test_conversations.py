@@ -23,7 +23,11 @@ def check(file: Path, step: Step, played: Played) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_the_session_alone_says_what_the_file_says(file: Path) -> None:
-    """H2 to H8, H12, H19, H20, H23, H26, C8, R5, R6: each line and each problem, and no other."""
+    """Each line and each problem, and no other.
+
+    BRIDGE-2 to BRIDGE-8, BRIDGE-12, BRIDGE-19, BRIDGE-20, BRIDGE-23, BRIDGE-26,
+    CAPTURE-8, DICE-5, DICE-6.
+    """
     player = Player()
     for step in read(file).steps:
         check(file, step, player.play(step))

@@ -78,7 +78,7 @@ def test_a_fault_that_there_is_not_is_refused(asked: Asked) -> None:
 
 
 def test_every_fault_stands_in_the_page_with_what_a_good_host_does(asked: Asked) -> None:
-    """ux.md 4.9: so that a tester can judge; a warning sign and a word beside the colour."""
+    """So that a tester can judge; a warning sign and a word beside the colour."""
     page = html.unescape(asked.desk.page(asked.path))
     assert 'value="break wrong-id"' in page
     assert 'value="break id-as-number"' not in page  # its id is one already

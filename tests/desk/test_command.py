@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def test_a_second_desk_points_to_the_first(home: Path) -> None:
-    """Failure 20: the second prints an address of the first, with a key, and ends."""
+    """FAILURE-20: the second prints an address of the first, with a key, and ends."""
     with Desking(home) as desk:
         second = subprocess.run(
             [*COMMAND, "--home", str(home)],
@@ -47,7 +47,7 @@ def test_a_second_desk_points_to_the_first(home: Path) -> None:
 
 
 def test_a_taken_port_leads_to_the_next(home: Path, tmp_path: Path) -> None:
-    """Failure 22: the address is always the one in desk.json and on the terminal."""
+    """FAILURE-22: the address is always the one in desk.json and on the terminal."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with Desking(home, port=port) as desk:
@@ -56,7 +56,7 @@ def test_a_taken_port_leads_to_the_next(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_of_a_dead_desk_is_ignored(home: Path) -> None:
-    """Failure 21: the lock decides who is alive: not a file, not a process number."""
+    """FAILURE-21: the lock decides who is alive: not a file, not a process number."""
     with Desking(home) as desk:
         desk.kill()
         assert (home / launch.FACTS_NAME).exists()
@@ -66,7 +66,7 @@ def test_a_file_of_a_dead_desk_is_ignored(home: Path) -> None:
 
 
 def test_a_broken_file_of_a_living_desk_is_no_desk_yet(home: Path) -> None:
-    """Failure 21: what cannot be read is asked for again, not believed."""
+    """FAILURE-21: what cannot be read is asked for again, not believed."""
     with Desking(home):
         for content in ("", "[]", "{}", '{"address": 1}', "\xff"):
             (home / launch.FACTS_NAME).write_text(content, encoding="latin-1")
@@ -149,7 +149,7 @@ def test_l3_no_browser_is_said_to_be_opened_where_there_is_none(
 def test_the_browser_is_opened_by_a_file_and_not_by_an_argument(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A18: the key is in a 0600 file; the argument list only names the file."""
+    """DOOR-18: the key is in a 0600 file; the argument list only names the file."""
     asked: list[list[str]] = []
     with Desking(home) as desk:
         monkeypatch.setattr(subprocess, "Popen", lambda words, **_: asked.append(words))
@@ -187,7 +187,10 @@ def test_the_first_desk_opens_its_own_page_and_lives(
 
 
 def test_a_killed_desk_loses_nothing_and_sends_nothing_twice(home: Path) -> None:
-    """Failures 4, 5: 100 waiting, a draft, kill -9: all is there, each answer goes out once."""
+    """100 waiting, a draft, kill -9: all is there, each answer goes out once.
+
+    FAILURE-4, FAILURE-5.
+    """
     with Serving(home, "--by-hand") as host, Desking(home) as desk:
         for number in range(1, 101):
             host.say(call(str(number), city=f"City {number}"))

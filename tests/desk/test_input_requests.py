@@ -74,7 +74,7 @@ def asked(desking: Desking) -> Iterator[Asked]:
 
 
 def test_the_composer_leads_to_the_question(asked: Asked) -> None:
-    """ux.md 4.2: under More, and without a script below the box."""
+    """Under More, and without a script below the box."""
     assert asked.desk.page(asked.path).count(f'href="{asked.path}/ask"') == 2
 
 

@@ -1,4 +1,4 @@
-"""The two listings of the first capture script, exactly (rows C2, C4, C7)."""
+"""The two listings of the first capture script, exactly (CAPTURE-2, CAPTURE-4, CAPTURE-7)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MANNER = ExportOptions(zone=UTC)
 
 
 def test_the_first_listing_comes_out_as_it_went_in() -> None:
-    """C2: nine lines, byte for byte."""
+    """CAPTURE-2: nine lines, byte for byte."""
     source = SEED / "demo-app.log"
     listing = log.write(find(str(source), SEED, UTC), MANNER)
     assert listing == source.read_text(encoding="utf-8")
@@ -34,14 +34,14 @@ def test_the_first_listing_comes_out_as_it_went_in() -> None:
 
 
 def test_the_second_listing_is_the_first_one_laid_out() -> None:
-    """C4: 132 lines, byte for byte; made from the log or from a transcript."""
+    """CAPTURE-4: 132 lines, byte for byte; made from the log or from a transcript."""
     golden = (SEED / "demo-app.pretty.log").read_text(encoding="utf-8")
     assert golden.count("\n") == 132
     assert pretty.write(find(str(SEED / "demo-app.log"), SEED, UTC), MANNER) == golden
 
 
 def test_a_log_is_the_same_from_a_transcript() -> None:
-    """C7: a session's own record, in the same format."""
+    """CAPTURE-7: a session's own record, in the same format."""
     lines = log.write(WEATHER, MANNER).splitlines()
     assert lines[0].startswith('[2026-11-20 18:49:01.123] IN: {"jsonrpc": "2.0", "id": 0,')
     assert lines[-2:] == [

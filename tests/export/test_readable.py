@@ -109,7 +109,7 @@ def test_nothing_of_the_wire_is_markup_in_the_document() -> None:
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", ' "=', "\uff1d"])
 def test_a_cell_is_no_formula(start: str) -> None:
-    """E1: an apostrophe goes before it, also behind quotes and spaces, and in full width."""
+    """X5: an apostrophe goes before it, also behind quotes and spaces, and in full width."""
     assert defused(f"{start}1+1").startswith("'")
     assert markdown_cell("1+1") == "1+1"
 

@@ -41,7 +41,7 @@ def complaint(text: str) -> str:
 
 
 def test_an_entry_says_how_to_start_a_server() -> None:
-    """Seed 000: command, args and env; seed 004: without env."""
+    """An entry has a command and arguments; `env` may be left out."""
     gdrive = {"command": "npx", "args": ["-y", "gdrive"], "env": {"CREDENTIALS": "/x"}}
     assert parse(written({"gdrive": gdrive, "plain": {"command": "dice"}}), "x") == (
         ServerEntry("gdrive", ChildCommand(("npx", "-y", "gdrive"), {"CREDENTIALS": "/x"})),
@@ -58,7 +58,7 @@ def test_a_remote_entry_is_named_as_remote() -> None:
 
 
 def test_a_trailing_comma_is_shown_by_line_and_name() -> None:
-    """C9: line 10, after "demo-app", and where the comma itself stands."""
+    """CAPTURE-9: line 10, after "demo-app", and where the comma itself stands."""
     said = complaint(TRAILING)
     assert "line 10" in said
     assert 'after "demo-app" (line 9, column 6)' in said
@@ -89,12 +89,12 @@ def test_a_trailing_comma_in_a_list_has_no_name() -> None:
     ],
 )
 def test_each_mistake_has_its_sentence(text: str, said: str) -> None:
-    """M1: an empty list of servers and every wrong type, without a traceback."""
+    """LOOP-1: an empty list of servers and every wrong type, without a traceback."""
     assert said in complaint(text)
 
 
 def test_a_file_that_is_missing_is_an_error_that_names_it(tmp_path: Path) -> None:
-    """M1: nothing is created behind anybody's back."""
+    """LOOP-1: nothing is created behind anybody's back."""
     missing = tmp_path / ".mcp.json"
     with pytest.raises(HostConfigError, match="there is no"):
         read_config(missing)

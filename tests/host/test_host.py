@@ -80,7 +80,7 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("ending", ["exit", "/quit", ""])
 def test_a_chat_shows_text_call_and_text(tmp_path: Path, config: Path, ending: str) -> None:
-    """R8: the lines joined by newlines; `exit` and the end of input end it cleanly."""
+    """DICE-8: the lines joined by newlines; `exit` and the end of input end it cleanly."""
     model = recorded(tmp_path, says("I roll the dice.", ROLL), says("There you are."))
     run = chat(
         tmp_path, words(config, model, "--yes"), "Please roll", *([ending] if ending else [])
@@ -93,7 +93,10 @@ def test_a_chat_shows_text_call_and_text(tmp_path: Path, config: Path, ending: s
 
 
 def test_both_servers_start_and_the_remote_one_is_named(tmp_path: Path, config: Path) -> None:
-    """M1, M14, G12: `--config` is honoured; /servers, /tools and /history show what there is."""
+    """`--config` is honoured; /servers, /tools and /history show what there is.
+
+    LOOP-1, LOOP-14, G12.
+    """
     model = recorded(tmp_path, says("hello"))
     run = chat(tmp_path, words(config, model), "/servers", "/tools", "hi", "/history", "/nonsense")
     assert run.stdout.count("human  tools: 1") == 2
@@ -105,7 +108,7 @@ def test_both_servers_start_and_the_remote_one_is_named(tmp_path: Path, config: 
 
 
 def test_a_configuration_that_is_missing_or_empty_is_explained(tmp_path: Path) -> None:
-    """M1: by one sentence each, and nothing is created."""
+    """LOOP-1: by one sentence each, and nothing is created."""
     empty = configuration(tmp_path)
     run = chat(tmp_path, words(empty, "script:x"))
     assert run.returncode == 1
@@ -125,7 +128,7 @@ def test_a_server_that_cannot_start_does_not_keep_the_others_from_work(tmp_path:
 
 
 def test_the_person_has_the_say_in_every_call(tmp_path: Path, config: Path) -> None:
-    """M12: call it, answer in its place, refuse; and nothing is called at the end of input."""
+    """LOOP-12: call it, answer in its place, refuse; and nothing is called at the end of input."""
     model = recorded(tmp_path, says(ROLL, ROLL, ROLL, ROLL), says("well"))
     run = chat(tmp_path, words(config, model, "--wire"), "roll", "c", "a", "seven", "r")
     assert run.stdout.count("[Calling tool dice") == 1
@@ -265,7 +268,7 @@ def read(file: Path) -> str:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
 @pytest.mark.parametrize("how", ["end of input", "SIGINT", "SIGTERM"])
 def test_no_child_outlives_the_host(tmp_path: Path, how: str) -> None:
-    """M13: all children gone within 5 s, also those that ignore everything but SIGKILL."""
+    """LOOP-13: all children gone within 5 s, also those that ignore everything but SIGKILL."""
     stubborn = {"command": sys.executable, "args": [str(HARD_TO_END), "stubborn"]}
     config = configuration(tmp_path, dice=entry("dice"), stubborn=stubborn)
     flags = ("--patience", "0.5", "--yes")
@@ -289,7 +292,10 @@ def alive(pid: int) -> bool:
 
 
 def test_ctrl_c_ends_a_call_and_not_the_chat(tmp_path: Path) -> None:
-    """M13: a call that hangs is cancelled at its server, gets a result, and the chat goes on."""
+    """A call that hangs is cancelled at its server, gets a result, and the chat goes on.
+
+    LOOP-13.
+    """
     hanging = tmp_path / "hanging.py"
     hanging.write_text(
         (Path(__file__).parents[2] / "samples/servers/dice.py")
@@ -315,7 +321,7 @@ def test_ctrl_c_ends_a_call_and_not_the_chat(tmp_path: Path) -> None:
 
 
 def test_a_person_as_the_model_is_asked_in_the_inbox(tmp_path: Path, config: Path) -> None:
-    """R9: `--model human`, answered with `humanmcp answer N --text`, from another terminal."""
+    """DICE-9: `--model human`, answered with `humanmcp answer N --text`, from another terminal."""
     home = tmp_path / "box"
     host = Hosting(tmp_path, words(config, "human", "--home", str(home)))
     host.hear("MCP Client Started!")
@@ -330,7 +336,7 @@ def test_a_person_as_the_model_is_asked_in_the_inbox(tmp_path: Path, config: Pat
 
 
 def test_the_configuration_in_the_home_directory_is_read(tmp_path: Path) -> None:
-    """M1: `~/.mcp.json`, where no other is named."""
+    """LOOP-1: `~/.mcp.json`, where no other is named."""
     configuration(tmp_path, dice=entry("dice")).rename(tmp_path / ".mcp.json")
     command = [sys.executable, "-m", "humanmcp", "host", "--model", recorded(tmp_path, says("hi"))]
     assert "dice  tools: 1" in chat(tmp_path, command).stdout

@@ -118,7 +118,7 @@ def test_the_check_finds_nothing_wrong_with_that_request() -> None:
 
 
 def test_a_person_plays_the_model_of_the_dice_chat(tmp_path: Path) -> None:
-    """R9: text and a call, then text; without any API key."""
+    """DICE-9: text and a call, then text; without any API key."""
     first = {
         "role": "assistant",
         "content": [

@@ -50,7 +50,7 @@ CASES: Final = [
 def test_tools_are_listed_called_and_a_question_is_answered(
     command: ChildCommand, opening: Opening, revision: str
 ) -> None:
-    """Issue 5: both eras, by choice and by probing; the check finds nothing wrong with an SDK."""
+    """Both eras, by choice and by probing; the check finds nothing wrong with an SDK."""
     notes = Notes()
     person = Named()
     client = Client(ChildTransport(command), person, onlooker=notes)
@@ -95,7 +95,7 @@ def test_a_server_of_the_first_npm_sdk_has_no_modern_era() -> None:
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
 @pytest.mark.parametrize("name", ["calculate", "dice", "demo_app", "weather"])
 def test_every_sample_speaks_every_revision_of_the_handshake(name: str, revision: str) -> None:
-    """Issue 5, section 1: the samples are correct servers; the check says nothing of them."""
+    """The samples are correct servers; the check says nothing of them."""
     notes = Notes()
     client = Client(ChildTransport(sample(name)), Nobody(), onlooker=notes)
     try:

@@ -126,7 +126,7 @@ def test_the_conversation_is_written_as_openai_wants_it() -> None:
 
 
 def test_a_service_without_room_is_told_from_other_errors() -> None:
-    """M5, M6: 503 is worth another try; a wrong key or a used-up quota is not."""
+    """LOOP-5, LOOP-6: 503 is worth another try; a wrong key or a used-up quota is not."""
     body = {"error": {"message": "The engine is currently overloaded", "type": "server_error"}}
     with service(Say(status=503, body=body)) as there, pytest.raises(OverloadedError):
         turn(OpenAIModel("gpt", KEY, there.address))
@@ -198,7 +198,10 @@ def test_a_streamed_message_is_put_together() -> None:
 
 
 def test_the_conversation_is_written_as_anthropic_wants_it() -> None:
-    """M2: the schema under `input_schema`, the system's words beside, results in a user's turn."""
+    """The schema under `input_schema`, the system's words beside, results in a user's turn.
+
+    LOOP-2.
+    """
     with service(Say(message({"type": "text", "text": "ok"}))) as there:
         turn(AnthropicModel("claude", KEY, there.address))
     (asked,) = there.asked
@@ -217,7 +220,10 @@ def test_the_conversation_is_written_as_anthropic_wants_it() -> None:
 
 
 def test_an_overloaded_anthropic_is_waited_for() -> None:
-    """M5: 529 at the door, then `overloaded_error` in the middle of a stream, then an answer."""
+    """529 at the door, then `overloaded_error` in the middle of a stream, then an answer.
+
+    LOOP-5.
+    """
     busy = error("overloaded_error", "Overloaded")
     answers = (
         Say(status=529, body=busy),
@@ -233,7 +239,7 @@ def test_an_overloaded_anthropic_is_waited_for() -> None:
 
 
 def test_a_rate_limit_is_no_overload() -> None:
-    """M6: 429 says that this key has asked too much, for a minute or a month: told at once."""
+    """LOOP-6: 429 says that this key has asked too much, for a minute or a month: told at once."""
     body = error("rate_limit_error", "This request would exceed your rate limit")
     with service(Say(status=429, body=body)) as there, table() as laid:
         laid.runner.model = AnthropicModel("claude", KEY, there.address)
@@ -245,7 +251,7 @@ def test_a_rate_limit_is_no_overload() -> None:
 
 
 def test_a_wrong_key_is_said_at_once_and_not_shown() -> None:
-    """M6: one request, no sleep, no key in the message."""
+    """LOOP-6: one request, no sleep, no key in the message."""
     body = error("authentication_error", "invalid x-api-key sk-very-secret")
     with service(Say(status=401, body=body)) as there:
         with pytest.raises(ModelError) as caught:

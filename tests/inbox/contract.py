@@ -406,7 +406,7 @@ class InboxContract:
         ["", ".", "..", "../..", "a/b", "a\\b", "C:", "nul", "x" * 300, "\x00", "ゑ", "none"],
     )
     def test_a_name_that_is_no_session_is_unknown(self, desk: Inbox, name: str) -> None:
-        """Promise 6, D4: a name from an address leads nowhere."""
+        """Promise 6, FOLDER-4: a name from an address leads nowhere."""
         with pytest.raises(UnknownItemError):
             desk.facts(name)
         with pytest.raises(UnknownItemError):
@@ -518,7 +518,7 @@ class InboxContract:
         assert [facts.name for facts in desk.sessions()] == [name]
 
     def test_two_sessions_of_the_same_second_are_two(self, store: Store, desk: Inbox) -> None:
-        """H24, finding 2: hosts start the same server twice."""
+        """BRIDGE-24: hosts start the same server twice."""
         names = {store.view().begin(SessionFacts("", AT)) for _ in range(20)}
         assert {facts.name for facts in desk.sessions()} == names
         assert len(names) == 20

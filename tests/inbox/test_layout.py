@@ -18,7 +18,7 @@ def test_the_name_of_an_exchange_leads_back_to_its_number(number: int) -> None:
 
 @given(st.text() | st.text("0123456789-._~/\\", max_size=8))
 def test_no_name_of_a_session_leads_anywhere(name: str) -> None:
-    """D4, promise 6: no separator, no dot, nothing that is not ASCII, nothing endless."""
+    """FOLDER-4, promise 6: no separator, no dot, nothing that is not ASCII, nothing endless."""
     if layout.is_session_name(name):
         assert name.isascii()
         assert not set(name) & set("./\\:~ \n")
@@ -26,7 +26,7 @@ def test_no_name_of_a_session_leads_anywhere(name: str) -> None:
 
 
 def test_names_of_devices_are_no_names_of_sessions() -> None:
-    """D4: `nul` is a device on Windows, in every folder."""
+    """FOLDER-4: `nul` is a device on Windows, in every folder."""
     for name in ("con", "PRN", "aux", "nul", "COM1", "lpt9"):
         assert not layout.is_session_name(name)
     assert layout.is_session_name("console")

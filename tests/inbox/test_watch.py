@@ -111,7 +111,7 @@ def test_reading_wakes_nobody(scene: Scene) -> None:
 def test_without_an_observer_polling_finds_every_change(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Finding 10, failures 14 and 15: the limit on inotify instances is 128 to a user."""
+    """FAILURE-14, FAILURE-15: the limit on inotify instances is 128 to a user."""
 
     def no_more(_: object) -> None:
         raise OSError(errno.EMFILE, "inotify instance limit reached")
@@ -124,7 +124,7 @@ def test_without_an_observer_polling_finds_every_change(
 
 
 def test_a_death_wakes_although_it_changes_no_file(scene: Scene) -> None:
-    """Failure 1: found by the poll, which looks at the locks."""
+    """FAILURE-1: found by the poll, which looks at the locks."""
     with Watch(scene.home, scene.wake, every=0.02):
         scene.expect_wake(scene.stub._own[scene.session].lock.release, "death")
 
@@ -132,7 +132,7 @@ def test_a_death_wakes_although_it_changes_no_file(scene: Scene) -> None:
 def test_a_drive_that_reports_nothing_is_noticed(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Failure 14: no error, just silence. The poll is quickened, and the reason can be read."""
+    """FAILURE-14: no error, just silence. The poll is quickened, and the reason can be read."""
 
     class Silent:
         """An observer that never says anything."""

@@ -63,7 +63,7 @@ def test_a_notification_needs_no_answer() -> None:
 
 
 def test_a_line_without_a_method_is_no_message() -> None:
-    """H23."""
+    """BRIDGE-23."""
     assert explain("", "2025-11-25").title == "Not a message"
 
 

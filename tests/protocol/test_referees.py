@@ -47,7 +47,7 @@ def refused_by_referee(method: str, revision: str, result: object) -> bool:
     """Say whether mcp_types rejects a result.
 
     An answer with `resultType` is held against the one model it names: the union of both accepts
-    anything as a question back (protocol.md 3).
+    anything as a question back.
     """
     table = methods.CLIENT_RESULTS if method in CLIENTS else methods.SERVER_RESULTS
     arms = get_args(table[method, revision]) or (table[method, revision],)
@@ -157,7 +157,7 @@ def mutations(result: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize(("method", "revision"), SEATS)
 def test_what_the_official_types_reject_we_reject(method: str, revision: str) -> None:
-    """protocol.md 3: everything that they reject must be an error here, too."""
+    """Everything that they reject must be an error here, too."""
     exchange = exchange_of(method, revision)
     missed = []
     count = 0

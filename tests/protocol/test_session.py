@@ -93,7 +93,7 @@ def test_a_request_becomes_a_pending_exchange_with_our_own_number() -> None:
 
 
 def test_the_handshake_settles_the_revision() -> None:
-    """protocol.md 1.2: the negotiated version counts, not the one that was asked for."""
+    """The negotiated version counts, not the one that was asked for."""
     session = opened("2025-06-18")
     assert session.negotiated == "2025-06-18"
     assert call(session, 1).revision == "2025-06-18"
@@ -115,7 +115,7 @@ def test_a_modern_request_carries_its_revision_itself() -> None:
 
 
 def test_a_probe_does_not_pin_the_era() -> None:
-    """protocol.md 1.2: a client that gives up on the probe sends `initialize` on the same pipe."""
+    """A client that gives up on the probe sends `initialize` on the same pipe."""
     session = Session()
     probe = arrived(session, "server/discover", 1, _meta=MODERN)
     assert probe.revision == "2026-07-28"
@@ -142,7 +142,7 @@ def test_asking_again_which_revisions_there_are_takes_none_back() -> None:
 
 
 def test_a_refused_reply_leaves_the_exchange_pending() -> None:
-    """H15: corrected text then works."""
+    """BRIDGE-15: corrected text then works."""
     session = opened()
     asked = call(session, 3)
     refused = session.reply(asked.number, '{"content":"sunny"}', TextForm.RESULT)
@@ -176,7 +176,7 @@ def test_a_broken_reply_can_be_sent_deliberately() -> None:
 
 
 def test_after_a_cancel_nothing_is_written() -> None:
-    """H19, T22: the late answer is late, and the reason is known."""
+    """BRIDGE-19, T22: the late answer is late, and the reason is known."""
     session = opened()
     asked = call(session, 4)
     notice, cancelled = session.receive(line("notifications/cancelled", requestId=4, reason="gone"))
@@ -189,7 +189,7 @@ def test_after_a_cancel_nothing_is_written() -> None:
 
 @pytest.mark.parametrize("request_id", [99, "4", None, True, {}, 0])
 def test_a_cancel_for_nothing_pending_changes_nothing(request_id: object) -> None:
-    """protocol.md 1.4: unknown and finished ids are ignored; initialize cannot be cancelled."""
+    """Unknown and finished ids are ignored; initialize cannot be cancelled."""
     session = opened()
     call(session, 4)
     events = session.receive(line("notifications/cancelled", requestId=request_id))
@@ -198,7 +198,7 @@ def test_a_cancel_for_nothing_pending_changes_nothing(request_id: object) -> Non
 
 
 def test_initialize_cannot_be_cancelled() -> None:
-    """A TypeScript client sends a cancel for it all the same (hosts.md 1)."""
+    """A TypeScript client sends a cancel for it all the same."""
     session = Session()
     arrived(session, "initialize", 0, protocolVersion="2025-11-25")
     session.receive(line("notifications/cancelled", requestId=0))
@@ -216,7 +216,7 @@ def test_an_id_that_is_still_open_is_flagged_and_kept_apart() -> None:
 
 
 def test_of_two_requests_with_one_id_the_first_answer_wins() -> None:
-    """T17, protocol.md 6 (duplicate id in flight): the other one ends, and says why."""
+    """T17: the other one ends, and says why."""
     session = opened()
     first, second = call(session, 8), call(session, 8)
     outcome = session.reply(second.number, "sunny", TextForm.TEXT)
@@ -229,7 +229,7 @@ def test_of_two_requests_with_one_id_the_first_answer_wins() -> None:
 
 
 def test_an_id_of_another_type_is_another_id() -> None:
-    """Protocol.md 6: 7 and "7" are two ids; both are answered."""
+    """7 and "7" are two ids; both are answered."""
     session = opened()
     for exchange in (call(session, 7), call(session, "7")):
         outcome = session.reply(exchange.number, "sunny", TextForm.TEXT)
@@ -238,7 +238,7 @@ def test_an_id_of_another_type_is_another_id() -> None:
 
 
 def test_a_batch_does_not_wait_for_a_request_whose_id_was_taken() -> None:
-    """Protocol.md 6: the array goes out without it."""
+    """The array goes out without it."""
     session = opened("2025-03-26")
     session.receive(batch(line("tools/call", 1, name="t"), line("ping", 2)))
     alone = call(session, 1)
@@ -260,7 +260,7 @@ def test_a_request_with_a_twin_is_not_held() -> None:
 
 @pytest.mark.parametrize("bad", [b"hello", b"\xff", b"{}", b"42", b"[]", b'[{"method":"n"}]'])
 def test_an_unreadable_line_is_an_event_and_nothing_is_written(bad: bytes) -> None:
-    """H23: shown as unreadable, the stub stays up; a batch is one outside of 2025-03-26."""
+    """BRIDGE-23: shown as unreadable, the stub stays up; a batch is one outside of 2025-03-26."""
     session = opened()
     (event,) = session.receive(bad)
     assert isinstance(event, UnreadableArrived)
@@ -269,7 +269,7 @@ def test_an_unreadable_line_is_an_event_and_nothing_is_written(bad: bytes) -> No
 
 
 def test_a_deliberate_parse_error_may_be_sent_for_an_unreadable_line() -> None:
-    """H23, C1: id null, because nobody knows which request it was."""
+    """BRIDGE-23, LINE-1: id null, because nobody knows which request it was."""
     text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
     session = opened()
     assert session.say(text).line is None
@@ -278,7 +278,10 @@ def test_a_deliberate_parse_error_may_be_sent_for_an_unreadable_line() -> None:
 
 
 def test_each_unreadable_line_may_be_reported_once() -> None:
-    """C1, H23: one line, one report; a second one would answer nothing. Send anyway still can."""
+    """One line, one report; a second one would answer nothing. Send anyway still can.
+
+    LINE-1, BRIDGE-23.
+    """
     text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
     session = opened()
     session.receive(b"hello")
@@ -297,7 +300,7 @@ def test_each_unreadable_line_may_be_reported_once() -> None:
 
 @pytest.mark.parametrize("token", ["77", '"a"', "0"])
 def test_an_invalid_request_may_be_told_so_once_and_only_by_a_person(token: str) -> None:
-    """Protocol.md 6 (not JSON): JSON with a readable id, but no request: -32600 with that id."""
+    """JSON with a readable id, but no request: -32600 with that id."""
     error = (
         f'{{"jsonrpc":"2.0","id":{token},"error":{{"code":-32600,"message":"Invalid Request"}}}}'
     )
@@ -408,7 +411,7 @@ def test_a_modern_client_is_known_from_its_envelope() -> None:
 
 @pytest.mark.parametrize("token", ['"t"', "0", "9007199254740993", '"\\u0061"'])
 def test_progress_echoes_the_token_as_it_came(token: str) -> None:
-    """protocol.md 1.4: text or number, 0 included, byte for byte."""
+    """Text or number, 0 included, byte for byte."""
     session = opened()
     params = f'{{"name":"t","_meta":{{"progressToken": {token} }}}}'
     raw = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}'
@@ -421,7 +424,7 @@ def test_progress_echoes_the_token_as_it_came(token: str) -> None:
 
 
 def test_the_oldest_revision_has_no_message_in_progress() -> None:
-    """protocol.md 1.4: `message` came with 2025-03-26."""
+    """`message` came with 2025-03-26."""
     session = opened("2024-11-05")
     asked = call(session, 1, _meta={"progressToken": 1})
     assert "message" not in (session.progress(asked.number, 1, "Waiting") or "message")
@@ -436,7 +439,7 @@ def test_without_a_usable_token_there_is_no_progress() -> None:
 
 
 def test_a_held_request_comes_back_as_the_same_exchange() -> None:
-    """design.md 7, hosts.md 5.3: input_required with requestState only; the repeat has a new id."""
+    """input_required with requestState only; the repeat has a new id."""
     session = Session()
     asked = call(session, 1, _meta=MODERN)
     held = json.loads(session.hold(asked.number, "secret") or "")
@@ -459,7 +462,7 @@ def test_a_held_request_comes_back_as_the_same_exchange() -> None:
 
 
 def test_only_modern_calls_can_be_held() -> None:
-    """hosts.md 4: in a 2025 session every client fails on input_required."""
+    """In a 2025 session every client fails on input_required."""
     assert opened().hold(1, "x") is None
     session = opened()
     assert session.hold(call(session, 1).number, "x") is None
@@ -479,7 +482,7 @@ def test_a_client_that_does_not_repeat_is_given_up() -> None:
 
 
 def test_an_answer_to_a_question_back_names_the_exchange_it_continues() -> None:
-    """protocol.md 1.7: the bridge ties old and new id together by requestState."""
+    """The bridge ties old and new id together by requestState."""
     session = Session()
     meta = {**MODERN, "io.modelcontextprotocol/clientCapabilities": {"roots": {}}}
     asked = call(session, 1, _meta=meta)
@@ -495,7 +498,7 @@ def test_an_answer_to_a_question_back_names_the_exchange_it_continues() -> None:
 
 
 def test_a_subscription_is_acknowledged_with_what_is_offered() -> None:
-    """protocol.md 1.7: the honoured subset, with the request's id in its JSON type."""
+    """The honoured subset, with the request's id in its JSON type."""
     session = Session()
     discover = arrived(session, "server/discover", 0, _meta=MODERN)
     result = {
@@ -543,7 +546,7 @@ def test_h1_a_client_with_a_handshake_hears_it_once_it_is_ready() -> None:
 
 
 def test_the_end_abandons_what_waits() -> None:
-    """H21: nothing is written for it."""
+    """BRIDGE-21: nothing is written for it."""
     session = opened()
     asked = call(session, 1)
     (ended,) = session.end()
@@ -608,7 +611,7 @@ def test_swapped_answers_find_their_own_requests() -> None:
 
 
 def test_an_answer_to_nothing_and_an_error_without_id_are_shown_and_harmless() -> None:
-    """hosts.md 4: Codex and Copilot send an error without id to a server."""
+    """Codex and Copilot send an error without id to a server."""
     session = opened()
     for raw in (
         b'{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request"}}',

@@ -82,7 +82,7 @@ def opened(name: str, *words: str) -> Server:
 
 @pytest.mark.parametrize("name", ["calculate", "dice", "demo_app", "weather"])
 def test_every_sample_answers_the_handshake_with_the_id_it_was_asked_under(name: str) -> None:
-    """R1: the same id, the same revision, what it offers, and its name."""
+    """DICE-1: the same id, the same revision, what it offers, and its name."""
     server = Server(f"servers/{name}.py")
     answer = server.open()
     assert answer["id"] == f"{UUID}1"
@@ -96,7 +96,10 @@ def test_every_sample_answers_the_handshake_with_the_id_it_was_asked_under(name:
 def test_a_revision_that_nobody_knows_is_answered_with_the_latest_of_the_handshake(
     name: str,
 ) -> None:
-    """R1: MCP, lifecycle: "Otherwise, the server MUST respond with another protocol version"."""
+    """MCP, lifecycle: "Otherwise, the server MUST respond with another protocol version".
+
+    DICE-1.
+    """
     server = Server(f"servers/{name}.py")
     params = INITIALIZE["params"] | {"protocolVersion": "1999-01-01"}  # type: ignore[operator]  # a dict
     answer = server.ask(INITIALIZE | {"params": params})
@@ -105,7 +108,7 @@ def test_a_revision_that_nobody_knows_is_answered_with_the_latest_of_the_handsha
 
 
 def test_dice_lists_its_tool() -> None:
-    """R2: the exact entry."""
+    """DICE-2: the exact entry."""
     server = opened("dice")
     sides = {"type": "integer", "description": "The number of sides on the dice"}
     assert server.request("tools/list", {}) == {
@@ -127,7 +130,7 @@ def test_dice_lists_its_tool() -> None:
 
 
 def test_a_hundred_rolls_stay_between_one_and_the_number_of_sides() -> None:
-    """R3: one text item with a number from 1 to 6, and not always the same."""
+    """DICE-3: one text item with a number from 1 to 6, and not always the same."""
     server = opened("dice", "7")
     rolled = set()
     for _ in range(100):
@@ -140,7 +143,7 @@ def test_a_hundred_rolls_stay_between_one_and_the_number_of_sides() -> None:
 
 
 def test_dice_answers_nothing_before_the_handshake_is_finished() -> None:
-    """R4: `tools/list` before `notifications/initialized` is an error; `ping` is answered."""
+    """DICE-4: `tools/list` before `notifications/initialized` is an error; `ping` is answered."""
     server = Server("servers/dice.py")
     server.ask(INITIALIZE)
     assert server.request("tools/list")["error"]["code"] == -32600
@@ -160,7 +163,7 @@ def test_dice_answers_nothing_before_the_handshake_is_finished() -> None:
     ],
 )
 def test_what_dice_cannot_do_is_an_error(method: str, params: object, code: int) -> None:
-    """R4: an error with the code for it; neither a crash nor silence."""
+    """DICE-4: an error with the code for it; neither a crash nor silence."""
     server = opened("dice")
     assert server.request(method, params)["error"]["code"] == code
     assert server.request("ping") == {"result": {}}
@@ -169,7 +172,7 @@ def test_what_dice_cannot_do_is_an_error(method: str, params: object, code: int)
 
 @pytest.mark.parametrize("arguments", [{"sides": 0}, {"sides": "six"}, {"sides": True}, {}])
 def test_wrong_sides_are_told_to_the_model(arguments: dict[str, Any]) -> None:
-    """R4: a result with `isError`, whose text says what to do."""
+    """DICE-4: a result with `isError`, whose text says what to do."""
     server = opened("dice")
     answer = server.request("tools/call", {"name": "dice", "arguments": arguments})
     assert answer["result"]["isError"] is True
@@ -178,7 +181,7 @@ def test_wrong_sides_are_told_to_the_model(arguments: dict[str, Any]) -> None:
 
 
 def test_broken_json_is_answered_and_does_not_end_the_server() -> None:
-    """R4: -32700 without an id; the next line is served."""
+    """DICE-4: -32700 without an id; the next line is served."""
     for name in ("calculate", "dice"):
         server = opened(name)
         assert server.ask("{broken")["error"]["code"] == -32700
@@ -212,7 +215,7 @@ def test_calculate_says_what_is_wrong_with_its_arguments(arguments: dict[str, An
 
 
 def test_demo_app_adds_what_the_capture_log_shows() -> None:
-    """C8: two numbers as text, their sum as text."""
+    """CAPTURE-8: two numbers as text, their sum as text."""
     server = opened("demo_app")
     arguments = {"a": "2838414", "b": "8294241"}
     answer = server.request("tools/call", {"name": "calc_add", "arguments": arguments})
@@ -221,7 +224,7 @@ def test_demo_app_adds_what_the_capture_log_shows() -> None:
 
 
 def test_demo_app_lists_a_shell_and_runs_nothing(tmp_path: Path) -> None:
-    """C8: `exec_shell_command` is listed; a file that it should make is not made."""
+    """CAPTURE-8: `exec_shell_command` is listed; a file that it should make is not made."""
     server = opened("demo_app")
     tools = server.request("tools/list")["result"]["tools"]
     assert [tool["name"] for tool in tools] == ["calc_add", "exec_shell_command"]
@@ -233,7 +236,7 @@ def test_demo_app_lists_a_shell_and_runs_nothing(tmp_path: Path) -> None:
 
 
 def test_weather_knows_one_place_and_says_so_of_others() -> None:
-    """Seed 003: sunny in 東京; elsewhere a tool error that a model can read."""
+    """Sunny in 東京; elsewhere a tool error that a model can read."""
     server = opened("weather")
     call = {"name": "get-japan-forecast", "arguments": {"location": "東京"}}
     assert server.request("tools/call", call)["result"]["content"][0]["text"] == "sunny"

@@ -30,7 +30,7 @@ TRAILING_COMMA = """{
   }
 }
 """
-"""Seed 002's first configuration: the comma on line 9, the bracket on line 10."""
+"""The first configuration of an article: the comma on line 9, the bracket on line 10."""
 
 
 class Ran(NamedTuple):
@@ -93,7 +93,7 @@ def test_the_snippet_alone_goes_to_stdout(run: Callable[..., Ran], tmp_path: Pat
 
 
 def test_the_printed_command_starts_the_server(run: Callable[..., Ran]) -> None:
-    """H25: absolute, so a host without a PATH and with any working folder finds it."""
+    """BRIDGE-25: absolute, so a host without a PATH and with any working folder finds it."""
     made = json.loads(run("cursor").out)["mcpServers"]["humanmcp"]
     assert os.access(made["command"], os.X_OK)
 
@@ -269,7 +269,7 @@ def test_remote_entries_are_pointed_out(run: Callable[..., Ran], tmp_path: Path)
 def test_the_seed_s_trailing_comma_is_named_with_its_line(
     run: Callable[..., Ran], tmp_path: Path
 ) -> None:
-    """C9: line 10, after "demo-app"; the file stays, the snippet is there to paste."""
+    """CAPTURE-9: line 10, after "demo-app"; the file stays, the snippet is there to paste."""
     path = write(tmp_path / "config.json", TRAILING_COMMA)
     for words in ((), ("--write",), ("--remove",)):
         ran = run("claude-desktop", "--path", str(path), *words)

@@ -86,7 +86,7 @@ def test_a_private_folder_is_well(home: Path) -> None:
 def test_a_folder_that_others_may_enter_is_told(
     home: Path, mode: int, code: str, level: Level
 ) -> None:
-    """D3: with the chmod line that mends it."""
+    """FOLDER-3: with the chmod line that mends it."""
     home.chmod(mode)
     (finding,) = [one for one in checks.check_home(settings(home)) if one.code == code]
     assert finding.level is level
@@ -94,7 +94,7 @@ def test_a_folder_that_others_may_enter_is_told(
 
 
 def test_a_folder_that_is_something_else_is_a_problem(home: Path, tmp_path: Path) -> None:
-    """D2: a file, a link."""
+    """FOLDER-2: a file, a link."""
     file = tmp_path / "file"
     file.touch()
     link = tmp_path / "link"
@@ -139,7 +139,7 @@ def test_little_space_is_a_problem(home: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_network_drive_is_a_warning(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Failure 14: changes may be noticed late there."""
+    """FAILURE-14: changes may be noticed late there."""
     mounts = tmp_path / "mounts"
     point = str(home).replace(" ", "\\040")
     mounts.write_text(f"/dev/a / ext4 rw 0 0\nserver:/x {point} nfs4 rw 0 0\nodd\n", "utf-8")
@@ -156,7 +156,7 @@ def test_a_network_drive_is_a_warning(
     [("128", "65536", "watching ok"), ("4", "65536", "watching"), ("128", "100", "watching")],
 )
 def test_few_watches_are_a_warning(tmp_path: Path, instances: str, watches: str, code: str) -> None:
-    """Failure 15: the page falls back to looking now and then."""
+    """FAILURE-15: the page falls back to looking now and then."""
     (tmp_path / "max_user_instances").write_text(instances + "\n")
     (tmp_path / "max_user_watches").write_text(watches + "\n")
     assert list(codes(checks.check_watching(tmp_path))) == [code]
@@ -194,7 +194,7 @@ def test_the_folder_of_the_text_files_is_looked_at(home: Path, tmp_path: Path) -
 
 
 def test_the_lock_says_whether_the_page_runs(home: Path) -> None:
-    """Failure 20: never a process number, never a file that was left behind."""
+    """FAILURE-20: never a process number, never a file that was left behind."""
     assert codes(checks.check_desk(settings(home))) == {"desk none": Level.OK}
     (home / "desk.json").write_text("{}")
     assert codes(checks.check_desk(settings(home))) == {"desk stale": Level.OK}

@@ -40,7 +40,7 @@ def test_what_is_wrapped_and_unwrapped_is_the_same_entry(entry: dict[str, Any]) 
 
 
 def test_the_servers_own_words_come_after_the_dashes() -> None:
-    """C1: the order of the article, with `--` between ours and theirs."""
+    """CAPTURE-1: the order of the article, with `--` between ours and theirs."""
     tapped = wrapped({"command": "npx", "args": ["-y", "s"]}, STARTER, ("--quiet",))
     assert tapped == {
         "command": "/opt/bin/humanmcp",
@@ -203,7 +203,10 @@ def test_an_argument_that_is_no_text_is_not_dropped_silently(tmp_path: Path) -> 
 
 
 def test_what_cannot_be_wrapped_is_said_and_left_alone(tmp_path: Path) -> None:
-    """C9: the seed's trailing comma is named with its line; an unknown server with the known."""
+    """The trailing comma of an article is named with its line; an unknown server with the known.
+
+    CAPTURE-9.
+    """
     path = tmp_path / "config.json"
     broken = PLAIN.replace('"b"}}', '"b"}},')
     path.write_text(broken, encoding="utf-8")

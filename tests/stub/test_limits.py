@@ -81,7 +81,7 @@ def test_whatever_stands_in_the_file_is_no_trouble(home: Path, content: str) -> 
 
 
 def test_a_client_that_gave_up_is_known_the_next_time(home: Path) -> None:
-    """Issue 3, 1: the next call shows the limit, and that it was seen before."""
+    """The next call shows the limit, and that it was seen before."""
     with Serving(home) as host:
         began = time.monotonic()
         give_up(host, INITIALIZE)

@@ -1,4 +1,4 @@
-"""Every mistake of the seeds, typed into `out.txt`: the wire, and what problems.txt says."""
+"""Every mistake, typed into `out.txt`: the wire, and what problems.txt says."""
 
 from __future__ import annotations
 
@@ -154,7 +154,10 @@ def told(stub: Serving, part: str) -> str:
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_a_mistake_is_kept_explained_and_mended(shared: Serving, row: Row) -> None:
-    """E01 to E25, W06, C11, H15 by files: no stdout, the text stays, and the mended one is sent."""
+    """By files: no stdout, the text stays, and the mended one is sent.
+
+    E01 to E25, W06, LINE-11, BRIDGE-15.
+    """
     number = ask(shared, row)
     typed = row.typed.replace("@", number)
     shared.type(typed)
@@ -205,7 +208,7 @@ def test_what_is_allowed_and_odd_is_sent_and_pointed_out(shared: Serving, row: R
 
 
 def test_all_is_well_again_after_a_good_answer(shared: Serving) -> None:
-    """H15: problems.txt is empty when there is nothing to say."""
+    """BRIDGE-15: problems.txt is empty when there is nothing to say."""
     number = ask(shared, Row("", PING, "", ""))
     shared.type("oops")
     told(shared, "plain text")
@@ -216,7 +219,7 @@ def test_all_is_well_again_after_a_good_answer(shared: Serving) -> None:
 
 
 def test_an_answer_to_a_notification_is_refused(shared: Serving) -> None:
-    """E08, H4: nobody waits for it."""
+    """E08, BRIDGE-4: nobody waits for it."""
     shared.say('{"method":"notifications/initialized","jsonrpc":"2.0"}')
     shared.type('{"jsonrpc":"2.0","result":{}}')
     assert "A notification is not answered" in told(shared, "Not sent")

@@ -10,7 +10,7 @@ NOTHING = TimeoutPlan(None, "unknown", "", "no-token")
 
 
 def test_the_book_steps_in_after_its_time_unless_a_person_is_at_it() -> None:
-    """design.md 7: the safety net gives way to a person."""
+    """The safety net gives way to a person."""
     vigil = PendingTimers(100.0, Decision(2.0, "{}", stoppable=True), NOTHING)
     assert vigil.due(101.9) is None
     assert vigil.due(102.0) is DueAction.ANSWER_BY_BOOK
@@ -42,7 +42,7 @@ def test_a_rule_with_a_delay_is_not_stopped_by_typing() -> None:
 
 
 def test_progress_is_due_every_five_seconds_and_only_rises() -> None:
-    """hosts.md 5.2: every 5 s, strictly increasing."""
+    """Every 5 s, strictly increasing."""
     vigil = PendingTimers(0.0, Decision(), NOTHING)
     assert vigil.due(4.9) is None
     assert vigil.due(5.0) is DueAction.SEND_PROGRESS
@@ -53,7 +53,7 @@ def test_progress_is_due_every_five_seconds_and_only_rises() -> None:
 
 
 def test_a_hold_parks_the_request_and_a_repeat_starts_the_clock_again() -> None:
-    """design.md 7: the repeat is the same exchange; progress goes on rising."""
+    """The repeat is the same exchange; progress goes on rising."""
     vigil = PendingTimers(0.0, Decision(), TimeoutPlan(60, "measured", "hold", "", hold_at=55))
     for _ in range(10):
         vigil.progressed()

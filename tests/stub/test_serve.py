@@ -92,7 +92,7 @@ def pending(home: Path, count: int = 1) -> list[Key]:
 
 
 def test_it_starts_silent_and_says_where_to_answer(home: Path, tmp_path: Path) -> None:
-    """H1, H25: in.txt exists and is empty, nothing on stdout, the folder on stderr."""
+    """BRIDGE-1, BRIDGE-25: in.txt exists and is empty, nothing on stdout, the folder on stderr."""
     files = tmp_path / "desk"
     with Serving(home, "--files", str(files)) as stub:
         until((files / "in.txt").exists, "in.txt")
@@ -109,7 +109,7 @@ def test_it_starts_silent_and_says_where_to_answer(home: Path, tmp_path: Path) -
 def test_a_signal_ends_it_in_order_whatever_is_pending(
     serving: Serving, home: Path, number: int
 ) -> None:
-    """hosts.md 3: some hosts only send a signal; exit 0, and what waited is abandoned."""
+    """Some hosts only send a signal; exit 0, and what waited is abandoned."""
     for count in range(20):
         serving.say(call(count))
     key = pending(home, 20)[0]
@@ -140,7 +140,7 @@ def flood(stub: Serving, home: Path) -> str:
 
 
 def test_a_signal_overtakes_what_was_not_looked_at_yet(serving: Serving, home: Path) -> None:
-    """hosts.md 3: hosts kill soon after SIGTERM. What came is written down while time allows."""
+    """Hosts kill soon after SIGTERM. What came is written down while time allows."""
     session = flood(serving, home)
     serving.process.terminate()
     assert serving.process.wait(timeout=PATIENCE) == 0
@@ -163,7 +163,10 @@ def test_after_the_end_of_input_nothing_more_is_put_before_people(
 
 
 def test_the_end_of_input_ends_it_whatever_is_pending(serving: Serving, home: Path) -> None:
-    """H21, T3, failure 2: exit 0 within 2 s, no line for what was pending, the log is kept."""
+    """Exit 0 within 2 s, no line for what was pending, the log is kept.
+
+    BRIDGE-21, T3, FAILURE-2.
+    """
     serving.say(call(1))
     (key,) = pending(home)
     began = time.monotonic()
@@ -194,7 +197,7 @@ def test_a7_a_request_that_is_too_long_to_keep_can_be_refused_by_hand(
 
 
 def test_a_vanished_parent_ends_it_within_three_seconds(home: Path, tmp_path: Path) -> None:
-    """Failure 3: the host was killed with -9, and somebody else still holds the pipe open."""
+    """FAILURE-3: the host was killed with -9, and somebody else still holds the pipe open."""
     reading, writing = os.pipe()
     parent = (
         "import glob,os,subprocess,sys,time\n"
@@ -229,7 +232,7 @@ def _alive(pid: int) -> bool:
 
 
 def test_nothing_of_the_environment_is_written_down(home: Path, tmp_path: Path) -> None:
-    """hosts.md 3: hosts pass their API keys; no file of ours may hold one."""
+    """Hosts pass their API keys; no file of ours may hold one."""
     secret = "sk-quite-secret-0123456789"
     environment = {**bare_environment(tmp_path), "ANTHROPIC_API_KEY": secret}
     lines = f"{INITIALIZE}\n{call(2)}\nnoise\n".encode()
@@ -313,7 +316,7 @@ def test_the_draft_of_a_list_is_the_books_also_after_the_book_was_saved(
 
 
 def test_a_home_that_others_can_write_in_is_refused(tmp_path: Path) -> None:
-    """D3: refuses to start and tells the chmod line."""
+    """FOLDER-3: refuses to start and tells the chmod line."""
     open_home = tmp_path / "open"
     open_home.mkdir()
     open_home.chmod(0o777)
@@ -326,7 +329,7 @@ def test_a_home_that_others_can_write_in_is_refused(tmp_path: Path) -> None:
 
 
 def test_pings_are_answered_while_calls_wait(home: Path) -> None:
-    """T15, H20: at once, and shown as automatic in the transcript."""
+    """T15, BRIDGE-20: at once, and shown as automatic in the transcript."""
     with Serving(home) as stub:
         stub.say(INITIALIZE.replace('"id": 1', '"id": 0'))
         assert json.loads(stub.hear())["id"] == 0  # the safety net, after its grace time
@@ -441,7 +444,7 @@ def _initialize_result(name: str) -> str:
 def test_a_reply_from_a_desk_goes_out_and_a_refused_one_comes_back(
     serving: Serving, home: Path
 ) -> None:
-    """design.md 4: the stub judges last; the draft goes back with its problems."""
+    """The stub judges last; the draft goes back with its problems."""
     serving.say(call(1))
     (key,) = pending(home)
     inbox = FolderInbox(home)
@@ -473,7 +476,7 @@ def test_a_broken_reply_is_sent_when_it_is_meant(serving: Serving, home: Path) -
 
 
 def test_after_a_cancel_a_reply_is_kept_and_not_sent(serving: Serving, home: Path) -> None:
-    """H19, C12, T22: nothing more on stdout for that id; the draft is kept."""
+    """BRIDGE-19, LINE-12, T22: nothing more on stdout for that id; the draft is kept."""
     serving.say(call(4))
     (key,) = pending(home)
     inbox = FolderInbox(home)
@@ -510,7 +513,7 @@ def test_of_a_file_and_a_desk_one_answers(serving: Serving, home: Path) -> None:
 def test_progress_keeps_the_client_waiting_and_stops_before_the_answer(
     home: Path,
 ) -> None:
-    """protocol.md 1.4, U14: the token with its type, strictly rising, nothing after the answer."""
+    """U14: the token with its type, strictly rising, nothing after the answer."""
     with Serving(home) as stub:  # F2: with --by-hand there is none
         stub.say(call(1, _meta={"progressToken": 0}))
         steps = [json.loads(stub.hear())["params"] for _ in range(2)]
@@ -522,7 +525,7 @@ def test_progress_keeps_the_client_waiting_and_stops_before_the_answer(
 
 
 def test_a_2026_call_is_held_before_the_clients_limit(home: Path) -> None:
-    """design.md 7: input_required with a state; the repeat is the same exchange in the inbox."""
+    """input_required with a state; the repeat is the same exchange in the inbox."""
     with Serving(home, "--client-limit", "1") as stub:
         stub.say(call(1, _meta=MODERN))
         (key,) = pending(home)
@@ -538,7 +541,7 @@ def test_a_2026_call_is_held_before_the_clients_limit(home: Path) -> None:
 
 
 def test_a_probe_process_is_no_session(home: Path, tmp_path: Path) -> None:
-    """H24, design.md 7: a throw-away process that only sees server/discover is not shown."""
+    """BRIDGE-24: a throw-away process that only sees server/discover is not shown."""
     files = tmp_path / "desk"
     probe = json.dumps(
         {"jsonrpc": "2.0", "id": "p", "method": "server/discover", "params": {"_meta": MODERN}}
@@ -552,7 +555,7 @@ def test_a_probe_process_is_no_session(home: Path, tmp_path: Path) -> None:
 
 
 def test_two_stubs_in_one_folder_keep_apart(home: Path, tmp_path: Path) -> None:
-    """H24, T6: the second one gets a folder of its own and says so; nothing is truncated."""
+    """BRIDGE-24, T6: the second one gets a folder of its own and says so; nothing is truncated."""
     files = tmp_path / "desk"
 
     def line(name: str) -> bytes:
@@ -650,7 +653,7 @@ def test_a_broken_line_is_said_first_when_it_is_meant(serving: Serving, home: Pa
 def test_an_unreadable_line_may_be_answered_deliberately_and_never_is_otherwise(
     serving: Serving, home: Path
 ) -> None:
-    """H23, C1, and the reason of protocol.md 6: replying by itself causes storms."""
+    """BRIDGE-23, LINE-1: replying by itself causes storms."""
     for line in (b"hello", b"\xff\xfe", b"[1,2]", b"{}", b'{"id":true,"method":"x"}'):
         serving.say(line)
     serving.say('{"jsonrpc":"2.0","id":5,"method":"ping"}')
@@ -664,7 +667,7 @@ def test_an_unreadable_line_may_be_answered_deliberately_and_never_is_otherwise(
 
 
 def test_big_messages_pass_both_ways(serving: Serving) -> None:
-    """H22, T1: 1 MiB in, 1 MiB out, and the next message still works."""
+    """BRIDGE-22, T1: 1 MiB in, 1 MiB out, and the next message still works."""
     big = "x" * (1 << 20)
     serving.say(call("big", arguments={"text": big}))
     serving.type(text_answer("big", big))

@@ -97,7 +97,7 @@ def test_the_modules_are_those_of_a_server_that_has_answered(
 def test_the_first_answer_waits_for_nothing_that_it_does_not_need(
     first_answer: tuple[str, list[str]], module: str
 ) -> None:
-    """design.md 9: 0.15 of the time that a server of the official SDK takes."""
+    """0.15 of the time that a server of the official SDK takes."""
     _answer, loaded = first_answer
     assert module not in loaded, NOT_FOR_THE_FIRST_ANSWER[module]
 

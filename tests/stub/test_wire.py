@@ -157,7 +157,7 @@ def test_get_returns_none_when_nothing_came(pipes: Pipes) -> None:
     ids=["CRLF", "BOM", "NUL", "U+2028", "lone CR", "UTF-16", "Japanese"],
 )
 def test_only_a_line_feed_ends_a_line(pipes: Pipes, line: bytes) -> None:
-    """C2: the bytes arrive untouched; reading them is `messages.read`'s work."""
+    """LINE-2: the bytes arrive untouched; reading them is `messages.read`'s work."""
     pipes.say(line + b"\n")
     assert pipes.next() == line
 
@@ -180,14 +180,14 @@ def test_blank_lines_are_skipped(pipes: Pipes) -> None:
 
 @pytest.mark.parametrize("size", [MIB, 15 * MIB])
 def test_a_long_line_passes_and_so_does_the_next(pipes: Pipes, size: int) -> None:
-    """T1, H22: no limit of 64 KiB ends the conversation silently."""
+    """T1, BRIDGE-22: no limit of 64 KiB ends the conversation silently."""
     pipes.say(b"x" * size + b"\n" + b"next\n")
     assert pipes.next() == b"x" * size
     assert pipes.next() == b"next"
 
 
 def test_a_line_that_is_too_long_is_a_value(pipes: Pipes) -> None:
-    """C10: its beginning and its size are told, and the next line is read."""
+    """LINE-10: its beginning and its size are told, and the next line is read."""
     short = Pipes(longest=100_000)
     try:
         short.say(b"ab" * 100_000 + b"\nnext\n")
@@ -198,7 +198,7 @@ def test_a_line_that_is_too_long_is_a_value(pipes: Pipes) -> None:
 
 
 def test_a_line_that_is_too_long_takes_no_more_memory_than_the_limit() -> None:
-    """C10: 80 MiB against a limit of 4 MiB; the process grows by less than 24 MiB."""
+    """LINE-10: 80 MiB against a limit of 4 MiB; the process grows by less than 24 MiB."""
     script = """
 import resource
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -250,7 +250,7 @@ def test_where_the_pieces_are_cut_does_not_matter(content: bytes, cuts: list[int
 
 @given(content=st.binary(max_size=200), longest=st.integers(0, 40), size=st.integers(1, 50))
 def test_a_long_line_hides_none_of_its_neighbours(content: bytes, longest: int, size: int) -> None:
-    """C10: whatever is too long stands in the place of exactly one line."""
+    """LINE-10: whatever is too long stands in the place of exactly one line."""
     lines = LineReader(longest)
     got: list[bytes | TooLong] = []
     for start in range(0, len(content), size):
@@ -316,7 +316,7 @@ def test_a_line_goes_out_with_one_line_feed(pipes: Pipes) -> None:
     [b"", b"a\nb", b"a\n", b"\r", b"a\r\n", b"\xff", "\ud800".encode("utf-8", "surrogatepass")],
 )
 def test_what_is_no_line_is_refused(pipes: Pipes, line: bytes) -> None:
-    """T10, C7: a line break or a byte that is no UTF-8 would end the conversation for good."""
+    """T10, LINE-7: a line break or a byte that is no UTF-8 would end the conversation for good."""
     with pytest.raises(LineError, match="not written to the client"):
         pipes.wire.put(line)
     pipes.wire.put(b"fine")
@@ -325,7 +325,7 @@ def test_what_is_no_line_is_refused(pipes: Pipes, line: bytes) -> None:
 
 @pytest.mark.parametrize("size", [MIB, 15 * MIB])
 def test_a_long_line_goes_out_whole_and_so_does_the_next(pipes: Pipes, size: int) -> None:
-    """T1, H22: a pipe takes 64 KiB at a time; partial writes are gone on with."""
+    """T1, BRIDGE-22: a pipe takes 64 KiB at a time; partial writes are gone on with."""
     pipes.wire.put(b"y" * size)
     pipes.wire.put(b"next")
     assert pipes.hear(size + 6) == b"y" * size + b"\nnext\n"
@@ -356,7 +356,7 @@ def test_flush_waits_for_the_client(pipes: Pipes) -> None:
 
 
 def test_a_client_that_stops_reading_is_still_heard(pipes: Pipes) -> None:
-    """Failure 27: the pipe to it is full, and its lines arrive all the same; `put` never waits."""
+    """FAILURE-27: the pipe to it is full, and its lines arrive all the same; `put` never waits."""
     for _ in range(20):
         pipes.wire.put(b"w" * MIB)
     until(lambda: pipes.wire.stuck_for(time.monotonic()) > 0.02, "the writing to be stuck")
@@ -427,7 +427,7 @@ def test_waiting_on_a_non_blocking_pipe_costs_no_processor_time() -> None:
 
 
 def test_nothing_but_lines_reaches_the_client() -> None:
-    """C13, T21: a print, a write to descriptor 1 and a child's output all go to stderr."""
+    """LINE-13, T21: a print, a write to descriptor 1 and a child's output all go to stderr."""
     script = """
 import subprocess
 print("print", flush=True)
@@ -611,7 +611,7 @@ def test_a_signal_in_this_process_arrives_as_a_value(pipes: Pipes) -> None:
 
 
 def test_a_vanished_parent_is_noticed() -> None:
-    """Failure 3: the host was killed, and another of its children holds our stdin open."""
+    """FAILURE-3: the host was killed, and another of its children holds our stdin open."""
     reader, writer = os.pipe()
     server = f"""
 import os
@@ -640,7 +640,7 @@ time.sleep(60)
 
 
 def test_stderr_says_at_most_two_kilobytes() -> None:
-    """Finding 4: hosts that never read stderr hang a server that talks on."""
+    """Hosts that never read stderr hang a server that talks on."""
     reader, writer = os.pipe()
     stderr = Stderr(writer)
     said = [stderr.say(f"line {number} 東京") for number in range(1000)]
@@ -654,7 +654,7 @@ def test_stderr_says_at_most_two_kilobytes() -> None:
 
 
 def test_stderr_is_dropped_when_nobody_reads_it() -> None:
-    """Failure 28: a full pipe loses the line, and nothing waits."""
+    """FAILURE-28: a full pipe loses the line, and nothing waits."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     with contextlib.suppress(BlockingIOError):

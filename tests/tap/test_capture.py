@@ -1,4 +1,7 @@
-"""What passes through a tap is untouched, in order, complete, and recorded (rows C1 to C10)."""
+"""What passes through a tap is untouched, in order, complete, and recorded.
+
+CAPTURE-1 to CAPTURE-10.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ def entries(log: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def test_the_seeds_session_is_logged_byte_for_byte(home: Path, tmp_path: Path) -> None:
-    """C1, C2: the article's arguments before a server's command; its log has the seed's JSON."""
+    """The article's arguments before a server's command; the JSON of its log is theirs.
+
+    CAPTURE-1, CAPTURE-2.
+    """
     seed = entries(SEED.read_bytes())
     logs = tmp_path / "logs"
     with Tapped(home, server("scripted", str(SEED)), "--log-dir", str(logs)) as tapped:
@@ -60,7 +66,7 @@ def test_the_seeds_session_is_logged_byte_for_byte(home: Path, tmp_path: Path) -
 
 
 def test_stderr_is_recorded_and_goes_to_stderr(home: Path, tmp_path: Path) -> None:
-    """C3: an ERR line; never on stdout."""
+    """CAPTURE-3: an ERR line; never on stdout."""
     code = "import sys; sys.stderr.write('careful\\n'); sys.stdin.read()"
     logs = tmp_path / "mcptest" / "logs"
     with Tapped(home, python(code), "--log-dir", str(logs)) as tapped:
@@ -73,7 +79,7 @@ def test_stderr_is_recorded_and_goes_to_stderr(home: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("size", [70_000, 1 << 20, 16 << 20], ids=["70 KB", "1 MiB", "16 MiB"])
 def test_a_long_line_passes_whole_and_so_does_the_next_one(home: Path, size: int) -> None:
-    """C5, T1, T2: no 64 KiB limit in either direction, whole in the record as well."""
+    """CAPTURE-5, T1, T2: no 64 KiB limit in either direction, whole in the record as well."""
     long = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"x" * size + b'"}}\n'
     short = b'{"jsonrpc":"2.0","id":2,"method":"ping"}\n'
     with Tapped(home, server("echo")) as tapped:
@@ -87,7 +93,7 @@ def test_a_long_line_passes_whole_and_so_does_the_next_one(home: Path, size: int
 
 
 def test_a_long_line_passes_a_closed_gate(home: Path) -> None:
-    """C5: also while every line is looked at before it goes on."""
+    """CAPTURE-5: also while every line is looked at before it goes on."""
     long = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"x" * (4 << 20) + b'"}}\n'
     with Tapped(home, server("echo"), "--hold", "tools/call") as tapped:
         tapped.say(long)
@@ -96,7 +102,7 @@ def test_a_long_line_passes_a_closed_gate(home: Path) -> None:
 
 
 def test_the_status_is_the_servers_also_while_the_client_stays(home: Path) -> None:
-    """C6: exits 3 within 2 s, with stdin open."""
+    """CAPTURE-6: exits 3 within 2 s, with stdin open."""
     with Tapped(home, python("raise SystemExit(3)")) as tapped:
         assert tapped.process.wait(timeout=PATIENCE) == 3
 
@@ -162,7 +168,7 @@ except BrokenPipeError:
 
 
 def test_two_runs_in_one_second_have_two_logs(home: Path, tmp_path: Path) -> None:
-    """C10, T7: the name of a log is its own, also within a second."""
+    """CAPTURE-10, T7: the name of a log is its own, also within a second."""
     logs = tmp_path / "logs"
     for _ in range(3):
         with Tapped(home, python("pass"), "--log-dir", str(logs)) as tapped:
@@ -172,7 +178,10 @@ def test_two_runs_in_one_second_have_two_logs(home: Path, tmp_path: Path) -> Non
 
 
 def test_a_tap_around_humanmcp_itself_logs_the_weather_session(home: Path, tmp_path: Path) -> None:
-    """C7: H2 to H8, answered by a script in the person's place, in the seed's format."""
+    """Answered by a script in the person's place, in the format of the log.
+
+    CAPTURE-7, BRIDGE-2 to BRIDGE-8.
+    """
     inner, logs = tmp_path / "inner", tmp_path / "logs"
     serve = (sys.executable, "-m", "humanmcp", "serve", "--home", str(inner), "--by-hand")
     client = '"capabilities":{},"clientInfo":{"name":"test","version":"1"}'

@@ -93,7 +93,7 @@ def test_a_signal_passes_thousands_of_messages_that_are_to_be_held(home: Path) -
 
 
 def test_the_end_passes_thousands_of_messages_that_are_to_be_held(home: Path) -> None:
-    """C6: the server exits, and nobody waits until all of them were put in the inbox."""
+    """CAPTURE-6: the server exits, and nobody waits until all of them were put in the inbox."""
     code = "import sys; sys.stdin.readline(); raise SystemExit(3)"
     with Tapped(home, python(code), "--hold", "tools/call") as tapped:
         tapped.say(CALLS + b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')

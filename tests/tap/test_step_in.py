@@ -360,7 +360,7 @@ def item_of(batch: bytes, index: int) -> str:
 
 
 def test_nothing_held_keeps_the_end_back(home: Path) -> None:
-    """C6 and T3 with a person at it: the client leaves, the server hears of it at once."""
+    """CAPTURE-6 and T3 with a person at it: the client leaves, the server hears of it at once."""
     with Tapped(home, server("echo", "3"), "--hold", "in:tools/call") as tapped:
         item = hold_call(tapped)
         assert tapped.close()[0] == 3

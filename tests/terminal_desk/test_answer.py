@@ -33,7 +33,10 @@ def key(room: Room) -> Key:
 
 
 def test_text_answers_a_tool_call(key: Key, shell: Shell) -> None:
-    """H18: the words alone; the exact line that went out is printed, with its size in bytes."""
+    """The words alone; the exact line that went out is printed, with its size in bytes.
+
+    BRIDGE-18.
+    """
     ran = shell("answer", "3", "--text", "sunny")
     assert ran.status == 0
     assert ran.out.splitlines()[-1] == SUNNY
@@ -49,7 +52,7 @@ def test_a_tool_error_is_told_to_the_model(key: Key, room: Room, shell: Shell) -
 
 
 def test_an_error_takes_a_code_and_a_message(key: Key, shell: Shell) -> None:
-    """H7: the person's own words, Japanese unescaped."""
+    """BRIDGE-7: the person's own words, Japanese unescaped."""
     ran = shell("answer", "3", "--error", "-32602", "遠い。自分で調べて")
     assert ran.out.splitlines()[-1] == (
         '{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"遠い。自分で調べて"}}'
@@ -114,7 +117,7 @@ def test_the_draft_of_initialize_can_be_sent_as_it_is(room: Room, shell: Shell) 
 
 
 def test_an_answer_is_broken_on_purpose(key: Key, room: Room, shell: Shell) -> None:
-    """ux.md 4.9, without the page: refused like any broken one, and sent with --send-anyway."""
+    """Without the page: refused like any broken one, and sent with --send-anyway."""
     assert shell("answer", "3", "--text", "sunny", "--break", "wrong-id").status == 1
     ran = shell(
         "answer", "3", "--text", "sunny", "--break", "id-as-text", "--send-anyway", "--json"
@@ -157,7 +160,7 @@ def test_an_answered_exchange_says_so(key: Key, shell: Shell) -> None:
 
 
 def test_a_cancelled_exchange_keeps_the_text(room: Room, shell: Shell) -> None:
-    """T22 and H19: nothing is sent after a cancel, and the words stay as the draft."""
+    """T22 and BRIDGE-19: nothing is sent after a cancel, and the words stay as the draft."""
     key = room.ask(room.session(), 3)
     room.inbox.close(key, ExchangeState.CANCELLED, reason="the user stopped it")
     ran = shell("answer", "3", "--text", "too late")

@@ -184,7 +184,7 @@ def test_what_is_no_text_is_named(capsys: pytest.CaptureFixture[str], tmp_path: 
 def test_a_file_is_read_like_out_txt(
     encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Redesign, section 1, row 6: `--message FILE` refused CP932 and garbled UTF-16 without BOM."""
+    """R6: `--message FILE` refused CP932 and garbled UTF-16 without BOM."""
     text = GOOD.replace("sunny", "東京の天気は晴れです。")
     file = tmp_path / "x"
     file.write_bytes(text.encode(encoding))

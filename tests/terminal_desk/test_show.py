@@ -77,7 +77,7 @@ def test_the_sent_answer_is_shown_afterwards(room: Room, shell: Shell) -> None:
 
 
 def test_a_line_that_is_no_message_is_shown_as_it_came(room: Room, shell: Shell) -> None:
-    """H23: its text, and that nothing is owed for it."""
+    """BRIDGE-23: its text, and that nothing is owed for it."""
     room.ask(room.session(), 3, "hello  world")
     out = shell("show", "3").out
     assert "Not a message" in out
@@ -100,7 +100,7 @@ def test_json_holds_the_card(room: Room, shell: Shell) -> None:
 
 
 def test_a_second_request_with_an_open_id_is_pointed_out(room: Room, shell: Shell) -> None:
-    """T17, protocol.md 6: beside both, while both wait; one of them can be answered."""
+    """T17: beside both, while both wait; one of them can be answered."""
     session = room.session()
     first = room.ask(session, 3)
     room.ask(session, 4)

@@ -53,7 +53,7 @@ def test_the_time_waited_survives_odd_clocks(arrived: str, seconds: float) -> No
 
 
 def test_a_deadline_that_is_near_is_marked_as_soon() -> None:
-    """Failure 26: fifteen seconds before it, and after it."""
+    """FAILURE-26: fifteen seconds before it, and after it."""
     far, near, past = (outlook(item(Waiting(limit=limit)), NOW, "en")[0] for limit in (120, 40, 10))
     assert (far.soon, near.soon, past.soon) == (False, True, True)
     assert "given up" in past.sentence
@@ -83,11 +83,11 @@ def test_every_last_state_has_a_sentence(state: ExchangeState) -> None:
 
 @pytest.mark.parametrize(("reason", "part"), [("twin", "same id"), ("quiet", "repeat")])
 def test_an_exchange_that_ended_before_its_session_says_why(reason: str, part: str) -> None:
-    """Protocol.md 6: not that the session is over, which it is not."""
+    """Not that the session is over, which it is not."""
     ended = item(state=ExchangeState.ABANDONED)._replace(reason=reason)
     assert part in said(ended)[0]
 
 
 def test_a_reason_of_a_newer_version_is_shown_as_it_is() -> None:
-    """Failure 38: another process wrote it."""
+    """FAILURE-38: another process wrote it."""
     assert said(item(state=ExchangeState.ABANDONED)._replace(reason="moonshine")) == ["moonshine"]

@@ -121,7 +121,7 @@ class AtHost:
         show(self._say("ask again", names=names))
 
     def calling(self, use: ToolUse, place: ToolAddress) -> None:
-        """Show the call as seed 001's host does."""
+        """Show the call as the article's dice host does."""
         show(Painted(call_of(use, place), "cyan"))
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:  # noqa: ARG002 - Watcher

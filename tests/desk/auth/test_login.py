@@ -25,7 +25,7 @@ class Clock:
 
 
 def test_a_key_opens_once() -> None:
-    """A14: the second use of a key opens nothing."""
+    """DOOR-14: the second use of a key opens nothing."""
     door = Door()
     key = door.new_key()
     assert door.enter_with_key(key) is not None
@@ -33,7 +33,7 @@ def test_a_key_opens_once() -> None:
 
 
 def test_a_key_opens_for_five_minutes() -> None:
-    """A14: an old key opens nothing."""
+    """DOOR-14: an old key opens nothing."""
     clock = Clock()
     door = Door(clock=clock)
     key = door.new_key()
@@ -42,7 +42,7 @@ def test_a_key_opens_for_five_minutes() -> None:
 
 
 def test_looking_at_the_door_uses_no_key_up(desking: Desking) -> None:
-    """A14: GET and HEAD of the address, as a preview makes them, leave the key as it is."""
+    """DOOR-14: GET and HEAD of the address, as a preview makes them, leave the key as it is."""
     key = desking.key()
     for method in ("GET", "HEAD"):
         desking.ask(method, "/login")
@@ -58,7 +58,7 @@ def test_looking_at_the_door_uses_no_key_up(desking: Desking) -> None:
 
 
 def test_wrong_codes_lead_nowhere() -> None:
-    """A15, F5: after a few wrong ones the right one of before is wrong as well."""
+    """DOOR-15, FLOOD-5: after a few wrong ones the right one of before is wrong as well."""
     door = Door()
     code = door.code
     for _ in range(TRIES):
@@ -78,7 +78,7 @@ def test_the_code_opens_once_however_it_is_typed() -> None:
 
 
 def test_secrets_that_are_not_ascii_are_wrong_and_nothing_else() -> None:
-    """A13: comparing them raises nothing."""
+    """DOOR-13: comparing them raises nothing."""
     door = Door()
     for secret in ("é", "\udcff", "", "東京", "x" * 100_000):
         assert not door.knows_token(secret)
@@ -132,7 +132,7 @@ def test_a_broken_file_of_visits_lets_nobody_in_and_stops_nothing(tmp_path: Path
 
 
 def test_who_logs_out_is_out(desking: Desking) -> None:
-    """A26: the cookie opens nothing any more."""
+    """DOOR-26: the cookie opens nothing any more."""
     own = {"Origin": f"http://127.0.0.1:{desking.port}", "Content-Type": "application/json"}
     cookie = desking.cookie()
     assert desking.ask("GET", desking.placed("/api/state"), headers=cookie).status == 200

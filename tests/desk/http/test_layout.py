@@ -77,7 +77,7 @@ def waiting(inbox: FolderInbox, method: str) -> Iterator[str]:
 
 
 def test_a_page_says_that_the_client_reads_nothing(desking: Desking) -> None:
-    """Failure 27: whoever answers learns that the answer will wait, in the page and by a script."""
+    """FAILURE-27: whoever answers learns that the answer will wait, in the page and by a script."""
     inbox = FolderInbox(desking.home)
     shown = []
     with waiting(inbox, "ping") as name:

@@ -154,7 +154,7 @@ def test_the_history_is_searched(seats: tuple[Desking, Serving]) -> None:
 def test_fix_all_is_the_same_in_the_page_in_the_terminal_and_in_the_files(
     seats: tuple[Desking, Serving], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Redesign, section 1, row 4: "apply every fix" gave three results in three seats."""
+    """R4: "apply every fix" gave three results in three seats."""
     desk, host = seats
     here = path(desk)
     number = desk.get(here)["id"]

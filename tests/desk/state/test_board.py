@@ -124,7 +124,7 @@ def test_a_desk_that_starts_anew_counts_on(inbox: FolderInbox) -> None:
 
 
 def test_who_writes_is_known_for_a_while(inbox: FolderInbox) -> None:
-    """Failure 24: noted once when somebody begins; forgotten when nothing was saved for long."""
+    """FAILURE-24: noted once when somebody begins; forgotten when nothing was saved for long."""
     now = 100.0
     board = Board(inbox, clock=lambda: now)
     key = Key("s", 1)

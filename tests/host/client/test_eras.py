@@ -60,7 +60,7 @@ def test_after_a_handshake_nothing_is_added(params: Mapping[str, Any] | None) ->
     ],
 )
 def test_an_answer_to_the_probe_names_revisions(answer: dict[str, Any], named: list[str]) -> None:
-    """protocol.md 1.2: in a result, or in the error -32022; nothing else is believed."""
+    """In a result, or in the error -32022; nothing else is believed."""
     asked = read(b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}')
     told = read(json.dumps({"jsonrpc": "2.0", "id": 1, **answer}).encode())
     assert isinstance(asked, Message)

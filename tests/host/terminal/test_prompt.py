@@ -185,7 +185,10 @@ def test_wrong_arguments_are_caught_before_the_call(tmp_path: Path) -> None:
 def test_the_client_cannot_tell_a_person_from_a_program(
     tmp_path: Path, flags: tuple[str, ...], server: tuple[str, ...], lines: tuple[str, ...]
 ) -> None:
-    """G5, R10: a person answers all requests (with real dice, say); the same lines on the wire."""
+    """A person answers all requests (with real dice, say); the same lines on the wire.
+
+    G5, DICE-10.
+    """
     program = typed(tmp_path, flags, *lines, server=server)
     answers = {
         message["id"]: message["result"]
@@ -206,7 +209,7 @@ def test_the_client_cannot_tell_a_person_from_a_program(
 
 
 def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
-    """R5, from the client's side: the article's server and what the check says of each line."""
+    """DICE-5, from the client's side: the article's server and what the check says of each line."""
     lesson = ("--script", str(SAMPLES / "lessons" / "faulty-dice.txt"))
     run = typed(tmp_path, lesson, server=FAULTY)
     assert (  # S7: the best of its mistakes, which other ids than 1 bring to light
@@ -225,7 +228,7 @@ def test_what_a_server_does_wrong_is_explained(tmp_path: Path) -> None:
 
 
 def test_the_one_who_sees_a_mistake_is_not_told_that_they_made_it(tmp_path: Path) -> None:
-    """Issue 5, "from the client's side": the server wrote it, asked or answered it."""
+    """The server wrote it, asked or answered it."""
     run = typed(tmp_path, ("--lenient",), "tools/list", "call nothing", server=FAULTY)
     assert 'the server wrote "input_schema"' in run.stderr
     assert "2025-11-25 was asked for, and the server chose 2025-03-26" in run.stderr

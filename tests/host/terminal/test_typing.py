@@ -30,7 +30,7 @@ def test_names_are_completed() -> None:
 
 
 def test_the_tab_key_completes_what_is_there_and_what_the_server_told_of(tmp_path: Path) -> None:
-    """Issue 5, completion of names: a method at once, a tool once it was listed."""
+    """Completion of names: a method at once, a tool once it was listed."""
     terminal = Terminal(tmp_path, *CALCULATE)
     terminal.see(PROMPT)
     terminal.press(f"resources/l{TAB}")

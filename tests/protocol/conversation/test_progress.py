@@ -1,6 +1,6 @@
 """MCP's rules of progress: an open request's token, a value that rises, nothing after the answer.
 
-protocol.md 1.4 and 3.4 ("progress monotonic"), and trap "progress after the answer, not
+Strictly rising, and without the trap "progress after the answer, not
 increasing, unknown token".
 """
 

@@ -81,7 +81,7 @@ tool_error = "it broke"
 
 
 def test_a_rule_answers_when_method_tool_and_arguments_match() -> None:
-    """design.md 7: text, at once, by rule."""
+    """Text, at once, by rule."""
     found = decide(
         exchange("tools/call", name="forecast", arguments={"location": "東京", "days": 3}),
         book(RULES),
@@ -103,7 +103,7 @@ def test_a_rule_answers_when_method_tool_and_arguments_match() -> None:
     ],
 )
 def test_a_tool_call_that_no_rule_matches_waits_for_a_person(params: dict[str, Any]) -> None:
-    """design.md 7: `tools/call` is answered by a rule or by a person, never by a default."""
+    """`tools/call` is answered by a rule or by a person, never by a default."""
     for mode in Mode:
         assert (
             decide(exchange("tools/call", **params), book(RULES), Known(), mode=mode).after is None
@@ -136,7 +136,7 @@ def test_a_tool_can_fail_by_rule() -> None:
 
 
 def test_pings_and_probes_are_answered_at_once() -> None:
-    """design.md 7: clients probe with server/discover and give up after 1 s."""
+    """Clients probe with server/discover and give up after 1 s."""
     for method, revision in (
         ("ping", "2025-11-25"),
         ("logging/setLevel", "2025-11-25"),
@@ -231,7 +231,7 @@ def test_h4_what_was_measured_says_of_which_version_and_when() -> None:
 
 
 def test_the_rest_waits_for_a_person_without_limit() -> None:
-    """design.md 7."""
+    """By rule."""
     for method in ("tools/call", "prompts/get", "resources/read", "completion/complete"):
         assert not decide(exchange(method), Book(), Known()).due(10**9)
 
@@ -251,7 +251,7 @@ def test_auto_answers_at_once_what_the_book_can() -> None:
 
 
 def test_wait_sets_how_long_a_method_waits_for_a_person() -> None:
-    """design.md 7: 0 is at once, false is never."""
+    """0 is at once, false is never."""
     own = book('[wait]\n"tools/list" = 30\nping = false\ninitialize = 0\n')
     assert decide(exchange("tools/list"), own, Known()).after == 30.0
     assert decide(exchange("ping"), own, Known()).after is None
@@ -271,7 +271,7 @@ def test_wait_sets_how_long_a_method_waits_for_a_person() -> None:
 def test_initialize_echoes_a_served_revision_and_offers_the_latest_otherwise(
     asked: str, served: list[str] | None, said: str
 ) -> None:
-    """protocol.md 1.2: echo it when it is supported, else a result with another one."""
+    """Echo it when it is supported, else a result with another one."""
     own = Book() if served is None else parse({"server": {"revisions": served}})
     assert (
         answer(decide(exchange("initialize", protocolVersion=asked), own, Known()))[
@@ -282,7 +282,7 @@ def test_initialize_echoes_a_served_revision_and_offers_the_latest_otherwise(
 
 
 def test_a_handshake_only_book_answers_a_probe_with_method_not_found() -> None:
-    """hosts.md 1: -32601 is the right automatic answer of a server that knows no 2026-07-28."""
+    """-32601 is the right automatic answer of a server that knows no 2026-07-28."""
     own = parse({"server": {"revisions": ["2025-11-25"]}})
     found = decide(exchange("server/discover", "2026-07-28"), own, Known())
     assert (found.form, answer(found)["code"]) == (TextForm.ERROR, -32601)
@@ -317,7 +317,7 @@ def test_lists_carry_what_their_revision_needs() -> None:
 
 @pytest.mark.parametrize("method", ["server/discover", "tools/list", "tools/call"])
 def test_a_revision_that_there_is_not_is_told_at_once(method: str) -> None:
-    """Protocol.md 1.2: -32022 with the ones that are served, so that the client picks another."""
+    """-32022 with the ones that are served, so that the client picks another."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
     asked = exchange(method, "2026-07-28", _meta=meta)
     told = decide(asked, Book(), Known())
@@ -343,7 +343,7 @@ def test_a_revision_that_there_is_not_is_told_at_once(method: str) -> None:
 def test_a_request_that_does_not_say_enough_of_itself_is_rejected_at_once(
     method: str, meta: dict[str, Any], lacking: str
 ) -> None:
-    """Protocol.md 1.2: "malformed; the server MUST reject it with -32602". A rule goes first."""
+    """MCP: "malformed; the server MUST reject it with -32602". A rule goes first."""
     asked = exchange(method, "2026-07-28", _meta=meta)
     told = decide(asked, Book(), Known())
     assert told.due(0)
@@ -358,7 +358,7 @@ def test_a_request_that_does_not_say_enough_of_itself_is_rejected_at_once(
 
 
 def test_a_handshake_only_book_does_not_argue_about_revisions() -> None:
-    """hosts.md 1: clients fail hard on a list that has no revision in common with theirs."""
+    """Clients fail hard on a list that has no revision in common with theirs."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
     asked = exchange("server/discover", "2026-07-28", _meta=meta)
     told = decide(asked, book('[server]\nrevisions = ["2025-11-25"]'), Known())
@@ -428,7 +428,7 @@ def test_each_sample_book_can_be_used(file: Path) -> None:
 
 
 def test_known_clients_are_found_by_the_beginning_of_their_name() -> None:
-    """hosts.md: some add the name of the server to theirs."""
+    """Some add the name of the server to theirs."""
     found = known_clients.find("gemini-cli-mcp-client-weather")
     assert found is not None
     assert found.label == "Gemini CLI"

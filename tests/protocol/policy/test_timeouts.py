@@ -21,7 +21,7 @@ def call(revision: str = "2025-11-25", method: str = "tools/call", **meta: Any) 
 
 
 def test_progress_lifts_the_limit_of_clients_that_reset_it() -> None:
-    """hosts.md 2: opencode and Copilot re-arm their limit on each notification."""
+    """OpenCode and Copilot re-arm their limit on each notification."""
     for name in ("opencode", "github-copilot-developer"):
         assert patience(call(progressToken=0), name) == TimeoutPlan(
             None, "measured", "progress", ""
@@ -29,7 +29,7 @@ def test_progress_lifts_the_limit_of_clients_that_reset_it() -> None:
 
 
 def test_progress_is_sent_where_it_does_not_help_too() -> None:
-    """hosts.md 5.2: harmless elsewhere, and the limit stands."""
+    """Harmless elsewhere, and the limit stands."""
     assert patience(call(progressToken="x"), "codex-mcp-client") == TimeoutPlan(
         300, "measured", "", "progress-changes-nothing"
     )
@@ -62,7 +62,7 @@ def test_h3_each_method_has_its_own_limit() -> None:
 
 
 def test_h3_who_counts_repeats_as_one_call_is_not_asked_to_repeat() -> None:
-    """hosts.md 5.3: the limit of Claude Code covers all rounds."""
+    """The limit of Claude Code covers all rounds."""
     assert patience(call("2026-07-28"), "claude-code", own_limit=600).hold_at is None
 
 
@@ -95,20 +95,20 @@ def test_l9_only_who_could_hear_progress_is_told_that_it_is_switched_off() -> No
 
 
 def test_without_a_token_the_reason_is_named() -> None:
-    """ux.md 4.6: the person sees why nothing can be done."""
+    """The person sees why nothing can be done."""
     assert patience(call(), "mcporter") == TimeoutPlan(60, "measured", "", "no-token")
     assert patience(call("2026-07-28"), "mcporter").why_not == "no-means"
 
 
 def test_a_known_2026_client_is_held_shortly_before_its_limit() -> None:
-    """design.md 7: the hold, with a margin of 5 s or a fifth."""
+    """The hold, with a margin of 5 s or a fifth."""
     held = patience(call("2026-07-28"), "mcp-inspector")
     assert (held.means, held.limit, held.hold_at) == ("hold", 60, 55)
     assert patience(call("2026-07-28"), "x", own_limit=4).hold_at == pytest.approx(3.2)
 
 
 def test_a_client_is_not_asked_to_repeat_more_often_than_it_does() -> None:
-    """hosts.md 5.3: both SDKs stop after ten repeats."""
+    """Both SDKs stop after ten repeats."""
     assert patience(call("2026-07-28")._replace(legs=9), "mcp-inspector").means == "hold"
     assert patience(call("2026-07-28")._replace(legs=10), "mcp-inspector").means == ""
     assert patience(call("2026-07-28")._replace(legs=10), "unheard-of", own_limit=60).means == ""
@@ -143,7 +143,7 @@ def test_where_a_limit_is_known_from_is_said() -> None:
 
 
 def test_what_was_learned_counts_where_nothing_is_known() -> None:
-    """Issue 3, 1: "when this client cancelled before"; of calls alone, and after the setting."""
+    """When this client cancelled before; of calls alone, and after the setting."""
     assert patience(call(), "unheard-of", learned=20) == TimeoutPlan(20, "learned", "", "no-token")
     assert patience(call(), "claude-code", learned=20).source == "learned"
     assert patience(call(method="tools/list"), "unheard-of", learned=20).limit is None
@@ -165,7 +165,7 @@ def test_what_was_learned_never_begins_a_hold() -> None:
 
 
 def test_progress_that_helps_leaves_no_limit_to_learn() -> None:
-    """hosts.md 2: it re-arms the limit, whatever that is."""
+    """It re-arms the limit, whatever that is."""
     assert patience(call(progressToken=0), "opencode", learned=20).limit is None
 
 

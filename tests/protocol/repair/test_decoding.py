@@ -1,4 +1,4 @@
-"""Files that other editors and shells wrote (E15, E16, E17, D5, H16)."""
+"""Files that other editors and shells wrote (E15, E16, E17, FOLDER-5, BRIDGE-16)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_plain_utf8_is_nothing_to_speak_of() -> None:
     ],
 )
 def test_what_has_one_meaning_is_decoded_and_named(raw: bytes, code: str) -> None:
-    """H16: the exact line each time, plus a note naming what was repaired."""
+    """BRIDGE-16: the exact line each time, plus a note naming what was repaired."""
     text, (problem,) = decode(raw)
     assert text == OSAKA
     assert (problem.code, problem.level) == (code, Severity.REPAIRED)
@@ -59,7 +59,7 @@ def test_japanese_of_any_length_is_recognised(word: str) -> None:
 
 @pytest.mark.parametrize("text", ["{“a”: “b”}", '{"a":"café"}', '{"a":"naïve"}', '{"a":"“école”"}'])
 def test_windows_1252_is_refused_with_advice(text: str) -> None:
-    """D5: “hello” would be valid CP932; a guess would send what nobody typed."""
+    """FOLDER-5: “hello” would be valid CP932; a guess would send what nobody typed."""
     shown, (problem,) = decode(text.encode("cp1252"))
     assert (problem.code, problem.level) == ("F04", Severity.ERROR)
     assert shown == text

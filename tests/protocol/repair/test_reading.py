@@ -1,4 +1,4 @@
-"""Texts that are almost JSON: every mistake is named, placed and mended (protocol.md 3.2)."""
+"""Texts that are almost JSON: every mistake is named, placed and mended."""
 # ruff: noqa: RUF001 - full-width and curly characters are what this is about
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def test_valid_json_is_left_alone(text: str) -> None:
 def test_a_mistake_is_named_placed_and_mended(
     text: str, code: str, becomes: str, column: int
 ) -> None:
-    """protocol.md 3.2, E18, E25: one problem, at its place, and a fix that makes it valid."""
+    """E18, E25: one problem, at its place, and a fix that makes it valid."""
     reading = json_reading.read(text)
     (problem,) = (each for each in reading.problems if each.level is not Severity.REPAIRED)
     assert problem.code == code
@@ -161,7 +161,7 @@ def test_a_mistake_is_named_placed_and_mended(
     ("text", "code"), [each[1:] for each in UNMENDABLE], ids=[each[0] for each in UNMENDABLE]
 )
 def test_what_cannot_be_mended_is_named(text: str, code: str) -> None:
-    """protocol.md 3.2: no guess would be safe, so there is no value to go on with."""
+    """No guess would be safe, so there is no value to go on with."""
     reading = json_reading.read(text)
     assert not reading.readable
     (problem,) = (each for each in reading.problems if each.level is not Severity.REPAIRED)
@@ -229,7 +229,7 @@ def test_places_are_given_in_the_text_as_typed() -> None:
 
 
 def test_a_deep_text_within_the_limit_is_read() -> None:
-    """protocol.md 3.2: the limit is 100 levels."""
+    """The limit is 100 levels."""
     assert json_reading.read("[" * 100 + "]" * 100).readable
     assert not json_reading.read("[" * 101 + "]" * 101).readable
 

@@ -53,20 +53,20 @@ TO_CLIENT = {
 def test_each_request_exists_in_its_revisions_only(
     way: MethodDirection, table: dict[str, str]
 ) -> None:
-    """protocol.md 1.3, row by row: which revision has which request, and which way it goes."""
+    """Row by row: which revision has which request, and which way it goes."""
     for method, marks in table.items():
         for revision, mark in zip(versions.ALL, marks, strict=True):
             assert methods.has_request(method, revision, way) is (mark == "x"), (method, revision)
 
 
 def test_2026_has_no_request_to_the_client_at_all() -> None:
-    """protocol.md 1: a question back to the user is a result there, not a request."""
+    """A question back to the user is a result there, not a request."""
     for method in methods.REQUESTS:
         assert not methods.has_request(method, versions.R2026_07, MethodDirection.TO_CLIENT), method
 
 
 def test_2026_left_the_client_one_notification() -> None:
-    """protocol.md 1.3: only `notifications/cancelled`."""
+    """Only `notifications/cancelled`."""
     allowed = {
         one
         for one in methods.NOTIFICATIONS
@@ -76,7 +76,7 @@ def test_2026_left_the_client_one_notification() -> None:
 
 
 def test_notifications_to_the_client_follow_their_revision() -> None:
-    """protocol.md 1.3, last row but one."""
+    """It has no requests of the server's own."""
     assert methods.has_notification(
         "notifications/message", versions.R2024_11, MethodDirection.TO_CLIENT
     )
@@ -125,7 +125,7 @@ def test_a_method_needs_its_capability(method: str, capability: str) -> None:
 
 
 def test_every_record_is_whole() -> None:
-    """1.3: each goes some way; each request has an example in each of its versions."""
+    """Each goes some way; each request has an example in each of its versions."""
     for one in (*methods.REQUESTS.values(), *methods.NOTIFICATIONS.values()):
         assert one.versions, one.name
         assert one.name not in methods.REQUESTS or one.name not in methods.NOTIFICATIONS

@@ -108,7 +108,7 @@ def test_places_are_called_what_a_person_calls_them(path: tuple[Any, ...], name:
     ],
 )
 def test_near_misses_are_recognised(typed: object, known: list[str], meant: str | None) -> None:
-    """3.4: snake case, wrong case, plural, one or two slips; nothing looser than that."""
+    """Snake case, wrong case, plural, one or two slips; nothing looser than that."""
     assert alike(typed, known) == meant
 
 

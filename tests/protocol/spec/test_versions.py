@@ -24,7 +24,7 @@ from humanmcp.protocol.spec import versions
     ],
 )
 def test_each_version_has_its_features(feature: str, marks: str) -> None:
-    """protocol.md 1: what code asks for, instead of whether a version is a modern one."""
+    """What code asks for, instead of whether a version is a modern one."""
     has = [getattr(versions.features(one), feature) for one in versions.ALL]
     assert has == [mark == "x" for mark in marks]
 

@@ -62,7 +62,10 @@ def test_the_id_finds_the_exchange_with_its_type() -> None:
 
 @pytest.mark.parametrize("text", ['{"result":{}}', "sunny", "[1]", '{"id":null,"result":{}}'])
 def test_what_has_no_id_is_meant_for_the_only_one_that_waits(text: str) -> None:
-    """H15: also prose, so that the check can say how to write it. With two nobody can tell."""
+    """Also prose, so that the check can say how to write it. With two nobody can tell.
+
+    BRIDGE-15.
+    """
     one, two = pinged(Session(), 1, 2)
     assert addressed(text, (one,)) is one
     assert addressed(text, (one, two)) is None
@@ -83,12 +86,15 @@ def test_what_has_no_id_is_meant_for_the_only_one_that_waits(text: str) -> None:
     ],
 )
 def test_a_report_on_an_unreadable_line_is_no_answer(text: str, *, report: bool) -> None:
-    """H23, E24: -32700 cannot be about a request that was read; any other null id is a mistake."""
+    """-32700 cannot be about a request that was read; any other null id is a mistake.
+
+    BRIDGE-23, E24.
+    """
     assert is_report(text) is report
 
 
 def test_every_reason_why_nobody_waits_has_its_own_sentence() -> None:
-    """E02, E08, E26, H4: pending ids are named; an id that is over says how it ended."""
+    """E02, E08, E26, BRIDGE-4: pending ids are named; an id that is over says how it ended."""
     session = Session()
     assert said(session, '{"jsonrpc":"2.0","result":{}}') == ["R52"]
     assert said(session, '{"jsonrpc":"2.0","id":1,"result":{}}') == ["R51"]
@@ -119,7 +125,7 @@ def test_p4_an_answer_to_a_notification_is_told_as_that() -> None:
 
 
 def test_of_a_request_whose_id_was_taken_it_is_said() -> None:
-    """T17, protocol.md 6: not that the session is over, which it is not."""
+    """T17: not that the session is over, which it is not."""
     session = Session()
     first, _second = pinged(session, 8, 8)
     session.reply(first.number, "{}", TextForm.RESULT)
@@ -131,7 +137,7 @@ def test_of_a_request_whose_id_was_taken_it_is_said() -> None:
 
 
 def test_text_that_is_no_json_is_explained_first() -> None:
-    """H15: broken JSON says where it is broken, not only that an id is missing."""
+    """BRIDGE-15: broken JSON says where it is broken, not only that an id is missing."""
     session = Session()
     pinged(session, 1, 2)
     assert said(session, "sunny") == ["J20"]

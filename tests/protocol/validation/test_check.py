@@ -104,7 +104,7 @@ def test_w09_order_spaces_and_crlf_are_nothing() -> None:
 
 
 def test_result_or_error_alone_gets_the_envelope() -> None:
-    """H18: neither jsonrpc nor id need be typed."""
+    """BRIDGE-18: neither jsonrpc nor id need be typed."""
     verdict = check(asked(CALL), '{"result": {"content": []}}')
     assert verdict.line == '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
     verdict = check(asked("ping"), '{"error": {"code": 1, "message": "no"}}')
@@ -121,13 +121,13 @@ def test_result_or_error_alone_gets_the_envelope() -> None:
     ],
 )  # fmt: skip
 def test_every_form_gets_its_envelope(form: TextForm, text: str, body: str) -> None:
-    """H18: only the result, only an error, or the words alone."""
+    """BRIDGE-18: only the result, only an error, or the words alone."""
     verdict = check(asked(CALL), text, form)
     assert verdict.line == f'{{"jsonrpc":"2.0","id":3,{body}}}'
 
 
 def test_k14_plain_text_says_complete_and_who_answers_in_2026() -> None:
-    """1.7: resultType is required there. K14: each result SHOULD name its server in `_meta`."""
+    """K14: `resultType` is required there, and each result SHOULD name its server in `_meta`."""
     verdict = check(asked(CALL, revision=R2026), "sunny", TextForm.TEXT)
     assert verdict.line == (
         '{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete",'
@@ -167,7 +167,7 @@ def test_nothing_is_no_answer(text: str, form: TextForm) -> None:
 
 
 def test_prose_for_a_tool_call_can_be_wrapped() -> None:
-    """3.2 only text: wrap it with the text-answer form?"""
+    """Wrap it with the text-answer form?"""
     verdict = check(asked(CALL), "Sunny, 23 degrees.")
     assert codes(verdict.problems) == ["J20"]
     again = check(asked(CALL), mended(verdict))
@@ -290,7 +290,7 @@ def test_an_ellipsis_of_ours_is_found_however_it_is_spelt(spelt: str) -> None:
     [(R2024, R2024), ("2025-03-26", "2025-03-26"), (R2026, R2025), ("3", R2025), (None, R2025)],
 )
 def test_initialize_echoes_the_version_if_it_is_known(wanted: str, answered: str) -> None:
-    """1.2: else it makes the offer of the newest handshake revision."""
+    """Else it makes the offer of the newest handshake revision."""
     text = draft_check.start(asked("initialize", {"protocolVersion": wanted}, revision=answered))
     assert json.loads(text)["result"]["protocolVersion"] == answered
 
@@ -334,7 +334,7 @@ def test_an_unknown_method_is_answered_with_method_not_found(method: str, revisi
 def test_a_request_that_does_not_say_enough_of_itself_is_answered_with_an_error(
     method: str, key: str
 ) -> None:
-    """Protocol.md 1.2: "malformed; the server MUST reject it with -32602", and says why."""
+    """MCP: "malformed; the server MUST reject it with -32602", and says why."""
     meta = {name: value for name, value in stating().items() if not name.endswith(key)}
     exchange = asked(method, {"name": "dice", "_meta": meta}, revision=R2026)
     text = draft_check.start(exchange)
@@ -390,7 +390,7 @@ def test_a_text_is_divided_into_its_documents(
     incomplete: bool,  # noqa: FBT001 - a table
     broken: bool,  # noqa: FBT001 - a table
 ) -> None:
-    """H11, H13, T8: several on one line or on several; half-written is not broken."""
+    """BRIDGE-11, BRIDGE-13, T8: several on one line or on several; half-written is not broken."""
     found = draft_check.divide(text)
     assert [text[start:end] for start, end in found.texts] == texts
     assert (found.incomplete, found.broken) == (incomplete, broken)
@@ -445,7 +445,7 @@ def test_e02_with_one_pending_the_id_can_be_replaced() -> None:
 
 
 def test_e08_an_answer_to_a_notification_says_that_nobody_waits() -> None:
-    """E08, H4."""
+    """E08, BRIDGE-4."""
     assert draft_check.unmatched('{"jsonrpc":"2.0","id":1,"result":{}}', []).code == "R51"
 
 
@@ -466,7 +466,7 @@ def test_k13_a_batch_with_two_waiting_is_called_a_batch() -> None:
 
 
 def test_an_answer_without_an_id_is_told_which_to_choose() -> None:
-    """H12: with two pending there is no guess."""
+    """BRIDGE-12: with two pending there is no guess."""
     found = draft_check.unmatched(
         '{"result":{}}', [asked("ping", token="1"), asked("ping", token="2")]
     )

@@ -1,4 +1,4 @@
-"""The envelope of an answer: every mistake of protocol.md 3.3 and of the seeds."""
+"""The envelope of an answer: every mistake there is."""
 # ruff: noqa: E501 - the texts that people type stand as they are
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ ROWS: Final = (
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_a_mistake_in_the_envelope_is_one_problem(row: Row) -> None:
-    """protocol.md 3.3: its code and place, and a fix that mends it."""
+    """Its code and place, and a fix that mends it."""
     verdict = check(asked("ping"), row.text)
     assert codes(verdict.problems) == [row.code]
     problem = verdict.problems[0]
@@ -96,7 +96,7 @@ def test_a_mistake_in_the_envelope_is_one_problem(row: Row) -> None:
     "token", ["9223372036854775808", "9007199254740993", "0", "-7", '""', '"a-1"']
 )
 def test_every_id_is_echoed_as_it_came(token: str) -> None:
-    """3.3, U03, H17: 2**63, 2**53+1, 0, negative, empty text: the token byte for byte."""
+    """U03, BRIDGE-17: 2**63, 2**53+1, 0, negative, empty text: the token byte for byte."""
     exchange = asked("ping", token=token)
     verdict = check(exchange, f'{{"jsonrpc":"2.0","id":{token},"result":{{}}}}')
     assert verdict.line == f'{{"jsonrpc":"2.0","id":{token},"result":{{}}}}'
@@ -122,7 +122,7 @@ def test_a_batch_is_put_together_by_the_stub() -> None:
 
 
 def test_the_answer_alone_gets_its_envelope() -> None:
-    """H18, design.md 6: the person may type less than the envelope; it is added."""
+    """BRIDGE-18: the person may type less than the envelope; it is added."""
     exchange = asked("tools/call")
     result = check(exchange, '{"content": []}')
     assert result.line == '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
@@ -167,7 +167,7 @@ def test_half_an_envelope_is_an_error_whose_fix_completes_it() -> None:
     ],
 )
 def test_error_codes_keep_to_their_ranges(code: int, revision: str, expected: list[str]) -> None:
-    """1.6, R10: what is reserved, what 2026-07-28 took away, and which codes need data."""
+    """R10: what is reserved, what 2026-07-28 took away, and which codes need data."""
     verdict = check(
         asked("prompts/list", revision=revision), f'{{"error":{{"code":{code},"message":"x"}}}}'
     )
@@ -175,14 +175,14 @@ def test_error_codes_keep_to_their_ranges(code: int, revision: str, expected: li
 
 
 def test_a_resource_not_found_of_2026_is_mended_to_invalid_params() -> None:
-    """1.6: -32002 was replaced by -32602."""
+    """-32002 was replaced by -32602."""
     exchange = asked("resources/read", {"uri": "a"}, revision=R2026)
     verdict = check(exchange, '{"error":{"code":-32002,"message":"x"}}')
     assert '"code":-32602' in mended(verdict)
 
 
 def test_error_data_has_a_shape_for_some_codes() -> None:
-    """1.2, 1.6: supported and requested, requiredCapabilities, elicitations."""
+    """Supported and requested, requiredCapabilities, elicitations."""
     exchange = asked("tools/list", revision=R2026)
     text = '{"error":{"code":-32022,"message":"x","data":{"supported":["2026-07-28"]}}}'
     verdict = check(exchange, text)

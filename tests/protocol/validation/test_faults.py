@@ -51,7 +51,7 @@ def body(asked: Exchange, fault: Fault, text: str = SENTENCE) -> Any:  # noqa: A
 def test_a_wrong_id_is_of_the_same_type_and_nobody_asked_with_it(
     token: str, wrong: str | int
 ) -> None:
-    """ux.md 4.9: far from the right one, so that no other request is answered by mistake."""
+    """Far from the right one, so that no other request is answered by mistake."""
     assert body(exchange(token=token), Fault.WRONG_ID)["id"] == wrong
 
 
@@ -215,7 +215,7 @@ def test_no_text_is_too_strange_to_be_broken(text: str, fault: Fault) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_fault_says_what_it_is_and_what_a_good_host_does(language: str) -> None:
-    """ux.md 4.9: so that a tester can judge."""
+    """So that a tester can judge."""
     for fault in Fault:
         assert say("fault", fault.value, language)
         assert say("fault", f"{fault.value}.host", language)

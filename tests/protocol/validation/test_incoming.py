@@ -67,7 +67,7 @@ def test_an_ordinary_request_is_nothing_to_speak_of(revision: str) -> None:
 
 
 def test_e03_args_for_arguments() -> None:
-    """E03, R6: the schema lets it pass, and the server sees no arguments."""
+    """E03, DICE-6: the schema lets it pass, and the server sees no arguments."""
     message = request("tools/call", {"name": "dice", "args": {"sides": 6}})
     assert said(message) == [("M87", "/params/args")]
 
@@ -114,14 +114,14 @@ def test_w11_a_misspelt_method_is_a_hint(method: str, meant: str) -> None:
 
 
 def test_a_method_of_another_revision_is_named_as_such() -> None:
-    """1.3: who may send what."""
+    """Who may send what."""
     assert said(request("server/discover", {"_meta": stating()}), R2025) == [("M85", "/method")]
     assert said(request("ping", {"_meta": stating()}), R2026) == [("M85", "/method")]
     assert said(request("x/y"), R2025) == [("M83", "/method")]
 
 
 def test_a_revision_that_there_is_not_is_pointed_out_and_the_draft_says_so() -> None:
-    """Protocol.md 1.2: a server answers -32022 and lists its revisions."""
+    """A server answers -32022 and lists its revisions."""
     place = "/params/_meta/io.modelcontextprotocol~1protocolVersion"
     unserved = {**stating(), "io.modelcontextprotocol/protocolVersion": "2030-01-01"}
     unknown = request("tools/list", {"_meta": unserved})
@@ -161,7 +161,7 @@ def test_what_json_does_not_allow_is_a_warning(text: str) -> None:
     ],
 )  # fmt: skip
 def test_the_meta_of_2026_is_checked(meta: dict[str, Any] | None, code: str, key: str) -> None:
-    """1.2, 1.5: missing members are answered with -32602 by a server."""
+    """Missing members are answered with -32602 by a server."""
     params = {} if meta is None else {"_meta": meta}
     (problem,) = check.remarks(request("tools/list", params), R2026, READY)
     assert problem.code == code
@@ -170,13 +170,13 @@ def test_the_meta_of_2026_is_checked(meta: dict[str, Any] | None, code: str, key
 
 @pytest.mark.parametrize("token", [1, 0, -1, "", "x"])
 def test_progress_tokens_are_text_or_whole_numbers(token: str | int) -> None:
-    """1.4: the TypeScript clients start at 0."""
+    """The TypeScript clients start at 0."""
     assert said(request("tools/list", {"_meta": {"progressToken": token}})) == []
 
 
 @pytest.mark.parametrize("token", [1.5, None, [], {}])
 def test_other_progress_tokens_are_a_warning(token: object) -> None:
-    """1.4: string or integer."""
+    """String or integer."""
     assert len(said(request("tools/list", {"_meta": {"progressToken": token}}))) == 1
 
 

@@ -63,7 +63,7 @@ def judged(
     ],
 )
 def test_what_a_server_may_say_is_said(text: str) -> None:
-    """1.3: notifications and requests to the client, on one line."""
+    """Notifications and requests to the client, on one line."""
     assert judged(text) == []
     verdict = check.check_saying(text, R2025, ABLE)
     assert verdict.line == json.dumps(json.loads(text), separators=(",", ":"))
@@ -99,7 +99,7 @@ def test_what_a_server_may_say_is_said(text: str) -> None:
     ],
 )
 def test_anything_else_gets_one_clear_problem(text: str, expected: list[str]) -> None:
-    """1.3, 3.3: wrong direction, wrong envelope, wrong parameters."""
+    """Wrong direction, wrong envelope, wrong parameters."""
     assert judged(text) == expected
     verdict = check.check_saying(text, R2025, ABLE)
     assert verdict.line is None
@@ -163,7 +163,7 @@ def test_a_notification_that_was_not_offered_is_a_warning() -> None:
 
 
 def test_before_initialized_only_pings_and_logs_go_out() -> None:
-    """1.2: the server SHOULD NOT send anything else."""
+    """The server SHOULD NOT send anything else."""
     assert judged(saying("ping", id=1), initialized=False) == []
     log = saying("notifications/message", {"level": "info", "data": 1})
     assert judged(log, initialized=False) == []
@@ -172,7 +172,7 @@ def test_before_initialized_only_pings_and_logs_go_out() -> None:
 
 
 def test_2026_has_no_requests_to_the_client_and_change_notices_on_streams_only() -> None:
-    """1.3, 1.7: questions go into input_required, changes to those who listen."""
+    """Questions go into input_required, changes to those who listen."""
     assert judged(saying("roots/list", id=1), R2026) == ["R39"]
     assert judged(saying("ping", id=1), R2026) == ["R39"]
     assert judged(saying("notifications/tools/list_changed"), R2026) == ["R41"]
@@ -182,8 +182,8 @@ def test_2026_has_no_requests_to_the_client_and_change_notices_on_streams_only()
     )
 
 
-def test_h23_an_error_without_an_id_follows_an_unreadable_line_only() -> None:
-    """H23: -32700 with id null, or without, after a line that was no message."""
+def test_an_error_without_an_id_follows_an_unreadable_line_only() -> None:
+    """BRIDGE-23: -32700 with id null, or without, after a line that was no message."""
     text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}'
     assert judged(text) == ["R34"]
     assert judged(text, unreadable=True) == []
@@ -194,7 +194,7 @@ def test_h23_an_error_without_an_id_follows_an_unreadable_line_only() -> None:
 @pytest.mark.parametrize("revision", versions.ALL)
 @pytest.mark.parametrize("method", [*methods.REQUESTS, *methods.NOTIFICATIONS])
 def test_the_table_of_directions_decides(method: str, revision: str) -> None:
-    """1.3: every method of every revision, as a request or a notification to the client."""
+    """Every method of every revision, as a request or a notification to the client."""
     is_notice = method.startswith("notifications/")
     more = {} if is_notice else {"id": "h-1"}
     has = methods.has_notification if is_notice else methods.has_request

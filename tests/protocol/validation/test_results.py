@@ -1,4 +1,4 @@
-"""Every mistake of protocol.md 3.1 and of the seeds, in a result: named, placed, mended."""
+"""Every mistake in a result: named, placed, mended."""
 # ruff: noqa: E501 - the texts that people type stand as they are
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ ROWS: Final = (
     Row("92 no text", CALL, '{"content":[],"structuredContent":{"a":1}}', "M59", "/result/content", HINT),
     Row("93", CALL, '{"contents":[]}', "M10", "/result/contents"),
     Row("94", CALL, '{"content":[],"note":1}', "M12", "/result/note", WARNING),
-    # the seeds
+    # published answers
     Row("E01", OPEN, f'{{"protocolVersion":"2024-11-05",{SERVER}}}', "M09", "/result",
         revision=R2024),
     Row("E05", CALL, '{"content":4}', "M01", "/result/content"),
@@ -255,7 +255,7 @@ ROWS: Final = (
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.number} {row.method}" for row in ROWS])
 def test_a_mistake_in_a_result_is_one_problem(row: Row) -> None:
-    """protocol.md 3.1 and 3.4, rows.md: its code, its place, its level, and a fix that mends it."""
+    """Its code, its place, its level, and a fix that mends it."""
     params = {"_meta": stating({"roots": {}, "elicitation": {}})} if row.revision == R2026 else {}
     exchange = asked(row.method, params, revision=row.revision)
     verdict = check(exchange, row.text, TextForm.RESULT)
@@ -284,7 +284,7 @@ def test_the_same_mistake_in_a_whole_message_is_the_same_problem(row: Row) -> No
 
 
 def test_row_92_nan_is_refused_and_mended_to_null() -> None:
-    """3.1, 92: no JSON; the TypeScript client drops the line and waits until it gives up."""
+    """No JSON; the TypeScript client drops the line and waits until it gives up."""
     text = '{"content":[{"type":"text","text":"a"}],"structuredContent":{"a":NaN}}'
     verdict = check(asked(CALL), text, TextForm.RESULT)
     assert codes(verdict.problems) == ["J10"]
@@ -334,7 +334,7 @@ def test_e22_a_version_that_nobody_speaks_is_mended_to_the_one_asked_for() -> No
 
 
 def test_a_counter_offer_to_an_unknown_version_is_right() -> None:
-    """1.2: the server answers with another version it supports."""
+    """The server answers with another version it supports."""
     exchange = asked(OPEN, {"protocolVersion": "2099-01-01"})
     assert check(exchange, f'{{"result":{{{OPENED}}}}}').problems == ()
 
@@ -348,7 +348,7 @@ def test_w07_a_list_of_what_was_not_offered_is_a_warning() -> None:
 
 
 def test_a_cursor_that_was_asked_for_is_no_next_one() -> None:
-    """3.4: the client would go round in circles."""
+    """The client would go round in circles."""
     exchange = asked(TOOLS, {"cursor": "p2"})
     verdict = check(exchange, '{"result":{"tools":[],"nextCursor":"p2"}}')
     assert codes(verdict.problems) == ["M43"]
@@ -370,7 +370,7 @@ STRICT = {"ask": {"outputSchema": {"type": "object", "required": ["answer"],
 
 
 def test_structured_content_is_held_against_the_declared_schema() -> None:
-    """1.8, M06, M58: both SDK clients fail the call."""
+    """M06, M58: both SDK clients fail the call."""
     exchange, known = asked(CALL, {"name": "ask"}), Known(tools=STRICT)
     missing = check(exchange, '{"result":{"content":[]}}', known=known)
     assert codes(missing.problems) == ["M58"]
@@ -413,7 +413,7 @@ def test_w03_an_error_for_a_tool_call_teaches_about_is_error() -> None:
 def test_a_client_is_only_asked_for_what_this_request_declares(
     capabilities: dict[str, Any], method: str, params: dict[str, Any], lacking: str
 ) -> None:
-    """1.7: a server MUST NOT ask for what the client did not declare; `{}` means forms only."""
+    """A server MUST NOT ask for what the client did not declare; `{}` means forms only."""
     exchange = asked(CALL, {"name": "a", "_meta": stating(capabilities)}, revision=R2026)
     question = {"method": method, **({"params": params} if params else {})}
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
@@ -423,7 +423,7 @@ def test_a_client_is_only_asked_for_what_this_request_declares(
 
 
 def test_a_nested_form_is_refused() -> None:
-    """3.4: elicitation schemas are flat."""
+    """Elicitation schemas are flat."""
     schema = {"type": "object", "properties": {"a": {"type": "object"}}}
     question = {
         "method": "elicitation/create",
@@ -436,7 +436,7 @@ def test_a_nested_form_is_refused() -> None:
 
 
 def test_tasks_are_made_only_where_they_were_asked_for() -> None:
-    """1.9: `params.task` in 2025-11-25, the extension of this very request in 2026-07-28."""
+    """`params.task` in 2025-11-25, the extension of this very request in 2026-07-28."""
     task = {"taskId": "t", "status": "working", "createdAt": "2026-11-20T10:30:00Z",
             "lastUpdatedAt": "2026-11-20T10:30:00Z", "ttl": None}  # fmt: skip
     wished = asked(CALL, {"name": "a", "task": {"ttl": 1}})
@@ -447,7 +447,7 @@ def test_tasks_are_made_only_where_they_were_asked_for() -> None:
     assert check(modern, json.dumps(flat), TextForm.RESULT).problems == ()
 
 
-# -- answers in the client's seat (issue 5) ----------------------------------------------------
+# -- answers in the client's seat ----------------------------------------------------------------
 
 FORM = {
     "message": "Which?",

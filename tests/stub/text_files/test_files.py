@@ -120,7 +120,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def test_a_new_folder_has_an_empty_in_txt_and_no_problems(desk: Desk) -> None:
-    """H1: nothing arrived, all is well, and there is nothing to send."""
+    """BRIDGE-1: nothing arrived, all is well, and there is nothing to send."""
     assert (desk.in_txt, desk.problems) == (b"", "")
     assert not desk.out.exists()
     assert desk.look() == []
@@ -129,7 +129,7 @@ def test_a_new_folder_has_an_empty_in_txt_and_no_problems(desk: Desk) -> None:
 
 
 def test_lines_arrive_verbatim(desk: Desk) -> None:
-    """H2, H6: byte for byte, Japanese as UTF-8, bytes that are no text included."""
+    """BRIDGE-2, BRIDGE-6: byte for byte, Japanese as UTF-8, bytes that are no text included."""
     lines = [TWO.encode(), b"\xff\xfe\x00", b'{"a":1}\r', b""]
     for line in lines:
         desk.files.arrived(line)
@@ -206,7 +206,7 @@ def test_a_large_in_txt_is_kept_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", ["ln -s /etc/passwd in.txt", "mkfifo in.txt", "mkdir in.txt"])
 def test_an_in_txt_that_is_no_file_is_not_written_to(tmp_path: Path, make: str) -> None:
-    """D1: the folder is refused, with what to do."""
+    """FOLDER-1: the folder is refused, with what to do."""
     subprocess.run(["sh", "-c", make], cwd=tmp_path, check=True)
     with pytest.raises(UnsafeFolderError, match="Remove it"):
         Desk(tmp_path)
@@ -215,7 +215,7 @@ def test_an_in_txt_that_is_no_file_is_not_written_to(tmp_path: Path, make: str) 
 def test_a_line_that_the_disk_does_not_take_is_written_later(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Failure 7: half of it was taken; the rest follows, in order, and the trouble is known."""
+    """FAILURE-7: half of it was taken; the rest follows, in order, and the trouble is known."""
     write = os.write
     takes = [3]
 
@@ -247,7 +247,7 @@ def test_an_in_txt_that_was_removed_is_made_again(desk: Desk) -> None:
 
 
 def test_a_text_is_taken_after_two_looks_that_see_the_same(desk: Desk) -> None:
-    """H3: and is kept; `out.txt` is gone."""
+    """BRIDGE-3: and is kept; `out.txt` is gone."""
     desk.type(PRETTY)
     assert desk.look() == []
     (text,) = desk.take()
@@ -270,7 +270,7 @@ def test_two_looks_in_the_same_moment_are_one(desk: Desk) -> None:
 
 
 def test_a_text_is_handed_out_once(desk: Desk) -> None:
-    """T9, failure 13: also while the loop still thinks about it, however often it is woken."""
+    """T9, FAILURE-13: also while the loop still thinks about it, however often it is woken."""
     desk.type(ONE)
     (text,) = desk.read()
     assert desk.look() == []
@@ -283,7 +283,7 @@ def test_a_text_is_handed_out_once(desk: Desk) -> None:
 
 
 def test_several_answers_in_one_file_come_in_order(desk: Desk) -> None:
-    """H11: one per line, pretty-printed, without a line end: each where it stands."""
+    """BRIDGE-11: one per line, pretty-printed, without a line end: each where it stands."""
     desk.type(f"{ONE}\n{PRETTY}{TWO}")
     texts = desk.read()
     assert [text.text for text in texts] == [ONE, PRETTY.strip(), TWO]
@@ -294,7 +294,7 @@ def test_several_answers_in_one_file_come_in_order(desk: Desk) -> None:
 
 
 def test_a_text_in_three_pieces_is_taken_once_and_whole(desk: Desk) -> None:
-    """D6: 100 ms apart, and looked at every 10 ms."""
+    """FOLDER-6: 100 ms apart, and looked at every 10 ms."""
     got = []
     with desk.out.open("w", encoding="utf-8") as out:
         for piece in (TWO[:10], TWO[10:30], TWO[30:]):
@@ -306,7 +306,7 @@ def test_a_text_in_three_pieces_is_taken_once_and_whole(desk: Desk) -> None:
 
 
 def test_a_file_that_is_filled_late_is_taken_once_and_whole(desk: Desk) -> None:
-    """H13: empty, half of it after 0.5 s, the rest 1.5 s later; nothing is said meanwhile."""
+    """BRIDGE-13: empty, half of it after 0.5 s, the rest 1.5 s later; nothing is said meanwhile."""
     desk.type("")
     got = desk.looks(0.5)
     desk.type(TWO[:20])
@@ -319,7 +319,7 @@ def test_a_file_that_is_filled_late_is_taken_once_and_whole(desk: Desk) -> None:
 
 @pytest.mark.parametrize("typed", ['{"id":1', "sunny", '{"a":"b', ONE + '{"id"', ONE + " and"])
 def test_what_is_not_complete_is_a_mistake_after_two_silent_seconds(desk: Desk, typed: str) -> None:
-    """Failure 11: until then somebody may still be typing."""
+    """FAILURE-11: until then somebody may still be typing."""
     desk.type(typed)
     assert desk.looks(1.9) == []
     got = [text for _ in range(30) for text in desk.take(0.01)]
@@ -372,7 +372,7 @@ def test_nothing_costs_one_look(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_only_the_exact_name_counts(desk: Desk, name: str) -> None:
-    """D7: swap files, backups and locks of editors are none of our business."""
+    """FOLDER-7: swap files, backups and locks of editors are none of our business."""
     (desk.folder / name).write_text(ONE)
     assert desk.looks(0.2) == []
     assert (desk.folder / name).read_text() == ONE
@@ -394,7 +394,7 @@ def test_only_the_exact_name_counts(desk: Desk, name: str) -> None:
 def test_what_notepad_and_powershell_write_is_read_and_named(
     desk: Desk, raw: bytes, code: str
 ) -> None:
-    """H16, D5, failure 17: the same text each time, and a note of what was repaired."""
+    """BRIDGE-16, FOLDER-5, FAILURE-17: the same text each time, and a note of what was repaired."""
     desk.type(raw)
     (text,) = desk.read()
     assert text.text == OSAKA
@@ -405,7 +405,7 @@ def test_what_notepad_and_powershell_write_is_read_and_named(
 
 
 def test_windows_line_ends_are_nothing_to_speak_of(desk: Desk) -> None:
-    """H16: CRLF between answers and inside one."""
+    """BRIDGE-16: CRLF between answers and inside one."""
     desk.type(f"{PRETTY}{TWO}\n".replace("\n", "\r\n"))
     assert desk.accept_all() == [PRETTY.strip().replace("\n", "\r\n"), TWO]
     assert desk.problems == ""
@@ -416,7 +416,7 @@ def test_windows_line_ends_are_nothing_to_speak_of(desk: Desk) -> None:
 def test_a_file_that_is_cut_inside_a_character_is_waited_for(
     desk: Desk, cut: int, encoding: str
 ) -> None:
-    """D6: half a character is no reason to complain while it is being written."""
+    """FOLDER-6: half a character is no reason to complain while it is being written."""
     raw = OSAKA.encode(encoding)
     desk.type(raw[:-cut])
     assert desk.looks(1) == []
@@ -436,7 +436,7 @@ def test_a_file_that_is_cut_inside_a_character_is_waited_for(
     ids=["smart quotes", "cp1252", "NUL", "half a surrogate"],
 )
 def test_bytes_that_are_no_text_are_refused_with_advice(desk: Desk, raw: bytes) -> None:
-    """D5: guessing would send what nobody typed. They stay, and a better text goes."""
+    """FOLDER-5: guessing would send what nobody typed. They stay, and a better text goes."""
     desk.type(raw)
     assert desk.looks(1.9) == []
     assert desk.problems == ""
@@ -452,7 +452,7 @@ def test_bytes_that_are_no_text_are_refused_with_advice(desk: Desk, raw: bytes) 
 
 
 def test_a_refused_text_stays_exactly_as_typed(desk: Desk) -> None:
-    """H15: with the reason beside it, and is judged again when it changes, and only then."""
+    """BRIDGE-15: with the reason beside it, and is judged again when it changes, and only then."""
     typed = b"\xef\xbb\xbf" + ONE.encode() + b"\r\n \r\n"
     desk.type(typed)
     assert len(desk.refuse_all()) == 1
@@ -465,7 +465,7 @@ def test_a_refused_text_stays_exactly_as_typed(desk: Desk) -> None:
 
 
 def test_the_same_text_saved_again_is_judged_again(desk: Desk) -> None:
-    """D10: to save without a change is to say: try again."""
+    """FOLDER-10: to save without a change is to say: try again."""
     desk.type(ONE)
     desk.refuse_all()
     os.utime(desk.out)
@@ -549,7 +549,7 @@ def test_a_report_speaks_japanese(tmp_path: Path) -> None:
 
 
 def test_what_is_to_be_noticed_in_a_sent_text_is_told(desk: Desk) -> None:
-    """H3: a warning does not keep a text from being sent; the next clean one clears it."""
+    """BRIDGE-3: a warning does not keep a text from being sent; the next clean one clears it."""
     desk.type(ONE)
     (text,) = desk.read()
     desk.files.accept(text, (Diagnostic("R50", Severity.WARNING, WRONG.detail, line=1, column=8),))
@@ -709,7 +709,7 @@ def test_cat_may_stay_open_for_a_whole_session(desk: Desk) -> None:
 
 
 def test_three_echos_from_a_shell(desk: Desk) -> None:
-    """H10: the one-liners of the first human MCP server, each when its request is there."""
+    """BRIDGE-10: the one-liners of the first human MCP server, each when its request is there."""
     got = []
     for number in (1, 2, 3):
         line = f'{{"jsonrpc":"2.0","id":{number},"result":{{}}}}'
@@ -736,7 +736,7 @@ def test_three_echos_from_a_shell(desk: Desk) -> None:
     ids=["cp", "mv", "cat", "dd", "install", "tee", "ln", "vim", "VS Code"],
 )
 def test_each_way_to_save_gives_one_answer(desk: Desk, save: str) -> None:
-    """H14, T8, failure 12: the loop looks all the time while a real process saves."""
+    """BRIDGE-14, T8, FAILURE-12: the loop looks all the time while a real process saves."""
     (desk.folder / "new").write_text(PRETTY, encoding="utf-8")
     got: list[str] = []
 
@@ -762,7 +762,10 @@ def look_now(desk: Desk) -> list[str]:
 
 
 def test_a_slow_writer_with_the_real_clock(desk: Desk) -> None:
-    """D6: a process writes three pieces 100 ms apart, the loop looks every few milliseconds."""
+    """A process writes three pieces 100 ms apart, the loop looks every few milliseconds.
+
+    FOLDER-6.
+    """
     script = (
         "import sys, time\n"
         "out = open('out.txt', 'w', encoding='utf-8')\n"
@@ -841,7 +844,10 @@ def sparse(out: Path) -> None:
 def test_what_is_no_plain_file_of_ours_is_refused_at_the_first_look(
     desk: Desk, make: Callable[[Path], None], said: str
 ) -> None:
-    """D1, D8: it is not opened, the reason is told once, and a plain file in its place works."""
+    """It is not opened, the reason is told once, and a plain file in its place works.
+
+    FOLDER-1, FOLDER-8.
+    """
     make(desk.out)
     start = time.monotonic()
     assert desk.look() == []
@@ -873,7 +879,10 @@ def test_a_link_that_appears_between_two_looks_is_not_followed(desk: Desk) -> No
 def test_a_file_that_may_not_be_read_is_waited_for(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """D9: mode 000, or a lock of another program on Windows: told, tried again, and then read."""
+    """Mode 000, or a lock of another program on Windows: told, tried again, and then read.
+
+    FOLDER-9.
+    """
     desk.type(ONE)
     open_ = os.open
 
@@ -892,7 +901,7 @@ def test_a_file_that_may_not_be_read_is_waited_for(
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 def test_mode_000_is_waited_for(desk: Desk) -> None:
-    """D9, with the real thing."""
+    """FOLDER-9, with the real thing."""
     desk.type(ONE)
     desk.out.chmod(0)
     assert desk.looks(1) == []
@@ -913,7 +922,7 @@ def test_a_file_of_another_user_is_refused(desk: Desk) -> None:
 def test_a_file_that_cannot_be_put_away_is_not_sent_again(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Failure 16, T9: Windows keeps an open file from being renamed; it is tried ten times."""
+    """FAILURE-16, T9: Windows keeps an open file from being renamed; it is tried ten times."""
     rename, tries = os.rename, []
 
     def held(old: str, new: str, **options: int) -> None:
@@ -938,7 +947,7 @@ def test_a_file_that_cannot_be_put_away_is_not_sent_again(
 
 
 def test_a_full_disk_ends_no_session(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Failure 7: the answer was sent; what cannot be written is remembered as trouble."""
+    """FAILURE-7: the answer was sent; what cannot be written is remembered as trouble."""
     desk.type(f"{ONE}\n{TWO}")
     first, second = desk.read()
     desk.files.accept(first)
@@ -960,7 +969,7 @@ def test_a_full_disk_ends_no_session(desk: Desk, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_second_server_takes_the_next_folder(tmp_path: Path) -> None:
-    """H24, T6, failure 19: it says so, and touches nothing of the first one's."""
+    """BRIDGE-24, T6, FAILURE-19: it says so, and touches nothing of the first one's."""
     first = Desk(tmp_path / "mcp")
     first.files.arrived(b"first")
     first.type(ONE)
@@ -1065,7 +1074,7 @@ def test_an_archive_on_another_disk_or_gone_is_done_without(
 
 
 def test_a_folder_that_everybody_may_write_in_is_refused(tmp_path: Path) -> None:
-    """D3: with the command that mends it."""
+    """FOLDER-3: with the command that mends it."""
     tmp_path.chmod(0o777)
     with pytest.raises(UnsafeFolderError, match="chmod o-w"):
         Desk(tmp_path)
@@ -1084,7 +1093,7 @@ def test_a7_a_lock_file_laid_there_first_opens_no_folder(tmp_path: Path) -> None
 
 
 def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
-    """D2: the folder itself has to be named."""
+    """FOLDER-2: the folder itself has to be named."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with pytest.raises(UnsafeFolderError, match=str(tmp_path / "real")):
@@ -1093,14 +1102,14 @@ def test_a_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
 def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
-    """D3: its owner could change what is in it."""
+    """FOLDER-3: its owner could change what is in it."""
     os.chown(tmp_path, 65534, 65534)
     with pytest.raises(UnsafeFolderError, match="another user"):
         Desk(tmp_path)
 
 
 def test_a_folder_that_is_swapped_leads_nowhere_else(tmp_path: Path) -> None:
-    """D2: names are looked up in the folder that was opened, not in what has its name now."""
+    """FOLDER-2: names are looked up in the folder that was opened, not in what has its name now."""
     desk = Desk(tmp_path / "mcp")
     (tmp_path / "mcp").rename(tmp_path / "moved")
     (tmp_path / "mcp").mkdir()
@@ -1115,7 +1124,7 @@ def test_a_folder_that_is_swapped_leads_nowhere_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a:b", "CON", "nul.txt", "dot.", "space ", "new\nline", "x/../y"])
 def test_odd_names_of_folders_are_safe(tmp_path: Path, name: str) -> None:
-    """D4: whatever the system takes, we take; the note about it stays on one line."""
+    """FOLDER-4: whatever the system takes, we take; the note about it stays on one line."""
     first, second = Desk(tmp_path / name), Desk(tmp_path / name)
     assert first.folder != second.folder
     assert "\n" not in second.files.note
@@ -1126,7 +1135,7 @@ def test_odd_names_of_folders_are_safe(tmp_path: Path, name: str) -> None:
 
 
 def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    """D4: with the system's own reason."""
+    """FOLDER-4: with the system's own reason."""
     with pytest.raises(OSError, match="too long"):
         Desk(tmp_path / ("x" * 300))
 

@@ -31,7 +31,7 @@ def refused(typed: str, language: str = "en") -> str:
 
 
 def test_a_refused_text_is_shown_as_it_would_be_right() -> None:
-    """H15: with every mend at once, so that it can be copied and passes."""
+    """BRIDGE-15: with every mend at once, so that it can be copied and passes."""
     said = refused("{'jsonrpc':'2.0','id':\"3\",'result':{'content':'sunny',}}")
     right = said.partition("It would be right like this: ")[2].splitlines()[0]
     assert '"content":[{"type": "text", "text": "sunny"}]' in right
@@ -55,7 +55,7 @@ def test_half_a_mend_is_not_called_right() -> None:
 
 
 def test_plain_text_is_told_how_to_be_an_answer() -> None:
-    """H15, protocol.md 3.2 (only text): the whole answer with the person's words in it."""
+    """BRIDGE-15: the whole answer with the person's words in it."""
     assert '"text": "sunny"' in refused("sunny")
 
 

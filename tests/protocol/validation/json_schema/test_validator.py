@@ -1,4 +1,4 @@
-"""Schemas from strangers: checked as advice, without danger (C14)."""
+"""Schemas from strangers: checked as advice, without danger (LINE-14)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def said_of_the_evil() -> dict[str, list[str]]:
 def test_k2_no_schema_whatever_stalls_ends_the_process_or_reaches_out(
     name: str, said_of_the_evil: dict[str, list[str]]
 ) -> None:
-    """K2, C14: a bound on time and size for whatever a peer's schema asks, and a word on it.
+    """K2, LINE-14: a bound on time and size for whatever a peer's schema asks, and a word on it.
 
     Each is held against each value in one process, which has seconds for what took hours: a text
     that breaks the pattern is told, and what is not compared is said to be unchecked.
