@@ -342,6 +342,8 @@ class Session:
         return ready
 
     def _learn_from_reply(self, exchange: Exchange, line: str) -> None:
+        if not negotiation.may_teach(exchange.request, line):
+            return
         try:
             result = json.loads(line).get("result")
         except (ValueError, AttributeError):  # sent anyway: it may be anything

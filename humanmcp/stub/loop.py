@@ -294,13 +294,13 @@ class Stub:
                 self._react(event, now)
         finally:
             if at_once:  # nobody has to read it first: the client need not wait for the copy
-                self._copy(line, events)
+                self._copy(line, events, later=True)
         self.ledger.describe(self.session)
 
-    def _copy(self, line: bytes, events: Sequence[Event]) -> None:
+    def _copy(self, line: bytes, events: Sequence[Event], *, later: bool = False) -> None:
         """Add a line to `in.txt`, and what becomes of it to `status.txt`."""
         if self.files is not None:
-            self.status.arrived(self.files.arrived(line), events)
+            self.status.arrived(self.files.arrived(line, later=later), events)
 
     def _come_out_of_probing(self, events: Sequence[Event]) -> None:
         """Become visible with the first message that is no `server/discover`.

@@ -41,7 +41,7 @@ LONGEST_LINE: Final = 64 * 1024 * 1024
 _AHEAD: Final = LONGEST_LINE
 """Bytes that reading may be ahead of the loop; then the pipe fills, and the client waits."""
 
-_READ_SIZE: Final = 256 * 1024
+_READ_SIZE: Final = 64 * 1024  # what a pipe holds; more would be mapped and unmapped each time
 # One write(2) of a long line to a slow reader would look stuck for as long as the line takes.
 _WRITE_SIZE: Final = 64 * 1024
 _FIRST: Final = 1024
@@ -306,7 +306,7 @@ class Wire:
         while chunk := self._chunk():
             for line in self._lines.feed(chunk):
                 self._arrive(line)
-            del chunk  # 256 KiB less while we wait for the next one
+            del chunk  # 64 KiB less while we wait for the next one
         for line in self._lines.end():
             self._arrive(line)
         self._ended = True

@@ -5,7 +5,7 @@ The same for whoever hears it: the one it was sent to, and a tap between the two
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
@@ -59,6 +59,17 @@ def after_request(known: Known, request: Message, revision: str) -> Known:
     if isinstance(capabilities, dict):
         known = known._replace(client_capabilities=capabilities)
     return known
+
+
+def may_teach(request: Message, line: str) -> bool:
+    """Return True if a result may hold what `after_result` or `question_in` look for.
+
+    It is asked of the text, so that a long answer which teaches nothing is not decoded for that.
+    """
+    return request.method in _TEACHING or "input_required" in line or "\\" in line
+
+
+_TEACHING: Final = frozenset({"initialize", "server/discover", "tools/list"})
 
 
 def after_result(known: Known, request: Message, result: JsonObject) -> Known:

@@ -62,6 +62,8 @@ class Exchanges:
     def twins(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """Those that wait under the same id as this one, oldest first."""
         numbers = self._by_id.get(exchange.id.key, ())
+        if len(numbers) < 2 and exchange.number in numbers:
+            return ()
         return tuple(self._waiting[each] for each in sorted(numbers) if each != exchange.number)
 
     def put(self, exchange: Exchange) -> Exchange:

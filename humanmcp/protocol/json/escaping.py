@@ -24,8 +24,6 @@ _LINE_BREAKS: Final = r"[\n\t]"
 
 def visible(text: str) -> str:
     """Return `text` with every character that could act on a screen shown as ⟦U+202E⟧."""
-    if text.isascii() and text.isprintable():
-        return text
     return re.sub(_INVISIBLE, _code_point, text)
 
 
@@ -36,7 +34,10 @@ def visible_json(text: str) -> str:
 
 def one_line(text: str, longest: int = 0) -> str:
     """Return `text` on one line, safe to show, cut to `longest` characters (0: not cut)."""
-    shown = visible(re.sub(_LINE_BREAKS, lambda found: "\\n" if found[0] == "\n" else "\\t", text))
+    shown = text
+    if not (text.isascii() and text.isprintable()):
+        broken = re.sub(_LINE_BREAKS, lambda found: "\\n" if found[0] == "\n" else "\\t", text)
+        shown = visible(broken)
     if longest and len(shown) > longest:
         return shown[: longest - 1] + "…"
     return shown

@@ -180,13 +180,17 @@ def _id_of(text: str, value: Json) -> RequestId | None:
     """Read an id with its token. None when MCP does not allow such an id.
 
     MCP: "Request IDs MUST be strings or integers, and MUST NOT be null." `true` is no integer,
-    whatever Python says of it; `1.0` is one, whatever its spelling.
+    whatever Python says of it; `1.0` is one, whatever its spelling. The token is looked for only
+    where an id has several spellings: `1.0`, `-0`, escapes.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
     if isinstance(value, float) and not value.is_integer():  # an infinity is none
         return None
-    return RequestId(member(text, "id") or json.dumps(value, ensure_ascii=False), value)
+    written = json.dumps(value, ensure_ascii=False)
+    if "\\" in text or not (value and isinstance(value, (str, int))):
+        written = member(text, "id") or written
+    return RequestId(written, value)
 
 
 # -- the text of parts ------------------------------------------------------------------------

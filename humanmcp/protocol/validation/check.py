@@ -312,7 +312,6 @@ def _check_plain(exchange: Exchange, text: str, form: TextForm, known: Known) ->
 
 
 def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -> list[Diagnostic]:
-    page = methods.page(exchange.method, exchange.revision)
     late = TOO_LATE.get(exchange.state)
     found = [RawDiagnostic(late, ())] if late else []
     if not text.strip():
@@ -321,5 +320,7 @@ def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -
         found.append(RawDiagnostic("M69", (), (("method", exchange.method),)))
     else:
         found += judge_result(exchange, result, known)
-    placer = Placer(Source("", text, (), None, page))
-    return placer.problems(found)
+    if not found:
+        return []
+    page = methods.page(exchange.method, exchange.revision)
+    return Placer(Source("", text, (), None, page)).problems(found)

@@ -69,14 +69,12 @@ def _with_params(
 ) -> tuple[Diagnostic, ...]:
     said = {each.path for each in found}
     found = found + [each for each in _params(message, revision) if each.path not in said]
-    return _placed(message, found, methods.page(message.method, revision), strict=strict)
+    return _placed(message, found, message.method, revision, strict=strict)
 
 
 def same_id(message: Message, revision: str) -> Diagnostic:
     """Say of a request that another one with the same id is still open."""
-    return _placed(
-        message, [RawDiagnostic("N10", ("id",))], methods.page(message.method, revision)
-    )[0]
+    return _placed(message, [RawDiagnostic("N10", ("id",))], message.method, revision)[0]
 
 
 @remarking
@@ -98,16 +96,21 @@ def review(
         found += judge_error(response.body.get("error"), exchange.revision, ("error",))
     else:
         found += judge_result(exchange, response.body.get("result"), known)
-    page = methods.page(exchange.method, exchange.revision)
-    return _placed(response, found, page, strict=strict)
+    return _placed(response, found, exchange.method, exchange.revision, strict=strict)
 
 
 def _placed(
-    message: Message, found: list[RawDiagnostic], page: str, *, strict: bool = False
+    message: Message,
+    found: list[RawDiagnostic],
+    method: str,
+    revision: str,
+    *,
+    strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Make problems that block nothing and offer no fix: the text is the peer's."""
     if not found:
         return ()
+    page = methods.page(method, revision)
     placer = Placer(Source(message.raw, message.raw, (), None, page))
     problems = placer.problems(
         each._replace(mend=None, level=_level(each, strict=strict)) for each in one_each(found)

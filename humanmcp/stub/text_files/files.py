@@ -203,16 +203,17 @@ class TextFiles:
         """What keeps one of the files from being written; None when nothing does."""
         return self._trouble or self._arrivals.trouble
 
-    def arrived(self, line: bytes) -> int:
+    def arrived(self, line: bytes, *, later: bool = False) -> int:
         """Add a line from the client to `in.txt`, verbatim, with one write.
 
-        What the disk does not take now is written later, in order; `trouble` says why. Returns
-        which line of the file it is, from 1.
+        What the disk does not take now is written later, in order; `trouble` says why. With `later`
+        it is written with `status.txt`. Returns which line of the file it is, from 1.
         """
-        return self._arrivals.add(line)
+        return self._arrivals.add(line, later=later)
 
     def tell_status(self, text: str) -> None:
         """Write `status.txt`: what has become of the lines of `in.txt`, and what will."""
+        self._arrivals.catch_up()
         with self._noting_trouble():
             self._place.replace(STATUS, text.encode("utf-8", "replace"))
 

@@ -196,7 +196,7 @@ class OpenFolder:
         with suppress(FileExistsError):
             os.mkdir(self._at(name), 0o700, dir_fd=self._descriptor)
 
-    def append(self, name: str, content: bytes) -> int:
+    def append(self, name: str, content: bytes | bytearray) -> int:
         """Add to the end of a file with one write. Returns how many bytes the disk took."""
         descriptor = self._open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:

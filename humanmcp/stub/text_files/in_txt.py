@@ -33,7 +33,7 @@ class InTxt:
         """
         self.trouble: OSError | None = None
         self._place = place
-        self._backlog = b""
+        self._backlog = bytearray()
         self._lines = 0
         mark = place.mark(IN)
         if mark is not None and mark.unfit in _NO_FILE:
@@ -48,14 +48,15 @@ class InTxt:
         """How many lines there are."""
         return self._lines
 
-    def add(self, line: bytes) -> int:
+    def add(self, line: bytes, *, later: bool = False) -> int:
         """Add a line, with one write. What the disk does not take now is written later.
 
-        Returns which line it is, from 1.
+        With `later` it waits for `catch_up`. Returns which line it is, from 1.
         """
         self._lines += 1
         self._backlog += line + b"\n"
-        self.catch_up()
+        if not later:
+            self.catch_up()
         return self._lines
 
     def catch_up(self) -> None:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.stub.text_files.files import TextFiles
+from humanmcp.stub.text_files.folder import OpenFolder
 from humanmcp.stub.text_files.judging import decode
 from tests.waiting import until
 
@@ -134,6 +135,27 @@ def test_lines_arrive_verbatim(desk: Desk) -> None:
     for line in lines:
         desk.files.arrived(line)
     assert desk.in_txt == b"".join(line + b"\n" for line in lines)
+
+
+def test_p5_lines_that_are_answered_already_are_added_together_and_in_their_order(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P5: the client's next call does not wait for the copy of the one before."""
+    writes: list[bytes] = []
+    append = OpenFolder.append
+
+    def counting(place: OpenFolder, name: str, content: bytes) -> int:
+        writes.append(bytes(content))
+        return append(place, name, content)
+
+    monkeypatch.setattr(OpenFolder, "append", counting)
+    assert [desk.files.arrived(line, later=True) for line in (b"one", b"two")] == [1, 2]
+    assert (desk.in_txt, writes) == (b"", [])
+    desk.files.tell_status("")
+    desk.files.arrived(b"three", later=True)
+    desk.files.arrived(b"four")
+    assert desk.in_txt == b"one\ntwo\nthree\nfour\n"
+    assert writes == [b"one\ntwo\n", b"three\nfour\n"]
 
 
 def test_tail_follows_in_txt(desk: Desk) -> None:
