@@ -294,7 +294,7 @@ FAULTS: Final = {
                 "wrong first, right after; the same answer twice",
                 "the line in `out.raw.txt`, with its line end",
                 (
-                    "`humanmcp answer N --keep-open` with `--break` or `--send-anyway`; "
+                    "`humanmcp answer N --keep-open --send-anyway`, also with `--break`; "
                     "`humanmcp say MESSAGE --send-anyway`, `--times 2`"
                 ),
                 "**{keep open}**",
@@ -390,7 +390,7 @@ FAULTS: Final = {
                 "間違えてから正しく、または同じ回答を 2 回",
                 "`out.raw.txt` に、改行で終わる行",
                 (
-                    "`humanmcp answer N --keep-open` に `--break` か `--send-anyway`。"
+                    "`humanmcp answer N --keep-open --send-anyway`（`--break` も可）。"
                     "`humanmcp say MESSAGE --send-anyway`、`--times 2`"
                 ),
                 "**{keep open}**",

@@ -21,6 +21,7 @@ from humanmcp import locales
 from humanmcp.cli import COMMANDS, main
 from humanmcp.common import logfile
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
+from humanmcp.connecting.hosts import HOSTS
 from humanmcp.demo.command import DEMO_FOLDER
 from humanmcp.desk.auth import login
 from humanmcp.desk.http import demo_runner, error_handlers, launch
@@ -30,6 +31,7 @@ from humanmcp.inbox import layout
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences
 from humanmcp.protocol.diagnostics import codes
+from humanmcp.protocol.policy.known_clients import CLIENTS
 from humanmcp.protocol.validation.faults import Fault
 from humanmcp.stub.text_files import files, on_purpose
 from humanmcp.stub.text_files import folder as open_folder
@@ -207,6 +209,28 @@ def names_on_the_page() -> set[str]:
 def test_every_name_in_the_folder_is_documented_and_no_other() -> None:
     """docs/reference/folder.md explains every file and folder that a person may find."""
     assert names_on_the_page() == {numberless(name) for name in FOLDER_NAMES}
+
+
+def seconds(cell: str) -> float | None:
+    """Read a time of the table of waiting times; None where there is no limit."""
+    number = re.search(r"(\d+) (s|minutes)", cell)
+    return int(number[1]) * (60 if number[2] == "minutes" else 1) if number else None
+
+
+def test_l9_the_waiting_times_of_the_manual_are_those_that_the_program_knows() -> None:
+    """L9: docs/how-to/connect-a-host.md is read against `protocol/policy/known_clients.py`."""
+    page = read(ROOT / "docs" / "how-to" / "connect-a-host.md")
+    table = page.split("| host | a call, by itself |")[1].split("\n\n")[0]
+    rows = [[cell.strip() for cell in row.split("|")[1:5]] for row in table.splitlines()[2:]]
+    shown = {
+        (label, seconds(call), helps == "yes", "(reported)" in names)
+        for names, call, _entry, helps in rows
+        for label in names.replace(" (reported)", "").split(", ")
+    }
+    known = {(one.label, one.call, one.progress_helps, one.source == "reported") for one in CLIENTS}
+    assert shown <= known
+    hosts = {host.label for host in HOSTS}
+    assert {one.label for one in CLIENTS} & hosts == {label for label, *_ in shown}
 
 
 # -- both languages say the same --------------------------------------------------------------

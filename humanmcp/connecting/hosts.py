@@ -217,6 +217,7 @@ _WAIT_CODES: Final = {
     "goose": "wait timeout",
     "claude-code": "wait claude-code",
     "codex": "wait codex",
+    "cursor": "wait cursor",
     "claude-desktop": "wait claude-desktop",
     "vscode": "wait vscode",
 }

@@ -306,7 +306,7 @@ def test_p3_a_rule_of_the_book_comes_before_the_server(tmp_path: Path, recording
     [
         (("--otherwise", "forward"), "the real server's command"),
         (("--otherwise", "forward", "--", "server"), "needs the recording"),
-        (("--", "server", "-x"), "What does server -x mean here?"),
+        (("--", "server", "-x"), "It is not clear what server -x is for."),
     ],
 )
 def test_p3_a_command_that_does_not_go_with_the_options_is_told(

@@ -179,13 +179,17 @@ class Prompt:
 
     def _call(self, rest: str, *, anyway: bool) -> None:
         """Call a tool with `key=value …`, checked against what the server said it takes."""
-        name, _, typed = rest.partition(" ")
+        in_background = rest.endswith(" &")
+        name, _, typed = rest.removesuffix(" &").partition(" ")
         if not name:
             raise MistypedError("call what")
-        asking = self.requests.call(name, typed, anyway=anyway)
+        asking = self.requests.call(name, typed.strip(), anyway=anyway)
         if not anyway and self._is_faulty(*asking):
             raise MistypedError("not called", name=name)
-        self._ask(asking)
+        if in_background:
+            self.client.begin(*asking)
+        else:
+            self._ask(asking)
 
     def _say_in_words(self, word: str, rest: str) -> None:
         """Get a prompt, read a resource, or complete an argument."""

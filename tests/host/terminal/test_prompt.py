@@ -71,6 +71,15 @@ OPENED: Final = (
 """What the client of the article sends, byte for byte."""
 
 
+def test_l9_a_call_in_words_need_not_be_waited_for(tmp_path: Path) -> None:
+    """L9: `&` ends a call as it ends a method; before it was taken for an argument."""
+    run = typed(tmp_path, (), "call calculate first=5 second=[10,20] &", "ping")
+    assert "not key=value" not in run.stderr + run.stdout
+    asked = [message.get("method") for sender, message in wire(run.stderr) if sender == "Client"]
+    assert asked[-2:] == ["tools/call", "ping"]
+    assert "Ping {}" in run.stdout
+
+
 def test_the_example_begins_as_the_article_shows_it(tmp_path: Path) -> None:
     """G1, G2: `--example`, everything that a terminal shows, byte for byte but for the times."""
     served = subprocess.run(
