@@ -17,7 +17,7 @@ from humanmcp.common.terminal import say as show
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.table import Chair, Plan, Table
 from humanmcp.inbox.contract import Life
-from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError, sentence_of
 
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             plan = Plan(people_of(arguments.people), home, language, arguments.model)
             if not arguments.no_desk and plan.people:
                 _end_desk_with(stack, home)
-            table = Table(plan, FolderInbox(home), stack)
+            table = Table(plan, open_inbox(home), stack)
             stack.callback(undisturbed(table.servers.close))
             table.start(lambda: _announce(table, desk=not arguments.no_desk))
             table.play()
@@ -109,7 +109,7 @@ def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
     from humanmcp.desk.http import launch  # noqa: PLC0415 - only where a page is wanted
 
     def end(kind: type[BaseException] | None, *_: object) -> None:
-        others = any(one.life is Life.OPEN for one in FolderInbox(home).sessions())
+        others = any(one.life is Life.OPEN for one in open_inbox(home).sessions())
         if kind is not None and not others:
             undisturbed(lambda: launch.end(home))()
 

@@ -296,6 +296,13 @@ def test_no_folder_is_crowded() -> None:
     assert crowded(HOUSE) == []
 
 
+def test_one_place_chooses_the_inbox() -> None:
+    """Nothing above the contract knows whether exchanges wait in a folder or elsewhere."""
+    implementations = {f"{PACKAGE}.inbox.folder", f"{PACKAGE}.inbox.folder.FolderInbox"}
+    users = [each.place for each in imports(HOUSE) if each.name in implementations]
+    assert [place.partition(":")[0] for place in users] == ["inbox/opening.py"]
+
+
 def test_every_library_is_used_in_its_own_room_only() -> None:
     """The stub, among others, has the standard library and nothing else."""
     assert uninvited(HOUSE) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from humanmcp.common.child import ChildCommand, ChildTransport
-from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.opening import open_inbox
 
 _LOOK_EVERY: Final = 0.05
 _VISIBLE_WITHIN: Final = 5.0
@@ -37,7 +37,7 @@ class DemoServer:
 
         A session can be seen from its first message on; call this after that.
         """
-        inbox = FolderInbox(home)
+        inbox = open_inbox(home)
         until = time.monotonic() + _VISIBLE_WITHIN
         while time.monotonic() < until:
             for facts in inbox.sessions():

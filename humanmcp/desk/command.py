@@ -34,8 +34,8 @@ from humanmcp.desk.state.board import Board
 from humanmcp.desk.state.live import Live
 from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.desk.state.watcher import Following
-from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.lock import LifeLock, is_held
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
 
@@ -177,7 +177,7 @@ def make_desk(
     home: Path, port: int, settings: Settings, told: Mapping[str, Any] | None = None
 ) -> Desk:
     """Put a desk together over the inbox folder."""
-    inbox = FolderInbox(home)
+    inbox = open_inbox(home)
     inbox.sweep()
     board = Board(inbox)
     book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME

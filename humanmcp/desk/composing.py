@@ -26,7 +26,7 @@ from humanmcp.protocol.validation.results import tool_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from humanmcp.inbox.contract import Inbox, SessionFacts
+    from humanmcp.inbox.contract import DeskInbox, SessionFacts
     from humanmcp.protocol.conversation.exchange import Known
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.faults import Fault
@@ -95,7 +95,7 @@ def answerable(item: Item) -> bool:
     return held(item).question is not None or held(item).answered is not None
 
 
-def verdict(inbox: Inbox, item: Item, text: str, form: TextForm) -> Verdict:
+def verdict(inbox: DeskInbox, item: Item, text: str, form: TextForm) -> Verdict:
     """Say what is wrong with a text, as the stub will."""
     if item.purpose is Purpose.PASS:
         return held_check.judge(held(item), text, form, inbox.known(item.key.session))
@@ -127,7 +127,7 @@ def _tool_result(item: Item, draft: Draft, known: Known) -> str:
     return json.dumps(result, ensure_ascii=False)
 
 
-def starting(inbox: Inbox, item: Item, language: str = "en") -> Draft:
+def starting(inbox: DeskInbox, item: Item, language: str = "en") -> Draft:
     """Return the text a person starts from, whatever they have written since.
 
     An answer that a tap holds starts as it is; so does what nobody can answer.
@@ -165,14 +165,14 @@ def breakable(item: Item, facts: SessionFacts) -> tuple[Fault, ...]:
     return faults.faults(exchange_of(item))
 
 
-def broken(inbox: Inbox, item: Item, draft: Draft, fault: Fault) -> str:
+def broken(inbox: DeskInbox, item: Item, draft: Draft, fault: Fault) -> str:
     """Return the whole message that a draft stands for, with a fault in it."""
     whole = document(item, draft, inbox.known(item.key.session))
     return faults.broken(exchange_of(item), whole, fault)
 
 
 def send(
-    inbox: Inbox,
+    inbox: DeskInbox,
     key: Key,
     reply: Reply,
     *,
@@ -194,7 +194,7 @@ def send(
 
 
 def _settle(
-    inbox: Inbox, key: Key, reply: Reply, within: float, sleep: Callable[[float], None]
+    inbox: DeskInbox, key: Key, reply: Reply, within: float, sleep: Callable[[float], None]
 ) -> SendOutcome:
     end = time.monotonic() + within
     while time.monotonic() < end:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.desk.state.board import SessionView
-    from humanmcp.inbox.contract import Inbox, Item, Key
+    from humanmcp.inbox.contract import DeskInbox, Item, Key
     from humanmcp.protocol.conversation.transcript import Frame
 
 LOOK_BACK: Final = 2000
@@ -44,7 +44,7 @@ class Offer:
     why: str
 
 
-def offers(inbox: Inbox, item: Item, session: SessionView, language: str) -> tuple[Offer, ...]:
+def offers(inbox: DeskInbox, item: Item, session: SessionView, language: str) -> tuple[Offer, ...]:
     """List what could be asked while this exchange waits; none where a server cannot ask."""
     facts = session.facts
     ours = facts.seat is Seat.SERVER and item.purpose is Purpose.ANSWER
@@ -77,7 +77,7 @@ class Told:
     line: str = ""
 
 
-def told(inbox: Inbox, item: Item) -> tuple[Told, ...]:
+def told(inbox: DeskInbox, item: Item) -> tuple[Told, ...]:
     """List the questions that were asked while this exchange has been waiting, oldest first."""
     if item.state is not ExchangeState.PENDING or features(item.revision).input_required:
         return ()
@@ -86,7 +86,7 @@ def told(inbox: Inbox, item: Item) -> tuple[Told, ...]:
     return tuple(_told(one) for one in input_requests.asked_at(item.key.number, lines))
 
 
-def _since(inbox: Inbox, key: Key) -> Iterator[Frame]:
+def _since(inbox: DeskInbox, key: Key) -> Iterator[Frame]:
     """Yield the lines of a session back to the request, newest first."""
     before = 0
     for _chunk in range(LOOK_BACK // _CHUNK):

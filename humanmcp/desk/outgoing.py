@@ -24,7 +24,7 @@ from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
 from humanmcp.desk.http.request_context import now, spoken
 from humanmcp.desk.presenters import serializers
 from humanmcp.desk.state.history import recent
-from humanmcp.inbox.contract import Inbox, Order, Reply, Seat
+from humanmcp.inbox.contract import DeskInbox, Order, Reply, Seat
 from humanmcp.inbox.ordering import OrderError, hand_in
 from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.conversation.transcript import Direction
@@ -116,7 +116,7 @@ def _reply(act: str, text: str) -> Reply:
     return Reply(text, TextForm.MESSAGE, act == "anyway", BY, now())
 
 
-def _heard(inbox: Inbox, name: str) -> int:
+def _heard(inbox: DeskInbox, name: str) -> int:
     """Return the number of the last line that came from the server, as far as it was lately."""
     return max(
         (one.seq for one in inbox.before(name, 0, SHOWN) if one.way is Direction.OUT), default=0

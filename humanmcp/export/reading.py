@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import from_log_time
 from humanmcp.inbox.contract import InboxError, SessionFacts
-from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.capture_log import is_log_line, read_log
 from humanmcp.protocol.conversation.transcript import Frame, from_json
@@ -53,7 +53,7 @@ def find(wanted: str, home: Path, zone: tzinfo | None = None) -> Recording:
 
 
 def _from_inbox(wanted: str, home: Path) -> Recording:
-    inbox = FolderInbox(home)
+    inbox = open_inbox(home)
     sessions = inbox.sessions()
     named = [facts for facts in sessions if wanted == LAST or facts.name.startswith(wanted)]
     if not named:

@@ -16,11 +16,13 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from humanmcp.inbox.contract import Inbox, SessionFacts
+    from humanmcp.inbox.contract import DeskInbox, SessionFacts
     from humanmcp.protocol.conversation.transcript import Frame
 
 
-def answered_at_once(inbox: Inbox, facts: SessionFacts, waited: Collection[int]) -> Iterator[Item]:
+def answered_at_once(
+    inbox: DeskInbox, facts: SessionFacts, waited: Collection[int]
+) -> Iterator[Item]:
     """List the answered requests of a session whose numbers are not among those that waited."""
     if facts.seat is not Seat.SERVER:
         return

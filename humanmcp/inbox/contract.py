@@ -35,6 +35,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -294,10 +295,27 @@ _ADVISED: Final = frozenset(
 """The troubles of a disk that have an advice of their own."""
 
 
-class Inbox(Protocol):
-    """Where exchanges wait. The promises stand at the top of this module."""
+class SessionInbox(Protocol):
+    """What both sides of an inbox see of a session."""
 
-    # -- the stub's side ----------------------------------------------------------------------
+    def known(self, session: str) -> Known:
+        """Return what the conversation has established: a check needs it."""
+
+    def holds(self, session: str) -> Sequence[str]:
+        """Return what a tap is to hold: the patterns of `humanmcp tap --hold`."""
+
+    def hold(self, session: str, patterns: Sequence[str]) -> None:
+        """Replace what a tap is to hold from now on."""
+
+    def opening_is_held(self) -> bool:
+        """Say whether people want to open every session of this inbox themselves."""
+
+    def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
+        """Read the transcript: the frames whose `seq` is greater than `after`."""
+
+
+class StubInbox(SessionInbox, Protocol):
+    """The inbox for the process that speaks to the peer: it begins a session and puts things in."""
 
     def begin(self, facts: SessionFacts) -> str:
         """Open a session and hold it open while this process lives. Returns its name.
@@ -325,6 +343,9 @@ class Inbox(Protocol):
     def update(self, key: Key, *, line: str, id: str, waiting: Waiting) -> None:  # noqa: A002 - the protocol's own word
         """Replace the request (a client repeated it under a new id) and how long it may wait."""
 
+    def folder(self, session: str) -> Path:
+        """Return the folder on this machine for the text files of a session."""
+
     def bell(self, session: str) -> Doorbell | None:
         """Return the bell of a session of this process; None where it must look by itself."""
 
@@ -348,25 +369,21 @@ class Inbox(Protocol):
     def settle(self, session: str, ticket: str, problems: Sequence[Diagnostic]) -> None:
         """Say what became of a saying: sent when there are no problems, else given back."""
 
-    def holds(self, session: str) -> Sequence[str]:
-        """Return what a tap is to hold: the patterns of `humanmcp tap --hold`."""
-
-    def opening_is_held(self) -> bool:
-        """Say whether people want to open every session of this inbox themselves."""
-
     def end(self, session: str) -> None:
         """Close a session in order. What is still pending becomes abandoned."""
 
-    # -- the desk's side ----------------------------------------------------------------------
+
+class DeskInbox(SessionInbox, Protocol):
+    """The inbox for desks: they look at what waits, and write what a person decided."""
+
+    def sweep(self) -> None:
+        """Remove what processes that died left half-done; a desk does so when it starts."""
 
     def sessions(self) -> Sequence[SessionFacts]:
         """List the sessions, newest first: the one that became visible last."""
 
     def facts(self, session: str) -> SessionFacts:
         """Return what is known of one session."""
-
-    def known(self, session: str) -> Known:
-        """Return what the conversation has established: a check needs it."""
 
     def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
         """List the exchanges of a session in one state, oldest first."""
@@ -386,9 +403,6 @@ class Inbox(Protocol):
 
     def say(self, session: str, reply: Reply) -> str:
         """Hand in something of the person's own: a notification, a request. Returns a ticket."""
-
-    def hold(self, session: str, patterns: Sequence[str]) -> None:
-        """Replace what a tap is to hold from now on."""
 
     def hold_opening(self, *, on: bool) -> None:
         """Leave the opening of every session to people, or to whom it is left otherwise.
@@ -416,11 +430,12 @@ class Inbox(Protocol):
             InboxError: it still runs.
         """
 
-    def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
-        """Read the transcript: the frames whose `seq` is greater than `after`."""
-
     def before(self, session: str, seq: int, count: int) -> Sequence[Frame]:
         """Read the transcript from its end: the last `count` frames before number `seq`.
 
         They come oldest first; 0 asks for the very last ones.
         """
+
+
+class Inbox(StubInbox, DeskInbox, Protocol):
+    """Where exchanges wait. The promises stand at the top of this module."""

@@ -15,7 +15,7 @@ from humanmcp.locales.stop import StopError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.inbox.contract import Inbox, Key, Reply
+    from humanmcp.inbox.contract import DeskInbox, Key, Reply
 
 _SWITCHES: Final = frozenset({Order.PROGRESS, Order.SILENCE})
 _HIGHEST: Final = 255
@@ -27,7 +27,7 @@ class OrderError(StopError):
     room = "order_error"
 
 
-def hand_in(inbox: Inbox, session: str, reply: Reply) -> str:
+def hand_in(inbox: DeskInbox, session: str, reply: Reply) -> str:
     """Hand in what is said first, or an order. Returns the ticket.
 
     Raises:

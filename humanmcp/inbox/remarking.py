@@ -10,11 +10,11 @@ from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.validation import check
 
 if TYPE_CHECKING:
-    from humanmcp.inbox.contract import Inbox, Item
+    from humanmcp.inbox.contract import DeskInbox, Item
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
-def remarks_on(inbox: Inbox, item: Item) -> tuple[Diagnostic, ...]:
+def remarks_on(inbox: DeskInbox, item: Item) -> tuple[Diagnostic, ...]:
     """Return the hints and warnings about a request; none for a line that is no message."""
     request = read_line(item.line)
     if not isinstance(request, Message):
@@ -25,7 +25,7 @@ def remarks_on(inbox: Inbox, item: Item) -> tuple[Diagnostic, ...]:
     return remarks
 
 
-def has_twin(inbox: Inbox, item: Item) -> bool:
+def has_twin(inbox: DeskInbox, item: Item) -> bool:
     """Say whether another request waits under the same id: only one can be answered."""
     return item.state is ExchangeState.PENDING and any(
         other.id == item.id and other.key != item.key for other in inbox.items(item.key.session)

@@ -16,7 +16,7 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.inbox.contract import Answer, Inbox, Reply, SessionFacts
+    from humanmcp.inbox.contract import Answer, Reply, SessionFacts, StubInbox
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.session import Session
@@ -39,7 +39,7 @@ class Journal:
     """One session's entries in the inbox, and its lines on the wire."""
 
     def __init__(
-        self, wire: Wire, inbox: Inbox, facts: SessionFacts, clock: Clock, limits: SeenLimits
+        self, wire: Wire, inbox: StubInbox, facts: SessionFacts, clock: Clock, limits: SeenLimits
     ) -> None:
         """Begin with an empty transcript."""
         self.wire = wire

@@ -18,7 +18,7 @@ from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.logfile import log_to
 from humanmcp.common.settings import add_flags
 from humanmcp.inbox.contract import SessionFacts
-from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
@@ -191,7 +191,7 @@ def _stub(  # noqa: PLR0913 - the parts of a stub
     shelf: BookFile,
     manner: ServeOptions,
 ) -> Stub:
-    inbox = FolderInbox(home)
+    inbox = open_inbox(home)
     clock = Clock()
     facts = SessionFacts(
         name="", started=clock.stamp(), pid=os.getpid(), title=settings.title, probe=True

@@ -25,8 +25,8 @@ from humanmcp.common.logfile import log_to, log_what_ends_a_thread
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import complain
 from humanmcp.common.timestamps import stamp
-from humanmcp.inbox.contract import InboxError, Seat, SessionFacts
-from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.contract import InboxError, Seat, SessionFacts, StubInbox
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales import problem as sentence
 from humanmcp.locales.stop import sentence_of, trouble
@@ -202,12 +202,12 @@ def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationObserver
     return listening.so_far()
 
 
-def _begin(settings: Settings, wanted: _Wanted) -> tuple[FolderInbox, SessionFacts]:
+def _begin(settings: Settings, wanted: _Wanted) -> tuple[StubInbox, SessionFacts]:
     home = paths.make_private(paths.home_folder(settings.home))
     with suppress(OSError):  # without a log everything else works
         log_to(home)
         log_what_ends_a_thread()
-    inbox = FolderInbox(home)
+    inbox = open_inbox(home)
     title = settings.title or Path(wanted.command[0]).name
     facts = SessionFacts(
         name="",

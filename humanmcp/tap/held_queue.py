@@ -34,7 +34,7 @@ from humanmcp.tap.recorder import BY_TAP
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import StubInbox
     from humanmcp.protocol.diagnostics.verdict import Verdict
     from humanmcp.tap.hold_policy import Cancelled, Held, HoldPolicy
     from humanmcp.tap.recorder import TapRecorder
@@ -63,7 +63,7 @@ class HeldQueue:
     def __init__(  # noqa: PLR0913 - everything that a held message meets
         self,
         *,
-        inbox: Inbox,
+        inbox: StubInbox,
         session: str,
         recorder: TapRecorder,
         gate: HoldPolicy,

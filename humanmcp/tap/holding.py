@@ -8,7 +8,7 @@ from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import complain
 from humanmcp.common.terminal import say as show
-from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     language = language_of(settings.lang)
     try:
         parse_all(arguments.patterns)
-        inbox = FolderInbox(paths.home_folder(settings.home))
+        inbox = open_inbox(paths.home_folder(settings.home))
         name = one_tap(inbox, arguments.session)
         if arguments.patterns or arguments.nothing:
             inbox.hold(name, () if arguments.nothing else arguments.patterns)

@@ -27,7 +27,7 @@ from humanmcp.protocol.validation.unanswered import Unanswered
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.inbox.contract import Inbox, SessionFacts
+    from humanmcp.inbox.contract import SessionFacts, StubInbox
     from humanmcp.protocol.conversation.exchange import Known
     from humanmcp.protocol.conversation.observer import ObservedMessage, ObservedRequest
     from humanmcp.protocol.diagnostics.model import Diagnostic
@@ -68,7 +68,7 @@ class Listening:
 
     def __init__(
         self,
-        inbox: Inbox,
+        inbox: StubInbox,
         facts: SessionFacts,
         *,
         remark: Callable[[bytes, str], object],

@@ -11,7 +11,7 @@ from humanmcp.common.terminal import complain
 from humanmcp.common.terminal import say as show
 from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import Action, Reply, TakenError
-from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError
 from humanmcp.tap.selection import NoTapError, held, one_tap, taps
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import Inbox, Item
+    from humanmcp.inbox.contract import DeskInbox, Item
 
 BY: Final = "terminal"
 NOTHING: Final = 1
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Let go, or drop, what is meant. Returns the exit status."""
     language = language_of(settings.lang)
     try:
-        inbox = FolderInbox(paths.home_folder(settings.home))
+        inbox = open_inbox(paths.home_folder(settings.home))
         found = _meant(inbox, arguments.numbers, arguments.session)
         for number in sorted({*arguments.numbers} - {item.key.number for item in found}):
             complain(say("release", "not held", language, number=number))
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0 if done else NOTHING
 
 
-def _meant(inbox: Inbox, numbers: Sequence[int], session: str) -> list[Item]:
+def _meant(inbox: DeskInbox, numbers: Sequence[int], session: str) -> list[Item]:
     """Find what is meant: numbers are those of one tap, no number means everything."""
     sessions = (one_tap(inbox, session),) if numbers else taps(inbox, session)
     if not sessions:
@@ -62,7 +62,7 @@ def _meant(inbox: Inbox, numbers: Sequence[int], session: str) -> list[Item]:
     return [item for item in found if not numbers or item.key.number in numbers]
 
 
-def _settle(inbox: Inbox, item: Item, language: str, *, drop: bool) -> bool:
+def _settle(inbox: DeskInbox, item: Item, language: str, *, drop: bool) -> bool:
     action = Action.DROP if drop else Action.PASS
     reply = Reply(item.line, action=action, by=BY, at=stamp(time.time()))
     try:

@@ -10,7 +10,7 @@ from humanmcp.locales.stop import StopError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from humanmcp.inbox.contract import Inbox, Item
+    from humanmcp.inbox.contract import DeskInbox, Item
 
 
 class NoTapError(StopError):
@@ -23,7 +23,7 @@ class NoTapError(StopError):
         super().__init__("several taps" if names else "no tap", names=", ".join(names))
 
 
-def taps(inbox: Inbox, wanted: str = "") -> tuple[str, ...]:
+def taps(inbox: DeskInbox, wanted: str = "") -> tuple[str, ...]:
     """Return the names of the running taps whose name begins like this, newest first."""
     return tuple(
         facts.name
@@ -32,7 +32,7 @@ def taps(inbox: Inbox, wanted: str = "") -> tuple[str, ...]:
     )
 
 
-def one_tap(inbox: Inbox, wanted: str = "") -> str:
+def one_tap(inbox: DeskInbox, wanted: str = "") -> str:
     """Return the one tap that is meant.
 
     Raises:
@@ -44,7 +44,7 @@ def one_tap(inbox: Inbox, wanted: str = "") -> str:
     return found[0]
 
 
-def held(inbox: Inbox, sessions: Sequence[str]) -> Iterator[Item]:
+def held(inbox: DeskInbox, sessions: Sequence[str]) -> Iterator[Item]:
     """Yield what is held in these sessions, oldest first, session by session."""
     for session in sessions:
         for item in inbox.items(session):

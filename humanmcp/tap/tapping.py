@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from humanmcp.common.book_file import BookFile
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import StubInbox
     from humanmcp.tap.child import ServerProcess
     from humanmcp.tap.held_queue import HeldQueue
     from humanmcp.tap.hold_policy import HoldPolicy
@@ -74,7 +74,7 @@ News: TypeAlias = Held | Cancelled | StreamEnded | ChildEnded
 class TappedSession:
     """The session in the inbox. There is none when the inbox cannot be used: all passes then."""
 
-    inbox: Inbox
+    inbox: StubInbox
     name: str
     holds: HeldQueue
     shelf: BookFile | None = None

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import DeskInbox
 
 ROOM: Final = "answer"
 
@@ -124,7 +124,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return USAGE_ERROR
 
 
-def _case(inbox: Inbox, arguments: argparse.Namespace, language: str) -> HeldCase:
+def _case(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> HeldCase:
     seated, item = choose(inbox, arguments.number)
     return HeldCase(
         inbox=inbox,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from humanmcp.common.paths import home_folder
 from humanmcp.inbox.at_once import answered_at_once
-from humanmcp.inbox.contract import Inbox, Item, Key, Life, SessionFacts, UnknownItemError
+from humanmcp.inbox.contract import DeskInbox, Item, Key, Life, SessionFacts, UnknownItemError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 
@@ -46,15 +46,15 @@ class ChoiceError(StopError):
     room = "choose"
 
 
-def open_inbox(settings: Settings) -> Inbox:
+def open_inbox(settings: Settings) -> DeskInbox:
     """Open the inbox folder of these settings."""
     # The import is here, so that `--help` and `check` do not pay for it.
-    from humanmcp.inbox.folder import FolderInbox  # noqa: PLC0415 - see above
+    from humanmcp.inbox.opening import open_inbox  # noqa: PLC0415 - see above
 
-    return FolderInbox(home_folder(settings.home))
+    return open_inbox(home_folder(settings.home))
 
 
-def seats(inbox: Inbox) -> tuple[Seated, ...]:
+def seats(inbox: DeskInbox) -> tuple[Seated, ...]:
     """List every session, oldest first."""
     return tuple(Seated(facts) for facts in reversed(inbox.sessions()))
 
@@ -65,7 +65,7 @@ def label(seated: Seated, number: int, everybody: Iterable[Seated]) -> str:
     return str(number) if alone else f"{seated.letter}/{number}"
 
 
-def choose(inbox: Inbox, wanted: str) -> tuple[Seated, Item]:
+def choose(inbox: DeskInbox, wanted: str) -> tuple[Seated, Item]:
     """Find the exchange that a person means; without a word, the only one that waits.
 
     What waits comes first: a bare number names what is pending in a live session, else what was
@@ -94,7 +94,7 @@ def choose(inbox: Inbox, wanted: str) -> tuple[Seated, Item]:
     return found[0]
 
 
-def choose_session(inbox: Inbox, wanted: str) -> Seated:
+def choose_session(inbox: DeskInbox, wanted: str) -> Seated:
     """Find the session that a person means; without a word, the only live one.
 
     Raises:
@@ -110,7 +110,7 @@ def choose_session(inbox: Inbox, wanted: str) -> Seated:
     raise ChoiceError("which session" if live else "nobody", choices=choices)
 
 
-def _the_only_one(inbox: Inbox, everybody: Sequence[Seated]) -> tuple[Seated, Item]:
+def _the_only_one(inbox: DeskInbox, everybody: Sequence[Seated]) -> tuple[Seated, Item]:
     waiting = [(one, item) for one in everybody if one.live for item in inbox.items(one.facts.name)]
     if not waiting:
         raise ChoiceError("nothing waits")
@@ -143,7 +143,7 @@ def _several(wanted: str, number: str, found: Iterable[Seated]) -> ChoiceError:
     return ChoiceError("several", wanted=wanted, choices=choices)
 
 
-def _in_session(inbox: Inbox, seated: Seated, number: int, wanted: str) -> tuple[Seated, Item]:
+def _in_session(inbox: DeskInbox, seated: Seated, number: int, wanted: str) -> tuple[Seated, Item]:
     try:
         return seated, inbox.item(Key(seated.facts.name, number))
     except UnknownItemError as error:
@@ -154,7 +154,7 @@ def _in_session(inbox: Inbox, seated: Seated, number: int, wanted: str) -> tuple
 
 
 def _with_number(
-    inbox: Inbox, sessions: Iterable[Seated], number: int
+    inbox: DeskInbox, sessions: Iterable[Seated], number: int
 ) -> list[tuple[Seated, Item]]:
     """Find a number in every session, whatever its state."""
     found = []

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import Inbox, Item
+    from humanmcp.inbox.contract import DeskInbox, Item
 
 ROOM: Final = "forget"
 
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         return USAGE_ERROR
 
 
-def _targets(inbox: Inbox, arguments: argparse.Namespace, language: str) -> list[Target]:
+def _targets(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> list[Target]:
     wanted, days = arguments.what, arguments.older_than
     if bool(wanted) is (days is not None):
         raise ForgetError("one of both")
@@ -97,7 +97,7 @@ def _exchange(seated: Seated, item: Item) -> Target:
     return Target(name, request_in_short(item), item.key.session, item.key, waits)
 
 
-def _of_session(inbox: Inbox, seated: Seated, language: str) -> Iterator[Target]:
+def _of_session(inbox: DeskInbox, seated: Seated, language: str) -> Iterator[Target]:
     """List what is forgotten of a session: all of it, or what is over while it still runs."""
     if not seated.live:
         words = say(ROOM, "session", language, who=client_of(seated.facts) or seated.facts.name)
@@ -107,7 +107,7 @@ def _of_session(inbox: Inbox, seated: Seated, language: str) -> Iterator[Target]
         yield from (_exchange(seated, one) for one in inbox.items(seated.facts.name, state))
 
 
-def _older(inbox: Inbox, than: datetime, language: str) -> Iterator[Target]:
+def _older(inbox: DeskInbox, than: datetime, language: str) -> Iterator[Target]:
     for seated in seats(inbox):
         if seated.live:
             every = _of_session(inbox, seated, language)
@@ -124,19 +124,19 @@ def _is_before(at: str, than: datetime) -> bool:
     return moment is not None and moment < than
 
 
-def _ended(inbox: Inbox, key: Key) -> str:
+def _ended(inbox: DeskInbox, key: Key) -> str:
     item = inbox.item(key)
     return item.answer.at if item.answer else item.arrived
 
 
-def _last(inbox: Inbox, seated: Seated) -> str:
+def _last(inbox: DeskInbox, seated: Seated) -> str:
     """Return when the last line of a session was recorded."""
     frames = inbox.before(seated.facts.name, 0, 1)
     return frames[-1].at if frames else seated.facts.started
 
 
 def _forget(
-    inbox: Inbox, targets: list[Target], arguments: argparse.Namespace, language: str
+    inbox: DeskInbox, targets: list[Target], arguments: argparse.Namespace, language: str
 ) -> int:
     gone, waiting = ([one for one in targets if one.waits is waits] for waits in (False, True))
     if not arguments.json:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import Inbox, Item, Key, SessionFacts
+    from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
 
 ROOM: Final = "inbox"
 _LOOK_EVERY: Final = 0.5
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def rows(inbox: Inbox, *, everything: bool = False) -> list[TerminalRow]:
+def rows(inbox: DeskInbox, *, everything: bool = False) -> list[TerminalRow]:
     """Collect what waits in the live sessions; with `everything`, all exchanges of all sessions."""
     everybody = seats(inbox)
     states = tuple(ExchangeState) if everything else (ExchangeState.PENDING,)
@@ -167,7 +167,7 @@ def _id(token: str) -> Any:  # noqa: ANN401 - an id is text or a number
         return None
 
 
-def _items(inbox: Inbox, facts: SessionFacts, states: Sequence[ExchangeState]) -> list[Item]:
+def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState]) -> list[Item]:
     found = [item for state in states for item in inbox.items(facts.name, state)]
     if ExchangeState.ANSWERED in states:
         found += answered_at_once(inbox, facts, {item.key.number for item in found})
@@ -237,7 +237,7 @@ def _when(item: Item, moment: datetime, language: str) -> Iterator[str | Painted
 # -- watching ---------------------------------------------------------------------------------
 
 
-def _watch(inbox: Inbox, arguments: argparse.Namespace, language: str) -> int:
+def _watch(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> int:
     """Keep the list up to date until the person stops it (Ctrl-C)."""
     redraw = is_terminal() and not arguments.json
     before: dict[Key, TerminalRow] = {}
@@ -260,7 +260,7 @@ def _watch(inbox: Inbox, arguments: argparse.Namespace, language: str) -> int:
 
 
 def _report_changes(
-    inbox: Inbox,
+    inbox: DeskInbox,
     before: dict[Key, TerminalRow],
     found: Sequence[TerminalRow],
     arguments: argparse.Namespace,

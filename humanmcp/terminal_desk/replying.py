@@ -34,7 +34,7 @@ from humanmcp.terminal_desk.sending import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.inbox.contract import Inbox, Item, Key, Seat
+    from humanmcp.inbox.contract import DeskInbox, Item, Key, Seat
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 ROOM: Final = "answer"
@@ -47,7 +47,7 @@ SEVERAL_LINES: Final = "J51"
 class HeldCase:
     """One exchange that is being answered, with all that is needed to judge an answer."""
 
-    inbox: Inbox
+    inbox: DeskInbox
     name: str
     seat: Seat
     item: Item

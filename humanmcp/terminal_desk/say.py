@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import DeskInbox
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 ROOM: Final = "say"
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _meant(inbox: Inbox, arguments: argparse.Namespace) -> tuple[str, Order, str]:
+def _meant(inbox: DeskInbox, arguments: argparse.Namespace) -> tuple[str, Order, str]:
     """Return which session is meant, and the order with its text."""
     if arguments.progress is not None:
         return _progress(inbox, *arguments.progress)
@@ -106,7 +106,7 @@ def _meant(inbox: Inbox, arguments: argparse.Namespace) -> tuple[str, Order, str
     raise SayError("nothing")
 
 
-def _progress(inbox: Inbox, number: str, value: str) -> tuple[str, Order, str]:
+def _progress(inbox: DeskInbox, number: str, value: str) -> tuple[str, Order, str]:
     _seated, item = choose(inbox, number)
     exchange = exchange_of(item)
     try:
@@ -147,7 +147,7 @@ _ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
 """What each argument asks for, and how its value becomes the order's text."""
 
 
-def _said(inbox: Inbox, session: str, reply: Reply) -> tuple[Diagnostic, ...] | None:
+def _said(inbox: DeskInbox, session: str, reply: Reply) -> tuple[Diagnostic, ...] | None:
     """Hand it in and wait, with a bound. Returns its problems; None when nobody took it."""
     ticket = hand_in(inbox, session, reply)
     end = time.monotonic() + LONGEST_WAIT

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import stamp
-from humanmcp.inbox.contract import Draft, Inbox, Item, Key, Life, Reply
+from humanmcp.inbox.contract import DeskInbox, Draft, Item, Key, Life, Reply
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 
@@ -69,7 +69,7 @@ class TypedText:
     form: TextForm
 
 
-def send(inbox: Inbox, key: Key, given: TypedText, *, anyway: bool) -> Result:
+def send(inbox: DeskInbox, key: Key, given: TypedText, *, anyway: bool) -> Result:
     """Send a text and wait, with a bound, for what becomes of it.
 
     Raises:
@@ -79,7 +79,7 @@ def send(inbox: Inbox, key: Key, given: TypedText, *, anyway: bool) -> Result:
     return wait(inbox, key)
 
 
-def wait(inbox: Inbox, key: Key, longest: float = LONGEST_WAIT) -> Result:
+def wait(inbox: DeskInbox, key: Key, longest: float = LONGEST_WAIT) -> Result:
     """Watch an exchange until its reply is sent, refused or overtaken."""
     end = time.monotonic() + longest
     while True:
@@ -95,7 +95,7 @@ def wait(inbox: Inbox, key: Key, longest: float = LONGEST_WAIT) -> Result:
         time.sleep(_LOOK_EVERY)
 
 
-def keep(inbox: Inbox, key: Key, given: TypedText, *, touched: bool, hold: bool) -> None:
+def keep(inbox: DeskInbox, key: Key, given: TypedText, *, touched: bool, hold: bool) -> None:
     """Save what the person wrote as the draft. `hold` stops the countdown of the answer book."""
     inbox.save(
         key, Draft(given.text, given.form, touched=touched, hold=hold, by=BY, at=stamp(time.time()))

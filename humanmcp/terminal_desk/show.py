@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import Inbox, Item
+    from humanmcp.inbox.contract import DeskInbox, Item
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.inquiry import Inquiry
 
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def sheet_of(inbox: Inbox, wanted: str, language: str) -> Sheet:
+def sheet_of(inbox: DeskInbox, wanted: str, language: str) -> Sheet:
     """Collect what is to be said about the exchange that a person means.
 
     Raises:

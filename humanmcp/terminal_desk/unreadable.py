@@ -21,7 +21,7 @@ from humanmcp.terminal_desk.inbox import asker_of, unreadable_in
 if TYPE_CHECKING:
     import argparse
 
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import DeskInbox
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.terminal_desk.choose import Seated
@@ -35,7 +35,7 @@ class NoneUnreadableError(StopError):
     room = ROOM
 
 
-def show_unreadable(inbox: Inbox, arguments: argparse.Namespace, language: str) -> None:
+def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> None:
     """Show the last line of a session that could not be read, and why.
 
     Raises:
@@ -52,7 +52,7 @@ def show_unreadable(inbox: Inbox, arguments: argparse.Namespace, language: str) 
         _print(seated, frame, language)
 
 
-def _last(inbox: Inbox, seated: Seated) -> Frame:
+def _last(inbox: DeskInbox, seated: Seated) -> Frame:
     facts = seated.facts
     found = inbox.before(facts.name, facts.unreadable_at + 1, 1) if facts.unreadable else ()
     if not found:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from humanmcp.desk.state.board import Board
     from humanmcp.desk.state.live import Live
     from humanmcp.desk.state.saved_answers import Shelf
-    from humanmcp.inbox.contract import Inbox
+    from humanmcp.inbox.contract import DeskInbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Desk:
     """What a server must be told, as settings, to meet this desk."""
 
     @property
-    def inbox(self) -> Inbox:
+    def inbox(self) -> DeskInbox:
         """Where the exchanges wait."""
         return self.board.inbox
 

@@ -21,7 +21,7 @@ from humanmcp.protocol.conversation.exchange import ExchangeState
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from humanmcp.inbox.contract import Inbox, Item, SessionFacts
+    from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts
 
 REMEMBERED: Final = 1024
 """Changes that a page can catch up with; one that missed more looks at everything anew."""
@@ -80,7 +80,7 @@ class Writer(NamedTuple):
 class Board:
     """Every session of an inbox, and what changed. Safe to use from several threads."""
 
-    inbox: Inbox
+    inbox: DeskInbox
     clock: Callable[[], float] = time.monotonic
     _sessions: dict[str, _Seen] = field(default_factory=dict)
     _changes: deque[BoardChange] = field(default_factory=lambda: deque(maxlen=REMEMBERED))

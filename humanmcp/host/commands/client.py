@@ -30,7 +30,7 @@ from humanmcp.host.terminal.prompt import Prompt
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.host.terminal.wire_log import WireLog
 from humanmcp.inbox.contract import Seat
-from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.spec import versions
@@ -285,7 +285,7 @@ def _as_the_example_goes_on(client: Client, language: str) -> None:
 
 def _desk(settings: Settings, command: ChildCommand, language: str) -> AtInbox:
     """Open a session of the client's seat in the inbox."""
-    inbox = FolderInbox(home_folder(settings.home))
+    inbox = open_inbox(home_folder(settings.home))
     title = settings.title or str(command)
     desk = AtInbox(inbox, Seat.CLIENT, title=title, language=language)
     complain(say(ROOM, "at the desk", language, name=desk.name))

@@ -30,7 +30,7 @@ from humanmcp.host.terminal.one_prompt import AtHostOnce, ask_once
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.host.terminal.wire_log import WireLog
 from humanmcp.inbox.contract import Seat
-from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 
@@ -109,7 +109,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     typist = Typist()
 
     def desk(seat: Seat, server: str = "") -> AtInbox:
-        inbox = FolderInbox(home_folder(settings.home))
+        inbox = open_inbox(home_folder(settings.home))
         title = " ".join(word for word in (settings.title, server) if word)
         session = AtInbox(inbox, seat, title=title, asker=NAME.name, language=language)
         told = say(ROOM, f"at the desk {seat.value}", language, name=session.name, server=server)
