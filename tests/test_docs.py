@@ -185,6 +185,7 @@ FOLDER_NAMES: Final = (
     ),
     *(login.FILE_NAME, demo_runner.LOG_NAME, saved_answers.FOLDER, SENT),
     *on_purpose.NAMES,
+    *(f"{one.removesuffix('.txt')}{on_purpose.NOT_SENT}.txt" for one in on_purpose.NAMES),
     *(f"{files.REFUSED}.txt", f"{files.BEFORE}.txt", open_folder.LOCK_NAME, open_folder.TEMPORARY),
 )
 """Every name that the rooms of the house give to something in the folder."""

@@ -137,7 +137,7 @@ class TextFiles:
         self._on_purpose = OnPurpose(place, self._sent)
         self._trouble: OSError | None = None
         self._arrivals = InTxt(place)
-        self._tell(self._set_old_out_aside())
+        self._tell(self._set_old_out_aside() + self._left_over())
         self.tell_status("")
 
     @classmethod
@@ -451,6 +451,11 @@ class TextFiles:
         aside = self._place.free_name(BEFORE)
         self._place.rename(OUT, aside)
         return note("before", self._language, file=aside)
+
+    def _left_over(self) -> str:
+        """Tell what an earlier session had taken and was killed before it was sent."""
+        names = self._on_purpose.left_over()
+        return "".join(note("not sent", self._language, file=name) for name in names)
 
     @contextmanager
     def _noting_trouble(self) -> Iterator[None]:

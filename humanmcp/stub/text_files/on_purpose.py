@@ -1,4 +1,4 @@
-"""The text files for what is wrong on purpose: saved, sent as it is, and put away in `sent/`.
+"""The text files for what is wrong on purpose: saved, sent as it is, then put away in `sent/`.
 
 `out.anyway.txt` goes out although the check finds errors in it, `out.raw.txt` byte for byte, and
 `out.do.txt` holds words for the server itself: `silence on`, `progress off`, `exit 3`, `crash`.
@@ -27,6 +27,8 @@ ANYWAY: Final = "out.anyway.txt"
 RAW: Final = "out.raw.txt"
 DO: Final = "out.do.txt"
 NAMES: Final = (ANYWAY, RAW, DO)
+NOT_SENT: Final = ".not-sent"
+"""What stands in the name of a file that was taken and is not sent yet: `out.raw.not-sent.txt`."""
 
 _EVERY: Final = 0.1
 """Seconds between two looks: these are for testing, and each look costs three calls."""
@@ -69,6 +71,11 @@ class OnPurpose:
         for file in self._files:
             file.settle(place.mark(file.name))
 
+    def left_over(self) -> tuple[str, ...]:
+        """List what an earlier session took and did not send: it was killed in between."""
+        names = (f"{name.removesuffix('.txt')}{NOT_SENT}.txt" for name in NAMES)
+        return tuple(name for name in names if self._place.mark(name) is not None)
+
     @property
     def look_again(self) -> float | None:
         """When to look again at what somebody is writing; None while nobody does."""
@@ -96,9 +103,22 @@ class OnPurpose:
             if not content:
                 file.settle(mark)
             elif _is_complete(file.name, content) or file.is_silent(now):
-                self._taken.append(_Taken(file.name, self._sent.take(file.name), content))
-                file.settle(None)
-                yield Deliberate(file.name, content)
+                yield from self._taken_away(file, content)
+
+    def _taken_away(self, file: WatchedFile, content: bytes) -> Iterator[Deliberate]:
+        """Hand out a file under a name that says that it is not sent, until it was.
+
+        A server that is killed in between leaves it under that name, and the next one tells of it.
+        """
+        unsent = self._place.free_name(file.name.removesuffix(".txt") + NOT_SENT)
+        self._place.rename(file.name, unsent)
+        file.settle(None)
+        if file.name == DO and b"crash" in content:  # nothing runs after it
+            self._sent.take(unsent)
+            yield Deliberate(file.name, content)
+            return
+        yield Deliberate(file.name, content)
+        self._taken.append(_Taken(file.name, self._sent.take(unsent), content))
 
     def _written_on(self, taken: _Taken, now: float) -> Iterator[Deliberate]:
         found = taken.file.look(self._place, now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import signal
 from typing import TYPE_CHECKING, Final
 
@@ -11,9 +12,12 @@ import pytest
 
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.validation.server_initiated import openers, typed_bytes
+from humanmcp.stub.text_files.files import TextFiles
 from humanmcp.stub.text_files.folder import OpenFolder
+from humanmcp.stub.text_files.judging import decode
 from humanmcp.stub.text_files.on_purpose import OnPurpose
 from humanmcp.stub.text_files.sent_folder import SentFolder
+from tests.inbox.crashing import killed_at
 from tests.stub.text_files.test_status import CALL, AtFiles
 from tests.waiting import PATIENCE, until
 
@@ -141,6 +145,34 @@ def test_f5_what_is_half_written_waits_for_its_other_half(
     (tmp_path / name).write_text(half)
     assert looks(12) == [half.encode()]
     place.close()
+
+
+@pytest.mark.parametrize("call", range(1, 7))
+@pytest.mark.parametrize("name", ["out.anyway.txt", "out.raw.txt", "out.do.txt"])
+def test_f5_a_server_that_is_killed_leaves_what_it_did_not_send(
+    tmp_path: Path, name: str, call: int
+) -> None:
+    """F5: killed at each call: nothing is lost, and nothing lies in sent/ that was not sent."""
+    content = f"{WRONG}\n".encode()
+    place = OpenFolder.open(tmp_path)
+    assert place is not None
+    files, sent = OnPurpose(place, SentFolder(place)), []
+    wire = os.open(tmp_path / "wire", os.O_WRONLY | os.O_CREAT)
+    (tmp_path / name).write_bytes(content)
+    with killed_at(call):
+        for now in range(4):
+            for saved in files.look(now):
+                os.write(wire, saved.content)
+                sent.append(saved.content)
+    os.close(wire)
+    place.close()
+    left = [one for one in tmp_path.rglob("*.txt") if one.read_bytes() == content]
+    assert len(left) == 1
+    assert left[0].parent.name != "sent" or sent == [content]
+    again = TextFiles.claim(tmp_path, decode=decode)
+    told = (tmp_path / "problems.txt").read_text("utf-8")
+    assert ("not-sent" in left[0].name) is (f"{left[0].name} was taken" in told)
+    again.release()
 
 
 def test_f5_what_is_written_on_after_a_line_went_out_goes_out_too(stub: AtFiles) -> None:
