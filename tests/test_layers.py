@@ -26,6 +26,7 @@ PACKAGE: Final = "humanmcp"
 FLOORS: Final = (
     ("protocol",),
     ("inbox",),
+    ("answering",),
     ("stub", "desk", "tap", "host", "export", "terminal_desk", "setup"),
     ("demo", "play"),
     ("cli",),
@@ -56,6 +57,7 @@ CELLAR: Final = {
 CELLAR_KEYS: Final = {
     "protocol": ("__init__",),
     "inbox": ("__init__", "common/file_descriptors", "locales", "common/paths"),
+    "answering": ("__init__", "common/timestamps", "locales"),
     "stub": (
         "__init__",
         "common/book_file",

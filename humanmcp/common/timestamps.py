@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, tzinfo
 
 
@@ -12,6 +13,11 @@ def stamp(seconds: float) -> str:
     """Write seconds since 1970 as UTC, ISO 8601 with milliseconds."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def now() -> str:
+    """Return the stamp of this moment."""
+    return stamp(time.time())
 
 
 def read_stamp(at: str) -> datetime | None:

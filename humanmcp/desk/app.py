@@ -15,10 +15,8 @@ from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
 from humanmcp import __version__
-from humanmcp.desk import outgoing
 from humanmcp.desk.auth.guard import Guard, cookie_of, header
 from humanmcp.desk.auth.visit_path import linked
-from humanmcp.desk.composing import UnreadableItemError
 from humanmcp.desk.http import error_handlers
 from humanmcp.desk.presenters.rendering import render, web_folder
 from humanmcp.desk.presenters.serializers import language_of
@@ -32,6 +30,7 @@ from humanmcp.desk.routes import (
     inbox,
     input_requests,
     login,
+    outgoing,
     taps,
 )
 from humanmcp.inbox.contract import StoreError, UnknownItemError
@@ -87,7 +86,6 @@ def make_app(desk: Desk) -> ASGIApp:
         redirect_slashes=False,
         exception_handlers={
             UnknownItemError: error_handlers.on_missing,
-            UnreadableItemError: error_handlers.on_missing,
             404: error_handlers.on_missing,
             StoreError: error_handlers.on_store,
             RequestValidationError: error_handlers.on_invalid,

@@ -11,10 +11,10 @@ import logging
 import os
 import threading
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.common.child import EndedError
+from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.ordering import handed_in
 from humanmcp.locales.stop import told
@@ -80,7 +80,7 @@ class AtInbox:
         self.language = language
         self.say = say
         facts = SessionFacts(
-            name="", started=stamp(), seat=seat, pid=os.getpid(), title=title, client=asker
+            name="", started=now(), seat=seat, pid=os.getpid(), title=title, client=asker
         )
         self.name = inbox.begin(facts)
         self.facts = inbox.facts(self.name)
@@ -138,8 +138,8 @@ class AtInbox:
             method=exchange.method,
             id=exchange.id.token,
             revision=exchange.revision,
-            arrived=stamp(),
-            draft=Draft(check.start(exchange, known, self.language), by=BY_US, at=stamp()),
+            arrived=now(),
+            draft=Draft(check.start(exchange, known, self.language), by=BY_US, at=now()),
         )
 
     def describe(self, revision: str, known: Known) -> None:
@@ -159,7 +159,7 @@ class AtInbox:
         """Put a line into the transcript. Trouble with the disk does not stop the session."""
         with self._lock:
             self._seq += 1
-            frame = Frame(self._seq, stamp(), way, raw, by=by, note=note)
+            frame = Frame(self._seq, now(), way, raw, by=by, note=note)
             try:
                 self.inbox.record(self.name, frame)
             except InboxError:
@@ -205,7 +205,7 @@ class AtInbox:
             return
         match outcome:
             case Sent():
-                answer = Answer(outcome.own, reply.by, stamp(), outcome.deliberate)
+                answer = Answer(outcome.own, reply.by, now(), outcome.deliberate)
                 self._close(number, ExchangeState.ANSWERED, answer)
             case Refused():
                 self.inbox.refuse(Key(self.name, number), outcome.verdict.problems)
@@ -243,8 +243,3 @@ class AtInbox:
         finally:
             for question in waiting:
                 question.over.set()
-
-
-def stamp() -> str:
-    """Return the wall clock in UTC, ISO 8601 with milliseconds: for people to read."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

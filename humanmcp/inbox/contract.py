@@ -98,6 +98,11 @@ class SessionFacts(NamedTuple):
     """What people call it (a, b, … aa): given by the inbox when the session becomes visible, the
     same in every desk, and no other session's while this one is kept. "" before that."""
 
+    @property
+    def is_open(self) -> bool:
+        """Return True if it can still answer its client."""
+        return self.life is Life.OPEN
+
 
 class Purpose(enum.Enum):
     """What a person is asked to do with an item."""

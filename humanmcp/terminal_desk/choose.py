@@ -8,12 +8,12 @@ never names somebody else's message.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from humanmcp.answering.case import Case
 from humanmcp.common.paths import home_folder
 from humanmcp.inbox.at_once import answered_at_once
-from humanmcp.inbox.contract import DeskInbox, Item, Key, Life, SessionFacts, UnknownItemError
+from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 
@@ -21,23 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from humanmcp.common.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Seated:
-    """A session, as a person may name it."""
-
-    facts: SessionFacts
-
-    @property
-    def letter(self) -> str:
-        """Return what people call it."""
-        return self.facts.letter
-
-    @property
-    def live(self) -> bool:
-        """Say whether it can still answer its client."""
-        return self.facts.life is Life.OPEN
+    from humanmcp.inbox.contract import DeskInbox, SessionFacts
 
 
 class ChoiceError(StopError):
@@ -54,18 +38,18 @@ def open_inbox(settings: Settings) -> DeskInbox:
     return open_inbox(home_folder(settings.home))
 
 
-def seats(inbox: DeskInbox) -> tuple[Seated, ...]:
+def seats(inbox: DeskInbox) -> tuple[SessionFacts, ...]:
     """List every session, oldest first."""
-    return tuple(Seated(facts) for facts in reversed(inbox.sessions()))
+    return tuple(reversed(inbox.sessions()))
 
 
-def label(seated: Seated, number: int, everybody: Iterable[Seated]) -> str:
+def label(facts: SessionFacts, number: int, everybody: Iterable[SessionFacts]) -> str:
     """Return the shortest clear name of an exchange: `3`, or `b/3` beside other sessions."""
-    alone = seated.live and sum(one.live for one in everybody) == 1
-    return str(number) if alone else f"{seated.letter}/{number}"
+    alone = facts.is_open and sum(one.is_open for one in everybody) == 1
+    return str(number) if alone else f"{facts.letter}/{number}"
 
 
-def choose(inbox: DeskInbox, wanted: str) -> tuple[Seated, Item]:
+def choose(inbox: DeskInbox, wanted: str) -> Case:
     """Find the exchange that a person means; without a word, the only one that waits.
 
     What waits comes first: a bare number names what is pending in a live session, else what was
@@ -83,18 +67,18 @@ def choose(inbox: DeskInbox, wanted: str) -> tuple[Seated, Item]:
     if slash:
         return _in_session(inbox, _session(everybody, name, wanted), int(number), wanted)
     anywhere = _with_number(inbox, everybody, int(number))
-    live = [(one, item) for one, item in anywhere if one.live]
-    found = [(one, item) for one, item in live if item.state is ExchangeState.PENDING] or live
+    live = [one for one in anywhere if one.facts.is_open]
+    found = [one for one in live if one.item.state is ExchangeState.PENDING] or live
     if not found and anywhere:
         found = anywhere[-1:]
     if not found:
         raise ChoiceError("unknown", wanted=wanted)
     if len(found) > 1:
-        raise _several(wanted, number, [one for one, _ in found])
+        raise _several(wanted, number, [one.facts for one in found])
     return found[0]
 
 
-def choose_session(inbox: DeskInbox, wanted: str) -> Seated:
+def choose_session(inbox: DeskInbox, wanted: str) -> SessionFacts:
     """Find the session that a person means; without a word, the only live one.
 
     Raises:
@@ -103,30 +87,32 @@ def choose_session(inbox: DeskInbox, wanted: str) -> Seated:
     everybody = seats(inbox)
     if wanted:
         return _session(everybody, wanted, wanted)
-    live = [one for one in everybody if one.live]
+    live = [one for one in everybody if one.is_open]
     if len(live) == 1:
         return live[0]
     choices = ", ".join(one.letter for one in live)
     raise ChoiceError("which session" if live else "nobody", choices=choices)
 
 
-def _the_only_one(inbox: DeskInbox, everybody: Sequence[Seated]) -> tuple[Seated, Item]:
-    waiting = [(one, item) for one in everybody if one.live for item in inbox.items(one.facts.name)]
+def _the_only_one(inbox: DeskInbox, everybody: Sequence[SessionFacts]) -> Case:
+    waiting = [
+        Case(inbox, item, one) for one in everybody if one.is_open for item in inbox.items(one.name)
+    ]
     if not waiting:
         raise ChoiceError("nothing waits")
     if len(waiting) > 1:
-        names = [label(one, item.key.number, everybody) for one, item in waiting]
+        names = [label(one.facts, one.key.number, everybody) for one in waiting]
         raise ChoiceError("which", choices=", ".join(names))
     return waiting[0]
 
 
-def _session(everybody: Sequence[Seated], name: str, wanted: str) -> Seated:
+def _session(everybody: Sequence[SessionFacts], name: str, wanted: str) -> SessionFacts:
     """Find a session by its letter, else by its name, its last four characters or a beginning."""
     lowered = name.lower()
     tests = (
         lambda one: one.letter == lowered,
-        lambda one: name in (one.facts.name, one.facts.name.rpartition("-")[2]),
-        lambda one: bool(name) and one.facts.name.startswith(name),
+        lambda one: name in (one.name, one.name.rpartition("-")[2]),
+        lambda one: bool(name) and one.name.startswith(name),
     )
     for test in tests:
         found = [one for one in everybody if test(one)]
@@ -134,31 +120,29 @@ def _session(everybody: Sequence[Seated], name: str, wanted: str) -> Seated:
             return found[0]
         if found:
             raise _several(wanted, wanted.rpartition("/")[2], found)
-    live = ", ".join(one.letter for one in everybody if one.live)
+    live = ", ".join(one.letter for one in everybody if one.is_open)
     raise ChoiceError("no session" if live else "no live session", wanted=name, choices=live)
 
 
-def _several(wanted: str, number: str, found: Iterable[Seated]) -> ChoiceError:
+def _several(wanted: str, number: str, found: Iterable[SessionFacts]) -> ChoiceError:
     choices = ", ".join(f"{one.letter}/{number}" for one in found)
     return ChoiceError("several", wanted=wanted, choices=choices)
 
 
-def _in_session(inbox: DeskInbox, seated: Seated, number: int, wanted: str) -> tuple[Seated, Item]:
+def _in_session(inbox: DeskInbox, facts: SessionFacts, number: int, wanted: str) -> Case:
     try:
-        return seated, inbox.item(Key(seated.facts.name, number))
+        return Case(inbox, inbox.item(Key(facts.name, number)), facts)
     except UnknownItemError as error:
-        for item in answered_at_once(inbox, seated.facts, ()):
+        for item in answered_at_once(inbox, facts, ()):
             if item.key.number == number:
-                return seated, item
+                return Case(inbox, item, facts)
         raise ChoiceError("unknown", wanted=wanted) from error
 
 
-def _with_number(
-    inbox: DeskInbox, sessions: Iterable[Seated], number: int
-) -> list[tuple[Seated, Item]]:
+def _with_number(inbox: DeskInbox, sessions: Iterable[SessionFacts], number: int) -> list[Case]:
     """Find a number in every session, whatever its state."""
     found = []
     for one in sessions:
         with contextlib.suppress(UnknownItemError):
-            found.append((one, inbox.item(Key(one.facts.name, number))))
+            found.append(Case(inbox, inbox.item(Key(one.name, number)), one))
     return found

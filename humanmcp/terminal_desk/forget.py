@@ -20,7 +20,7 @@ from humanmcp.inbox.contract import InboxError, Key
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.terminal_desk.choose import Seated, choose, choose_session, open_inbox, seats
+from humanmcp.terminal_desk.choose import choose, choose_session, open_inbox, seats
 from humanmcp.terminal_desk.inbox import client_of, request_in_short
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import DeskInbox, Item
+    from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts
 
 ROOM: Final = "forget"
 
@@ -86,36 +86,36 @@ def _targets(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> 
             raise ForgetError("days", days=days)
         return list(_older(inbox, datetime.now(UTC) - timedelta(days=days), language))
     if "/" in wanted or wanted.isdigit():
-        seated, item = choose(inbox, wanted)
-        return [_exchange(seated, item)]
+        case = choose(inbox, wanted)
+        return [_exchange(case.facts, case.item)]
     return list(_of_session(inbox, choose_session(inbox, wanted), language))
 
 
-def _exchange(seated: Seated, item: Item) -> Target:
-    name = f"{seated.letter}/{item.key.number}"
-    waits = item.state is ExchangeState.PENDING and seated.live
+def _exchange(facts: SessionFacts, item: Item) -> Target:
+    name = f"{facts.letter}/{item.key.number}"
+    waits = item.state is ExchangeState.PENDING and facts.is_open
     return Target(name, request_in_short(item), item.key.session, item.key, waits)
 
 
-def _of_session(inbox: DeskInbox, seated: Seated, language: str) -> Iterator[Target]:
+def _of_session(inbox: DeskInbox, facts: SessionFacts, language: str) -> Iterator[Target]:
     """List what is forgotten of a session: all of it, or what is over while it still runs."""
-    if not seated.live:
-        words = say(ROOM, "session", language, who=client_of(seated.facts) or seated.facts.name)
-        yield Target(seated.letter, words, seated.facts.name)
+    if not facts.is_open:
+        words = say(ROOM, "session", language, who=client_of(facts) or facts.name)
+        yield Target(facts.letter, words, facts.name)
         return
     for state in ExchangeState:
-        yield from (_exchange(seated, one) for one in inbox.items(seated.facts.name, state))
+        yield from (_exchange(facts, one) for one in inbox.items(facts.name, state))
 
 
 def _older(inbox: DeskInbox, than: datetime, language: str) -> Iterator[Target]:
-    for seated in seats(inbox):
-        if seated.live:
-            every = _of_session(inbox, seated, language)
+    for facts in seats(inbox):
+        if facts.is_open:
+            every = _of_session(inbox, facts, language)
             yield from (
                 one for one in every if one.key and _is_before(_ended(inbox, one.key), than)
             )
-        elif _is_before(_last(inbox, seated), than):
-            yield from _of_session(inbox, seated, language)
+        elif _is_before(_last(inbox, facts), than):
+            yield from _of_session(inbox, facts, language)
 
 
 def _is_before(at: str, than: datetime) -> bool:
@@ -129,10 +129,10 @@ def _ended(inbox: DeskInbox, key: Key) -> str:
     return item.answer.at if item.answer else item.arrived
 
 
-def _last(inbox: DeskInbox, seated: Seated) -> str:
+def _last(inbox: DeskInbox, facts: SessionFacts) -> str:
     """Return when the last line of a session was recorded."""
-    frames = inbox.before(seated.facts.name, 0, 1)
-    return frames[-1].at if frames else seated.facts.started
+    frames = inbox.before(facts.name, 0, 1)
+    return frames[-1].at if frames else facts.started
 
 
 def _forget(

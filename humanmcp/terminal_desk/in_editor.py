@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering import service
+from humanmcp.answering.service import Outcome
 from humanmcp.common.terminal import complain
+from humanmcp.inbox.contract import Draft
 from humanmcp.locales.explain import explain
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
@@ -15,8 +17,7 @@ from humanmcp.protocol.json.layout import pretty
 from humanmcp.terminal_desk import editor
 from humanmcp.terminal_desk.explain import explained, summary
 from humanmcp.terminal_desk.inbox import request_in_short
-from humanmcp.terminal_desk.replying import HeldCase, judged, may_go, not_sent, sent
-from humanmcp.terminal_desk.sending import TypedText, keep
+from humanmcp.terminal_desk.replying import BY, Answering, not_sent, submit, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,36 +28,34 @@ if TYPE_CHECKING:
 _JSON_FORMS: Final = frozenset({TextForm.MESSAGE, TextForm.RESULT, TextForm.ERROR})
 
 
-def in_editor(case: HeldCase, start: TypedText, home: Path, *, anyway: bool) -> int:
+def in_editor(at: Answering, start: Draft, home: Path, *, anyway: bool) -> int:
     """Open the editor until the text may go, or the person gives up. Returns the exit status."""
     opened = _laid_out(start)
-    before = case.item.draft
-    problems = case.item.problems
+    before = at.case.item.draft
+    problems = at.case.item.problems
     touched = before is not None and before.touched
-    keep(case.inbox, case.key, start, touched=touched, hold=True)
+    service.keep(at.case, start._replace(touched=touched, hold=True, by=BY))
     while True:
-        comments = _comments(case, problems)
-        name = f"answer-{case.key.number}"
+        comments = _comments(at, problems)
+        name = f"answer-{at.case.key.number}"
         try:
             written, took = editor.edit(opened.text, comments, home, name)
         except BaseException:  # Ctrl-C too: the book must not stay held for nobody
-            _let_go(case, opened)
+            _let_go(at, opened)
             raise
         if not written.strip() or editor.same(written, opened.text):
-            return _never_mind(case, opened, took, emptied=not written.strip())
-        opened = TypedText(written, opened.form)
-        verdict = judged(case, opened)
-        keep(case.inbox, case.key, opened, touched=True, hold=True)
-        if may_go(verdict, anyway=anyway):
-            status = sent(case, opened, verdict.problems, anyway=anyway)
-            problems = case.inbox.item(case.key).problems
-            if status == 0 or _closed_now(case) or not problems:
-                return status
-        else:
-            problems = verdict.problems
+            return _never_mind(at, opened, took, emptied=not written.strip())
+        opened = opened._replace(text=written)
+        result = submit(at, opened, anyway=anyway)
+        problems = result.problems
+        if result.outcome is Outcome.BLOCKED:
+            continue  # the editor opens again with what is wrong at the top
+        status = tell(at, opened, result)
+        if result.outcome is not Outcome.REFUSED:
+            return status
 
 
-def _laid_out(start: TypedText) -> TypedText:
+def _laid_out(start: Draft) -> Draft:
     """Lay JSON that stands on one line out over several; leave the person's own lines alone."""
     if start.form not in _JSON_FORMS or "\n" in start.text.strip():
         return start
@@ -64,51 +63,48 @@ def _laid_out(start: TypedText) -> TypedText:
         json.loads(start.text)
     except (ValueError, RecursionError):
         return start
-    return TypedText(pretty(start.text), start.form)
+    return start._replace(text=pretty(start.text))
 
 
-def _never_mind(case: HeldCase, opened: TypedText, took: float, *, emptied: bool) -> int:
+def _never_mind(at: Answering, opened: Draft, took: float, *, emptied: bool) -> int:
     """Stop without sending. The draft stays as it was, and the book may go on counting."""
-    _let_go(case, opened)
+    _let_go(at, opened)
     if not emptied and took < editor.AT_ONCE:
-        complain(case.say("at once"))
-    return not_sent(case, case.say("emptied" if emptied else "unchanged", name=case.name), ())
+        complain(at.say("at once"))
+    return not_sent(at, at.say("emptied" if emptied else "unchanged", name=at.name), ())
 
 
-def _let_go(case: HeldCase, opened: TypedText) -> None:
+def _let_go(at: Answering, opened: Draft) -> None:
     """Keep the text as the draft, and let the answer book go on counting."""
-    draft = case.inbox.item(case.key).draft
+    draft = at.case.inbox.item(at.case.key).draft
     touched = draft is not None and draft.touched
-    keep(case.inbox, case.key, opened, touched=touched, hold=False)
+    service.keep(at.case, Draft(opened.text, opened.form, touched, by=BY))
 
 
-def _closed_now(case: HeldCase) -> bool:
-    return case.inbox.item(case.key).state is not ExchangeState.PENDING
-
-
-def _comments(case: HeldCase, problems: Sequence[Diagnostic]) -> list[str]:
+def _comments(at: Answering, problems: Sequence[Diagnostic]) -> list[str]:
     """Write what stands above the text: what is asked, what to do, and what is wrong so far.
 
     The problems name lines as the editor counts them: with the comments on top.
     """
+    item = at.case.item
     card = explain(
-        case.item.method,
-        case.item.revision,
-        case.language,
-        seat=case.seat.value,
-        inwards=case.item.way is Direction.IN,
+        item.method,
+        item.revision,
+        at.language,
+        seat=at.case.facts.seat.value,
+        inwards=item.way is Direction.IN,
     )
     lines = [
-        f"humanmcp {case.name}: {card.title} ({case.who})",
-        request_in_short(case.item, 160),
+        f"humanmcp {at.name}: {card.title} ({at.who})",
+        request_in_short(item, 160),
         card.what,
-        case.say("how", name=case.name),
+        at.say("how", name=at.name),
     ]
     if problems:
-        lines += ["", case.say("mend", counted=summary(problems, case.language))]
+        lines += ["", at.say("mend", counted=summary(problems, at.language))]
         shift = len(lines) + len(problems)
         for problem in problems:
-            lines.append("  " + _in_one_line(problem, case.language, shift))
+            lines.append("  " + _in_one_line(problem, at.language, shift))
     return lines
 
 

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.case import Case
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, complain, is_read, is_terminal, say_json, say_raw
 from humanmcp.common.terminal import say as show
@@ -19,7 +20,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.validation import inquiry
 from humanmcp.terminal_desk import waits
-from humanmcp.terminal_desk.choose import Seated, label, open_inbox, seats
+from humanmcp.terminal_desk.choose import label, open_inbox, seats
 from humanmcp.terminal_desk.explain import columns, cut, pad
 
 if TYPE_CHECKING:
@@ -44,8 +45,12 @@ class TerminalRow:
     """One exchange in the list, with the name that a person types for it."""
 
     name: str
-    seated: Seated
-    item: Item
+    case: Case
+
+    @property
+    def item(self) -> Item:
+        """The exchange."""
+        return self.case.item
 
 
 def add_arguments(parser: Parser) -> None:
@@ -80,10 +85,10 @@ def rows(inbox: DeskInbox, *, everything: bool = False) -> list[TerminalRow]:
     everybody = seats(inbox)
     states = tuple(ExchangeState) if everything else (ExchangeState.PENDING,)
     return [
-        TerminalRow(label(seated, item.key.number, everybody), seated, item)
-        for seated in everybody
-        if seated.live or everything
-        for item in _items(inbox, seated.facts, states)
+        TerminalRow(label(facts, item.key.number, everybody), Case(inbox, item, facts))
+        for facts in everybody
+        if facts.is_open or everything
+        for item in _items(inbox, facts, states)
     ]
 
 
@@ -123,9 +128,9 @@ def asker_of(facts: SessionFacts, language: str) -> str:
     return client_of(facts) or say(ROOM, "no client yet", language)
 
 
-def unreadable_in(seated: Seated, language: str) -> str:
+def unreadable_in(facts: SessionFacts, language: str) -> str:
     """Say how many lines of a session could not be read."""
-    count = seated.facts.unreadable
+    count = facts.unreadable
     return say(ROOM, "unreadable one" if count == 1 else "unreadable", language, count=count)
 
 
@@ -136,7 +141,7 @@ def row_as_json(row: TerminalRow, moment: datetime) -> dict[str, Any]:
     params = request.params if isinstance(request, jsonrpc.Message) else {}
     return {
         "name": row.name,
-        "letter": row.seated.letter,
+        "letter": row.case.facts.letter,
         "session": item.key.session,
         "number": item.key.number,
         "state": item.state.value,
@@ -146,7 +151,7 @@ def row_as_json(row: TerminalRow, moment: datetime) -> dict[str, Any]:
         "arguments": params.get("arguments"),
         "id": _id(item.id),
         "revision": item.revision,
-        "client": client_of(row.seated.facts),
+        "client": client_of(row.case.facts),
         "arrived": item.arrived,
         "waited": round(waits.waited(item, moment), 3),
         "limit": item.waiting.limit,
@@ -175,17 +180,17 @@ def _items(inbox: DeskInbox, facts: SessionFacts, states: Sequence[ExchangeState
 
 
 def _list(
-    everybody: Sequence[Seated], found: Sequence[TerminalRow], moment: datetime, language: str
+    everybody: Sequence[SessionFacts], found: Sequence[TerminalRow], moment: datetime, language: str
 ) -> None:
-    live = [seated for seated in everybody if seated.live]
-    shown = {row.seated.facts.name for row in found}
-    for seated in everybody:
-        if seated.live or seated.facts.name in shown:
-            mine = [row for row in found if row.seated.facts.name == seated.facts.name]
-            show(*_heading(seated, language))
-            if seated.facts.unreadable:
-                told = unreadable_in(seated, language)
-                look = say(ROOM, "look unreadable", language, letter=seated.letter)
+    live = [facts for facts in everybody if facts.is_open]
+    shown = {row.case.facts.name for row in found}
+    for facts in everybody:
+        if facts.is_open or facts.name in shown:
+            mine = [row for row in found if row.case.facts.name == facts.name]
+            show(*_heading(facts, language))
+            if facts.unreadable:
+                told = unreadable_in(facts, language)
+                look = say(ROOM, "look unreadable", language, letter=facts.letter)
                 show("  ", Painted(told, "yellow"), " ", Painted(look, "dim"))
             _table(mine, moment, language)
     if not live:
@@ -197,13 +202,12 @@ def _list(
         show(Painted(say(ROOM, "next", language, name=first), "dim"))
 
 
-def _heading(seated: Seated, language: str) -> tuple[str | Painted, ...]:
-    facts = seated.facts
+def _heading(facts: SessionFacts, language: str) -> tuple[str | Painted, ...]:
     words = (facts.title, client_of(facts), one_line(facts.revision))
     title = " · ".join(word for word in words if word)
-    life = "" if seated.live else f" · {say(ROOM, facts.life.value, language)}"
+    life = "" if facts.is_open else f" · {say(ROOM, facts.life.value, language)}"
     return (
-        Painted(f"{seated.letter}  ", "bold"),
+        Painted(f"{facts.letter}  ", "bold"),
         title or say(ROOM, "no client yet", language),
         Painted(f"{life} · {facts.name}", "dim"),
     )
@@ -252,7 +256,7 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> in
                 say_raw(ring + _CLEAR + say(ROOM, "watching", language))
                 _list(seats(inbox), found, waits.now(), language)
             else:
-                before = _report_changes(inbox, before, found, arguments, language)
+                before = _report_changes(before, found, arguments, language)
             time.sleep(_LOOK_EVERY)
     except KeyboardInterrupt:
         pass  # the usual way to end it
@@ -260,7 +264,6 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> in
 
 
 def _report_changes(
-    inbox: DeskInbox,
     before: dict[Key, TerminalRow],
     found: Sequence[TerminalRow],
     arguments: argparse.Namespace,
@@ -269,9 +272,7 @@ def _report_changes(
     """Append a line for each exchange that came or changed its state. Returns what is known now."""
     now = {row.item.key: row for row in found}
     gone = [
-        TerminalRow(row.name, row.seated, inbox.item(row.item.key))
-        for key, row in before.items()
-        if key not in now
+        TerminalRow(row.name, row.case.again()) for key, row in before.items() if key not in now
     ]
     changed = [
         row
@@ -289,6 +290,6 @@ def _report_changes(
 def _change(row: TerminalRow, language: str) -> tuple[str | Painted, ...]:
     pending = row.item.state is ExchangeState.PENDING
     sign = "+" if pending else "-"
-    name = f"{row.seated.letter}/{row.item.key.number}"  # never shortened: sessions come and go
+    name = f"{row.case.facts.letter}/{row.item.key.number}"  # never shortened: sessions come and go
     what = "" if pending else f"  {waits.outlook(row.item, waits.now(), language)[0].sentence}"
     return (f"{sign} {name}  {request_in_short(row.item)}{what}",)

@@ -9,13 +9,13 @@ import base64
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering import service
+from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import complain, say_json
 from humanmcp.common.terminal import say as show
-from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import InboxError, Order, Reply
-from humanmcp.inbox.ordering import hand_in
 from humanmcp.locales import language_of
 from humanmcp.locales import say as sentence
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
@@ -23,7 +23,7 @@ from humanmcp.protocol.validation import server_initiated
 from humanmcp.terminal_desk.choose import choose, choose_session, open_inbox
 from humanmcp.terminal_desk.explain import as_json, explained
 from humanmcp.terminal_desk.files import read_bytes, read_text
-from humanmcp.terminal_desk.sending import BY, LONGEST_WAIT, exchange_of
+from humanmcp.terminal_desk.replying import BY, LONGEST_WAIT
 
 if TYPE_CHECKING:
     import argparse
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox
-    from humanmcp.protocol.diagnostics.model import Diagnostic
 
 ROOM: Final = "say"
-_LOOK_EVERY: Final = 0.02
 _SWITCH: Final = ("on", "off")
 
 
@@ -76,11 +74,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         inbox = open_inbox(settings)
         session, order, text = _meant(inbox, arguments)
-        reply = Reply(text, anyway=arguments.send_anyway, by=BY, at=stamp(time.time()), order=order)
+        reply = Reply(text, anyway=arguments.send_anyway, by=BY, order=order)
         for _ in range(max(1, arguments.times)):
-            problems = _said(inbox, session, reply)
-            if problems is None or problems:
-                return _not_said(problems, text, language, json=arguments.json)
+            said = service.say_first(inbox, session, reply, within=LONGEST_WAIT)
+            if said.outcome is not Outcome.SENT:
+                return _not_said(said, text, language, json=arguments.json)
     except (InboxError, UnsafeFolderError) as error:
         complain(error.sentence(language))
         return REFUSED
@@ -98,7 +96,7 @@ def _meant(inbox: DeskInbox, arguments: argparse.Namespace) -> tuple[str, Order,
     """Return which session is meant, and the order with its text."""
     if arguments.progress is not None:
         return _progress(inbox, *arguments.progress)
-    session = choose_session(inbox, arguments.session).facts.name
+    session = choose_session(inbox, arguments.session).name
     for name, order, text in _ORDERS:
         value = getattr(arguments, name)
         if value is not None and value is not False:
@@ -107,8 +105,8 @@ def _meant(inbox: DeskInbox, arguments: argparse.Namespace) -> tuple[str, Order,
 
 
 def _progress(inbox: DeskInbox, number: str, value: str) -> tuple[str, Order, str]:
-    _seated, item = choose(inbox, number)
-    exchange = exchange_of(item)
+    case = choose(inbox, number)
+    exchange = case.exchange
     try:
         amount = float(value)
     except ValueError as error:
@@ -116,7 +114,7 @@ def _progress(inbox: DeskInbox, number: str, value: str) -> tuple[str, Order, st
     if exchange is None:
         raise SayError("no request", number=number)
     whole = int(amount) if amount.is_integer() else amount
-    return item.key.session, Order.SAY, server_initiated.progress(exchange, whole)
+    return case.key.session, Order.SAY, server_initiated.progress(exchange, whole)
 
 
 def _packed(content: bytes) -> str:
@@ -147,24 +145,14 @@ _ORDERS: Final[tuple[tuple[str, Order, Callable[[Any], str]], ...]] = (
 """What each argument asks for, and how its value becomes the order's text."""
 
 
-def _said(inbox: DeskInbox, session: str, reply: Reply) -> tuple[Diagnostic, ...] | None:
-    """Hand it in and wait, with a bound. Returns its problems; None when nobody took it."""
-    ticket = hand_in(inbox, session, reply)
-    end = time.monotonic() + LONGEST_WAIT
-    while (became := inbox.refused(session, ticket)) is None and time.monotonic() < end:
-        time.sleep(_LOOK_EVERY)
-    return became
-
-
-def _not_said(
-    problems: tuple[Diagnostic, ...] | None, text: str, language: str, *, json: bool
-) -> int:
+def _not_said(said: SayResult, text: str, language: str, *, json: bool) -> int:
+    waits = said.outcome is Outcome.QUEUED
     if json:
-        found = [as_json(one, language) for one in problems or ()]
-        say_json({"became": "waiting" if problems is None else "refused", "problems": found})
+        found = [as_json(one, language) for one in said.problems]
+        say_json({"became": "waiting" if waits else "refused", "problems": found})
         return REFUSED
-    complain(sentence(ROOM, "waits" if problems is None else "refused", language))
-    for problem in problems or ():
+    complain(sentence(ROOM, "waits" if waits else "refused", language))
+    for problem in said.problems:
         for parts in explained(problem, text, language):
             show(*parts)
     return REFUSED

@@ -5,34 +5,32 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering import service
 from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, complain, is_terminal, say_json, say_raw
 from humanmcp.common.terminal import say as show
 from humanmcp.inbox.contract import InboxError, Purpose
-from humanmcp.inbox.remarking import remarks_on
 from humanmcp.locales import language_of, say
 from humanmcp.locales.explain import Card, explain
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, read
+from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.spec import methods
-from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.inquiry import inquiry_in
 from humanmcp.terminal_desk import waits
-from humanmcp.terminal_desk.choose import Seated, choose, label, open_inbox, seats
+from humanmcp.terminal_desk.choose import choose, label, open_inbox, seats
 from humanmcp.terminal_desk.explain import as_json, explained
 from humanmcp.terminal_desk.inbox import TerminalRow, asker_of, request_in_short, row_as_json
-from humanmcp.terminal_desk.sending import exchange_of
 from humanmcp.terminal_desk.unreadable import show_unreadable
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from humanmcp.answering.case import Case
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.inbox.contract import DeskInbox, Item
@@ -47,16 +45,23 @@ class Sheet:
     """Everything that is to be said about one exchange."""
 
     name: str
-    seated: Seated
-    item: Item
+    case: Case
     card: Card
     message: str
     """The message laid out over several lines; a line that is no JSON stays as it is."""
     remarks: tuple[Diagnostic, ...]
     """What the check says of the request itself."""
     draft: str
-    inquiry: Inquiry | None
-    """The question that it puts to the person, with the options there are."""
+
+    @property
+    def item(self) -> Item:
+        """The exchange."""
+        return self.case.item
+
+    @property
+    def inquiry(self) -> Inquiry | None:
+        """The question that it puts to the person, with the options there are."""
+        return self.case.inquiry
 
 
 def add_arguments(parser: Parser) -> None:
@@ -101,32 +106,28 @@ def sheet_of(inbox: DeskInbox, wanted: str, language: str) -> Sheet:
     Raises:
         ChoiceError: there is none, or there are several.
     """
-    seated, item = choose(inbox, wanted)
-    request = read(item.line.encode("utf-8", "surrogatepass"))
-    exchange = exchange_of(item)
-    known = inbox.known(item.key.session)
+    case = choose(inbox, wanted)
+    item, request = case.item, case.message
     draft = item.draft.text if item.draft else ""
-    if exchange is not None and item.draft is None and item.state is ExchangeState.PENDING:
-        draft = check.start(exchange, known, language)
+    if case.exchange is not None and item.draft is None and item.state is ExchangeState.PENDING:
+        draft = service.starting_draft(case, language).text
     asks = isinstance(request, Malformed) or (
         isinstance(request, Message) and request.kind is Kind.REQUEST
     )
     return Sheet(
-        name=label(seated, item.key.number, seats(inbox)),
-        seated=seated,
-        item=item,
+        name=label(case.facts, item.key.number, seats(inbox)),
+        case=case,
         card=explain(
             item.method,
             item.revision,
             language,
             asks=asks,
-            seat=seated.facts.seat.value,
+            seat=case.facts.seat.value,
             inwards=item.way is Direction.IN,
         ),
         message=item.line if isinstance(request, Malformed) else pretty(item.line),
-        remarks=remarks_on(inbox, item),
+        remarks=case.remarks,
         draft=draft,
-        inquiry=inquiry_in(item.line) if item.purpose is Purpose.ANSWER else None,
     )
 
 
@@ -201,10 +202,10 @@ def _what_next(sheet: Sheet, language: str) -> str:
 
 
 def _show_sender(sheet: Sheet, language: str) -> None:
-    who = asker_of(sheet.seated.facts, language)
+    who = asker_of(sheet.case.facts, language)
     passed = waits.clock(waits.waited(sheet.item, waits.now()))
     show(Painted(say(ROOM, "from", language, who=who, time=passed), "dim"))
-    if sheet.seated.facts.stuck:
+    if sheet.case.facts.stuck:
         show(Painted(say(ROOM, "stuck", language), "yellow"))
 
 
@@ -228,7 +229,7 @@ def _problems(title: str, problems: Sequence[Diagnostic], text: str, language: s
 def _as_json(sheet: Sheet, language: str) -> dict[str, Any]:
     item = sheet.item
     return {
-        **row_as_json(TerminalRow(sheet.name, sheet.seated, item), waits.now()),
+        **row_as_json(TerminalRow(sheet.name, sheet.case), waits.now()),
         "card": dataclasses.asdict(sheet.card),
         "remarks": [as_json(problem, language) for problem in sheet.remarks],
         "problems": [as_json(problem, language) for problem in item.problems],

@@ -21,10 +21,9 @@ from humanmcp.terminal_desk.inbox import asker_of, unreadable_in
 if TYPE_CHECKING:
     import argparse
 
-    from humanmcp.inbox.contract import DeskInbox
+    from humanmcp.inbox.contract import DeskInbox, SessionFacts
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.terminal_desk.choose import Seated
 
 ROOM: Final = "show"
 
@@ -42,27 +41,26 @@ def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: s
         ChoiceError: there is no such session, or there are several.
         NoneUnreadableError: there is no such line.
     """
-    seated = choose_session(inbox, arguments.number)
-    frame = _last(inbox, seated)
+    facts = choose_session(inbox, arguments.number)
+    frame = _last(inbox, facts)
     if arguments.json:
-        say_json(_as_json(seated, frame, language))
+        say_json(_as_json(facts, frame, language))
     elif arguments.raw:
         (show if is_terminal() else say_raw)(frame.text)
     else:
-        _print(seated, frame, language)
+        _print(facts, frame, language)
 
 
-def _last(inbox: DeskInbox, seated: Seated) -> Frame:
-    facts = seated.facts
+def _last(inbox: DeskInbox, facts: SessionFacts) -> Frame:
     found = inbox.before(facts.name, facts.unreadable_at + 1, 1) if facts.unreadable else ()
     if not found:
-        raise NoneUnreadableError("all readable", letter=seated.letter)
+        raise NoneUnreadableError("all readable", letter=facts.letter)
     return found[0]
 
 
-def _print(seated: Seated, frame: Frame, language: str) -> None:
-    who = asker_of(seated.facts, language)
-    show(Painted(unreadable_in(seated, language), "bold"))
+def _print(facts: SessionFacts, frame: Frame, language: str) -> None:
+    who = asker_of(facts, language)
+    show(Painted(unreadable_in(facts, language), "bold"))
     show(Painted(say(ROOM, "last unreadable", language, who=who, at=frame.at), "dim"))
     for line in _reasons(frame, language):
         show("  " + line)
@@ -88,11 +86,11 @@ def _problems(frame: Frame) -> tuple[Diagnostic, ...]:
             return ()
 
 
-def _as_json(seated: Seated, frame: Frame, language: str) -> dict[str, Any]:
+def _as_json(facts: SessionFacts, frame: Frame, language: str) -> dict[str, Any]:
     return {
-        "session": seated.facts.name,
-        "letter": seated.letter,
-        "unreadable": seated.facts.unreadable,
+        "session": facts.name,
+        "letter": facts.letter,
+        "unreadable": facts.unreadable,
         "seq": frame.seq,
         "at": frame.at,
         "line": frame.text,

@@ -94,10 +94,9 @@ def test_r1_page_and_terminal_name_one_session_alike(home: Path) -> None:
         inbox.deliver(Item(Key(name, 2), "{}", "ping", "1", "2025-11-25", "2026-11-20T18:00:02Z"))
     terminal = FolderInbox(home)
     for view in board.sessions():
-        _, item = choose(terminal, f"{view.badge.letter}/2")
-        assert item.key.session == view.facts.name
+        assert choose(terminal, f"{view.badge.letter}/2").key.session == view.facts.name
     assert [one.letter for one in seats(terminal)] == ["a", "b"]
-    assert [one.facts.name for one in seats(terminal)] == [second, probed]
+    assert [one.name for one in seats(terminal)] == [second, probed]
 
 
 def test_r1_a_letter_that_cannot_be_kept_stops_nothing(home: Path) -> None:

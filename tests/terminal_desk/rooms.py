@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.inbox.contract import Answer, Draft, Item, Key, Purpose, SessionFacts, Waiting
+from humanmcp.answering import service
+from humanmcp.answering.case import Case, case_of
+from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 from humanmcp.protocol.json.jsonrpc import Message, read
-from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.held import HeldMessage, judge
-from humanmcp.terminal_desk.sending import exchange_of
 from tests.waiting import EVERY
 
 if TYPE_CHECKING:
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
-
-    from humanmcp.inbox.contract import Reply
-    from humanmcp.protocol.diagnostics.verdict import Verdict
 
 CALL: Final = (
     '{"jsonrpc":"2.0","id":3,"method":"tools/call",'
@@ -79,9 +75,9 @@ class Room:
             revision="2025-11-25",
             **parts,
         )
-        exchange = exchange_of(item)
-        if item.draft is None and exchange is not None:
-            item = item._replace(draft=Draft(check.start(exchange)))
+        if item.draft is None:
+            case = Case(self.inbox, item, self.inbox.facts(session))
+            item = item._replace(draft=service.starting_draft(case))
         self.inbox.deliver(item)
         return key
 
@@ -116,22 +112,13 @@ class Taker:
     def _run(self) -> None:
         while not self._stopped.wait(EVERY):
             for key, reply in self._inbox.take(self._session):
-                verdict = _judged(self._inbox.item(key), reply)
+                verdict = service.judge(case_of(self._inbox, key), reply.text, reply.form)
                 line = verdict.forced if reply.anyway else verdict.line
                 if line is None:
                     self._inbox.refuse(key, verdict.problems)
                     continue
                 answer = Answer(line, reply.by, stamp(datetime.now(UTC)), reply.anyway)
                 self._inbox.close(key, ExchangeState.ANSWERED, answer)
-
-
-def _judged(item: Item, reply: Reply) -> Verdict:
-    if item.purpose is Purpose.PASS:
-        held = HeldMessage(item.line, item.way, item.revision, item.asked)
-        return judge(held, reply.text, reply.form)
-    exchange = exchange_of(item)
-    assert exchange is not None
-    return check.check(exchange, reply.text, reply.form)
 
 
 class Ran(NamedTuple):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.answering.case import case_of
 from humanmcp.inbox.contract import Answer, Draft, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.terminal_desk import sending
+from humanmcp.terminal_desk import replying
 from tests.terminal_desk.rooms import CALL, INITIALIZE, QUESTION, ago
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def test_a_stub_that_does_not_take_the_reply_is_not_waited_for_forever(
     room: Room, shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stopped process: the reply stays in the inbox, and the person is told."""
-    monkeypatch.setattr(sending, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(replying, "LONGEST_WAIT", 0.05)
     key = room.ask(room.session(), 3)
     ran = shell("answer", "3", "--text", "sunny")
     assert ran.status == 1
@@ -213,7 +214,7 @@ def test_the_verdict_of_the_stub_counts(
     session = room.session()
     key = room.ask(session, 3)
     wrong = '{"content": 5}'
-    exchange = sending.exchange_of(room.inbox.item(key))
+    exchange = case_of(room.inbox, key).exchange
     assert exchange is not None
     desk = "humanmcp.protocol.validation.check.check"
     from humanmcp.protocol.validation import check  # noqa: PLC0415 - the real one, before it is replaced

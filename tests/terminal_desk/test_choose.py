@@ -35,7 +35,7 @@ def test_a_bare_number_is_enough_while_one_session_has_it(room: Room) -> None:
     """`3` names the pending 3 of the only session that has one."""
     room.ask(room.session(), 1)
     wanted = room.ask(room.session(), 3)
-    _, item = choose(room.inbox, "3")
+    item = choose(room.inbox, "3").item
     assert item.key == wanted
 
 
@@ -54,7 +54,7 @@ def test_what_waits_comes_before_what_was_answered(room: Room) -> None:
     answered = room.ask(room.session(), 3)
     room.inbox.close(answered, ExchangeState.ANSWERED)
     wanted = room.ask(room.session(), 3)
-    _, item = choose(room.inbox, "3")
+    item = choose(room.inbox, "3").item
     assert item.key == wanted
 
 
@@ -64,8 +64,8 @@ def test_a_letter_keeps_its_meaning_when_another_session_ends(room: Room) -> Non
     room.ask(first, 1)
     wanted = room.ask(second, 1)
     room.inbox.end(first)
-    seated, item = choose(room.inbox, "b/1")
-    assert (seated.letter, item.key) == ("b", wanted)
+    case = choose(room.inbox, "b/1")
+    assert (case.facts.letter, case.key) == ("b", wanted)
 
 
 def test_a_session_can_be_named_by_letter_name_beginning_or_last_characters(room: Room) -> None:
@@ -74,7 +74,7 @@ def test_a_session_can_be_named_by_letter_name_beginning_or_last_characters(room
     room.ask(first, 1)
     wanted = room.ask(second, 1)
     for name in ("b", "B", second, second[:-1], second.rpartition("-")[2]):
-        _, item = choose(room.inbox, f"{name}/1")
+        item = choose(room.inbox, f"{name}/1").item
         assert item.key == wanted
 
 
@@ -90,7 +90,7 @@ def test_a_beginning_of_two_names_is_refused_with_the_choices(room: Room) -> Non
 def test_without_a_word_the_only_one_that_waits_is_meant(room: Room) -> None:
     """`humanmcp answer` is enough in the usual case."""
     wanted = room.ask(room.session(), 7)
-    _, item = choose(room.inbox, "")
+    item = choose(room.inbox, "").item
     assert item.key == wanted
 
 
@@ -134,7 +134,7 @@ def test_a_number_of_a_session_that_is_over_is_still_found(room: Room) -> None:
     wanted = room.ask(new, 4)
     room.inbox.end(old)
     room.inbox.end(new)
-    _, item = choose(room.inbox, "4")
+    item = choose(room.inbox, "4").item
     assert (item.key, item.state) == (wanted, ExchangeState.ABANDONED)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.answering import service
+from humanmcp.answering.case import Case
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,12 +14,17 @@ if TYPE_CHECKING:
 
     from fastapi import Request
 
+    from humanmcp.answering.service import SendResult
     from humanmcp.desk.auth.guard import Address
     from humanmcp.desk.auth.login import Door
     from humanmcp.desk.state.board import Board
     from humanmcp.desk.state.live import Live
     from humanmcp.desk.state.saved_answers import Shelf
-    from humanmcp.inbox.contract import DeskInbox
+    from humanmcp.inbox.contract import DeskInbox, Key, Reply
+
+
+BY: Final = "desk"
+"""How this desk signs what it sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,20 @@ class Desk:
     def inbox(self) -> DeskInbox:
         """Where the exchanges wait."""
         return self.board.inbox
+
+    def case(self, key: Key) -> Case:
+        """Return an exchange as it is now.
+
+        Raises:
+            UnknownItemError: there is none.
+        """
+        return Case(self.inbox, self.inbox.item(key), self.board.session(key.session).facts)
+
+    def send(self, key: Key, reply: Reply) -> SendResult:
+        """Send a reply, and look again at its exchange at once."""
+        result = service.send(self.case(key), reply._replace(by=BY), wake=self.board.wait)
+        self.board.refresh(*key)
+        return result
 
 
 def desk_of(request: Request) -> Desk:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -27,11 +26,6 @@ class AsciiJson(JSONResponse):
     def render(self, content: Any) -> bytes:  # noqa: ANN401 - any JSON value
         """Write the value."""
         return json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
-
-
-def now() -> str:
-    """Return this moment as the inbox writes it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def spoken(request: Request) -> str:

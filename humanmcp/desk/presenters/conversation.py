@@ -11,9 +11,9 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
+from humanmcp.answering.decoded import read_line
 from humanmcp.desk.presenters import tools as tool_cards
 from humanmcp.desk.presenters.readable_json import WrittenNumber, decoded, is_text, shown, written
-from humanmcp.inbox.decoded import read_line
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Message

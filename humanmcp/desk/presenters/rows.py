@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.answering.decoded import read_line
 from humanmcp.inbox.contract import Purpose
-from humanmcp.inbox.decoded import read_line
 from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction

@@ -11,14 +11,14 @@ from typing import Any, Final
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
-from humanmcp.desk import composing
-from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.answering import service
+from humanmcp.answering.case import Case
+from humanmcp.desk.http.context import desk_of
 from humanmcp.desk.http.request_context import AsciiJson, spoken
 from humanmcp.desk.presenters.serializers import describe
 from humanmcp.desk.state import history
 from humanmcp.desk.state.live import MOST, EventStream, report
-from humanmcp.inbox.contract import Item, Key, UnknownItemError
-from humanmcp.inbox.remarking import remarks_on
+from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.layout import pretty
@@ -98,13 +98,13 @@ def exchanges(request: Request, session: str = "") -> dict[str, Any]:
 @router.get("/exchanges/{session}/{number}")
 def exchange(request: Request, session: str, number: int) -> dict[str, Any]:
     """Return one exchange, whatever its state, with the draft as it is now."""
-    desk = desk_of(request)
-    return write_item(desk, desk.inbox.item(Key(session, number)), spoken(request))
+    return write_case(desk_of(request).case(Key(session, number)), spoken(request))
 
 
-def write_item(desk: Desk, item: Item, language: str) -> dict[str, Any]:
+def write_case(case: Case, language: str) -> dict[str, Any]:
     """Write an exchange as the interface shows it. `line` and `id` are text: no number is read."""
-    draft = item.draft or composing.starting(desk.inbox, item)
+    item = case.item
+    draft = item.draft or service.starting_draft(case)
     answer = item.answer
     return {
         "session": item.key.session,
@@ -135,9 +135,9 @@ def write_item(desk: Desk, item: Item, language: str) -> dict[str, Any]:
             "by": draft.by,
             "at": draft.at,
         },
-        "document": composing.document(item, draft, desk.inbox.known(item.key.session)),
+        "document": service.document(case, draft),
         "problems": [describe(one, language) for one in item.problems],
-        "remarks": [describe(one, language) for one in remarks_on(desk.inbox, item)],
+        "remarks": [describe(one, language) for one in case.remarks],
         "on_its_way": item.reply is not None and item.state is ExchangeState.PENDING,
         "answer": None
         if answer is None

@@ -7,17 +7,17 @@ from typing import Any, Final
 
 from fastapi import APIRouter, HTTPException, Request
 
-from humanmcp.desk import composing
-from humanmcp.desk.composing import BY, Became, SendOutcome
-from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.request_context import AsciiJson, called, now, spoken
+from humanmcp.answering import service
+from humanmcp.answering.service import Outcome, SendResult
+from humanmcp.common.timestamps import now
+from humanmcp.desk.http.context import BY, desk_of
+from humanmcp.desk.http.request_context import AsciiJson, called, spoken
 from humanmcp.desk.presenters.page_types import OutcomeShape, VerdictShape
 from humanmcp.desk.presenters.serializers import describe
 from humanmcp.desk.state.board import Writer
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.inbox.ordering import hand_in as hand_in_order
-from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.validation.faults import Fault
 
@@ -68,18 +68,15 @@ class HoldBody:
 @router.post("/exchanges/{session}/{number}/check", response_model=None)
 def check(request: Request, session: str, number: int, body: TextBody) -> VerdictShape:
     """Say what is wrong with a text, before it is sent."""
-    desk = desk_of(request)
-    item = desk.inbox.item(Key(session, number))
-    judged = composing.verdict(desk.inbox, item, body.text, body.form)
-    return write_verdict(judged, spoken(request))
+    case = desk_of(request).case(Key(session, number))
+    return write_verdict(service.judge(case, body.text, body.form), spoken(request))
 
 
 @router.post("/exchanges/{session}/{number}/autofix")
 def fix_all(request: Request, session: str, number: int, body: TextBody) -> dict[str, Any]:
     """Apply every fix that takes nothing out, makes nothing up and is no guess."""
-    desk = desk_of(request)
-    item = desk.inbox.item(Key(session, number))
-    fixed = autofix(body.text, lambda text: composing.verdict(desk.inbox, item, text, body.form))
+    case = desk_of(request).case(Key(session, number))
+    fixed = service.autofix(case, body.text, body.form)
     return {"text": fixed.text, **write_verdict(fixed.verdict, spoken(request))}
 
 
@@ -109,9 +106,8 @@ class BreakBody:
 @router.post("/exchanges/{session}/{number}/break")
 def break_it(request: Request, session: str, number: int, body: BreakBody) -> dict[str, Any]:
     """Break an answer on purpose. Nothing is kept and nothing is sent."""
-    inbox = desk_of(request).inbox
-    item = inbox.item(Key(session, number))
-    return {"document": composing.broken(inbox, item, Draft(body.text, body.form), body.fault)}
+    case = desk_of(request).case(Key(session, number))
+    return {"document": service.broken(case, Draft(body.text, body.form), body.fault)}
 
 
 @router.post("/exchanges/{session}/{number}/draft")
@@ -130,52 +126,39 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> dict[s
 @router.post("/exchanges/{session}/{number}/hold")
 def hold(request: Request, session: str, number: int, body: HoldBody) -> dict[str, Any]:
     """Stop the countdown of the answer book, or let it run on."""
-    desk = desk_of(request)
-    hold_book(desk, Key(session, number), hold=body.hold)
-    return {"hold": body.hold}
-
-
-def hold_book(desk: Desk, key: Key, *, hold: bool) -> None:
-    """Ask the stub to stop the countdown; the text of the draft stays as it is."""
-    item = desk.inbox.item(key)
-    draft = item.draft or composing.starting(desk.inbox, item)
-    desk.inbox.save(key, Draft(draft.text, draft.form, draft.touched, hold, BY, now()))
+    desk, key = desk_of(request), Key(session, number)
+    service.hold(desk.case(key), on=body.hold, by=BY)
     desk.board.refresh(*key)
+    return {"hold": body.hold}
 
 
 @router.post("/exchanges/{session}/{number}/reply")
 def reply(request: Request, session: str, number: int, body: ReplyBody) -> AsciiJson:
     """Send an answer. The status says what became of it: 200, 202, 409 (too late) or 422."""
-    outcome = hand_in(desk_of(request), Key(session, number), body)
-    return AsciiJson(write_outcome(outcome, spoken(request)), status_code=_STATUS[outcome.became])
+    reply = Reply(body.text, body.form, body.anyway, action=body.action)
+    sent = desk_of(request).send(Key(session, number), reply)
+    return AsciiJson(write_outcome(sent, spoken(request)), status_code=_STATUS[sent.outcome])
 
 
 _STATUS: Final = {
-    Became.SENT: 200,
-    Became.ON_ITS_WAY: 202,
-    Became.TAKEN: 409,
-    Became.BLOCKED: 422,
-    Became.REFUSED: 422,
+    Outcome.SENT: 200,
+    Outcome.QUEUED: 202,
+    Outcome.TAKEN: 409,
+    Outcome.OVER: 409,
+    Outcome.BLOCKED: 422,
+    Outcome.REFUSED: 422,
 }
 
 
-def hand_in(desk: Desk, key: Key, body: ReplyBody) -> SendOutcome:
-    """Send an answer and look again at its session at once."""
-    answer = Reply(body.text, body.form, body.anyway, BY, now(), body.action)
-    outcome = composing.send(desk.inbox, key, answer)
-    desk.board.refresh(*key)
-    return outcome
-
-
-def write_outcome(outcome: SendOutcome, language: str) -> OutcomeShape:
+def write_outcome(sent: SendResult, language: str) -> OutcomeShape:
     """Write what became of a reply."""
     return {
-        "became": outcome.became.value,
-        "line": outcome.line,
-        "bytes": len(outcome.line.encode("utf-8", "replace")),
-        "by": outcome.by,
-        "state": outcome.state.value,
-        "problems": [describe(one, language) for one in outcome.problems],
+        "became": sent.outcome.value,
+        "line": sent.line,
+        "bytes": len(sent.line.encode("utf-8", "replace")),
+        "by": sent.by,
+        "state": sent.item.state.value,
+        "problems": [describe(one, language) for one in sent.problems],
     }
 
 
@@ -201,6 +184,6 @@ def say_first(request: Request, session: str, body: SayBody) -> dict[str, Any]:
 @router.get("/sessions/{session}/say/{ticket}")
 def said(request: Request, session: str, ticket: str) -> dict[str, Any]:
     """Say what became of a saying: waiting, sent, or refused with its problems."""
-    found = desk_of(request).inbox.refused(session, ticket)
-    became = "waiting" if found is None else "refused" if found else "sent"
-    return {"became": became, "problems": [describe(one, spoken(request)) for one in found or ()]}
+    said = service.became_of(desk_of(request).inbox.refused(session, ticket))
+    became = "waiting" if said.outcome is Outcome.QUEUED else said.outcome.value
+    return {"became": became, "problems": [describe(one, spoken(request)) for one in said.problems]}

@@ -13,12 +13,13 @@ from typing import Any, Final
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import HTMLResponse
 
-from humanmcp.desk import composing, input_requests
+from humanmcp.answering import service
+from humanmcp.answering.case import Case
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, note_version, page
 from humanmcp.desk.http.request_context import script_json, spoken
+from humanmcp.desk.presenters import input_requests, sequence, serializers
 from humanmcp.desk.presenters import rows as row_words
-from humanmcp.desk.presenters import sequence, serializers
 from humanmcp.desk.presenters.conversation import conversation_of
 from humanmcp.desk.presenters.forms import AnswerForm, form_of
 from humanmcp.desk.presenters.page_types import FormShape, Island
@@ -28,14 +29,12 @@ from humanmcp.desk.routes.connect import offered
 from humanmcp.desk.state import history
 from humanmcp.inbox.contract import (
     Draft,
-    Item,
     Key,
     Life,
     UnknownItemError,
 )
-from humanmcp.inbox.remarking import remarks_on
 from humanmcp.locales.explain import explain
-from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
@@ -74,11 +73,10 @@ def status(request: Request, name: str, number: int) -> HTMLResponse:
     """Show how an exchange stands, alone: its banner and its times, never the composer."""
     desk = desk_of(request)
     key = Key(name, number)
-    item = desk.inbox.item(key)
-    values = _standing(desk, item, spoken(request))
-    return page(
-        request, "status.html", item=item, row=row_words.row(item, _badge(desk, key)), **values
-    )
+    case = desk.case(key)
+    row = row_words.row(case.item, row_words.badge_of(case.facts))
+    values = _standing(desk, case, spoken(request))
+    return page(request, "status.html", item=case.item, row=row, **values)
 
 
 def _list(desk: Desk, session: str) -> dict[str, Any]:
@@ -89,20 +87,15 @@ def _list(desk: Desk, session: str) -> dict[str, Any]:
     }
 
 
-def _badge(desk: Desk, key: Key) -> row_words.Badge:
-    return desk.board.session(key.session).badge
-
-
 @dataclass(frozen=True, slots=True)
 class Broken:
     """What a page without a script knows of an answer that was broken on purpose.
 
-    `before` is the text that was there, in the form `form`.
+    `before` is what was there.
     """
 
     fault: Fault
-    before: str
-    form: TextForm
+    before: Draft
 
 
 def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
@@ -151,66 +144,63 @@ _laid_out: Final = lru_cache(16)(pretty)
 
 def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
     """Gather everything that the page of one exchange shows."""
-    item = desk.inbox.item(key)
-    row = row_words.row(item, _badge(desk, key))
-    start = composing.starting(desk.inbox, item, language)
-    answerable = composing.answerable(item)
-    draft = item.draft if item.draft is not None and item.draft.touched else start
+    case = desk.case(key)
+    item = case.item
+    row = row_words.row(item, row_words.badge_of(case.facts))
+    draft = service.draft_of(case, language)
     problems = item.problems
     if item.state is ExchangeState.PENDING and draft.touched:
-        problems = composing.verdict(desk.inbox, item, draft.text, draft.form).problems
-    saved = desk.shelf.fitting(item.method, row.name)[:9]
+        problems = service.judge(case, draft.text, draft.form).problems
     talk = conversation_of(item)
-    asked = row_words.inquiry_of(item)
+    asked = case.inquiry
     told = frozenset[str]().union(*(one.told for one in (talk, asked) if one is not None))
     return {
         "item": item,
         "row": row,
-        "draft": draft if draft.touched else composing.plain(item, start),
+        "draft": _plain(case, draft),
         "problems": [serializers.describe(one, language) for one in problems],
-        "remarks": [serializers.describe(one, language) for one in remarks_on(desk.inbox, item)],
+        "remarks": [serializers.describe(one, language) for one in case.remarks],
         "talk": talk,
         "inquiry": asked,
         "fields": [one for one in row_words.fields(item) if one.name not in told],
         "raw": _laid_out(item.line),
-        "edited": composing.edited(item),
-        "faults": [serializers.fault(one, language) for one in faults_of(desk, item)],
-        "offers": input_requests.offers(
-            desk.inbox, item, desk.board.session(key.session), language
-        ),
+        "edited": service.edited(case),
+        "faults": [serializers.fault(one, language) for one in service.breakable(case)],
+        "offers": input_requests.offers(case, language),
         "card": explain(
             item.method,
             item.revision,
             language,
             asks=bool(item.id),
-            seat=desk.board.session(key.session).facts.seat.value,
+            seat=case.facts.seat.value,
             inwards=item.way is Direction.IN,
         ),
-        "answerable": answerable,
+        "answerable": case.exchange is not None,
         "steps": sequence.draw(history.conversation(desk.board, key.session), key.number),
-        "answers": saved,
-        "starts": starts_of(composing.exchange_of(item)) if answerable else (),
-        "island": script_json(_island(desk, item, draft, start, language) if answerable else None),
-        **_standing(desk, item, language),
+        "answers": desk.shelf.fitting(item.method, row.name)[:9],
+        "starts": starts_of(case.exchange) if case.exchange is not None else (),
+        "island": script_json(_island(desk, case, case.exchange, language)),
+        **_standing(desk, case, language),
     }
 
 
-def faults_of(desk: Desk, item: Item) -> tuple[Fault, ...]:
-    """List the faults that an answer to this exchange can be given on purpose."""
-    return composing.breakable(item, desk.board.session(item.key.session).facts)
+def _plain(case: Case, draft: Draft) -> Draft:
+    """Return what a box holds without a script: nothing yet, for an untouched tool call."""
+    empty = case.item.method == "tools/call" and not case.item.asked
+    return draft if draft.touched or not empty else Draft("", TextForm.TEXT)
 
 
-def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -> Island:
-    """Gather what the composer's script starts from."""
-    name = row_words.params_of(item.line).get("name")
-    tool = name if isinstance(name, str) else ""
-    known = desk.inbox.known(item.key.session)
-    document = composing.document(item, draft, known)
-    starts = starts_of(composing.exchange_of(item))
+def _island(desk: Desk, case: Case, exchange: Exchange | None, language: str) -> Island | None:
+    """Gather what the composer's script starts from; None where there is nothing to answer."""
+    if exchange is None:
+        return None
+    item, tool, draft = case.item, case.name, service.draft_of(case, language)
+    document = service.document(case, draft)
+    starts = starts_of(exchange)
     begun = chosen(starts, document)
-    form = begun.form if begun else form_of(item, known, tool)
+    form = begun.form if begun else form_of(item, case.known, tool)
     fitting = desk.shelf.fitting(item.method, tool)[:9]
-    asked = row_words.inquiry_of(item)
+    asked = case.inquiry
     return {
         "session": item.key.session,
         "number": item.key.number,
@@ -221,18 +211,18 @@ def _island(desk: Desk, item: Item, draft: Draft, start: Draft, language: str) -
         "state": item.state.value,
         "document": document,
         "starts": [{"document": one.document, "form": _form(one.form)} for one in starts],
-        "template": start.text,
-        "templates": composing.examples(item),
+        "template": service.starting_draft(case, language).text,
+        "templates": service.templates(case),
         "placeholders": list(PLACEHOLDERS.values()),
         "options": [] if asked is None else list(asked.options),
-        "faults": [serializers.fault(one, language) for one in faults_of(desk, item)],
+        "faults": [serializers.fault(one, language) for one in service.breakable(case)],
         "touched": draft.touched,
         "hold": draft.hold,
         "at": draft.at,
         "textual": item.method == "tools/call",
         "form": None if form is None else _form(form),
         "mirror": form is not None and form.mirror,
-        "arguments": row_words.params_of(item.line).get("arguments", {}),
+        "arguments": case.params.get("arguments", {}),
         "saved": [api_saved.write_saved(one) for one in fitting],
         "book": str(desk.book),
     }
@@ -242,21 +232,21 @@ def _form(form: AnswerForm) -> FormShape:
     return {"pointer": form.pointer, "schema": dict(form.schema)}
 
 
-def _standing(desk: Desk, item: Item, language: str) -> dict[str, Any]:
+def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
     """Say how an exchange stands: its session, its client, who else writes, what may be set."""
-    session = desk.board.session(item.key.session)
-    client = known_clients.find(session.facts.client)
-    living = session.facts.life is Life.OPEN
+    item, facts = case.item, case.facts
+    client = known_clients.find(facts.client)
+    living = facts.life is Life.OPEN
     state = item.state
     if state is ExchangeState.PENDING and not living:
         state = ExchangeState.ABANDONED
     desk.board.listens(item.key)  # first, so that an answer that comes just now is not missed
-    questions = input_requests.told(desk.inbox, item)
+    questions = input_requests.told(case)
     desk.board.listens(item.key, on=any(not one.outcome for one in questions))
     return {
         "questions": questions,
-        "facts": session.facts,
-        "badge": session.badge,
+        "facts": facts,
+        "badge": row_words.badge_of(facts),
         "living": living,
         "state": state.value,
         "writer": desk.board.writer(item.key),

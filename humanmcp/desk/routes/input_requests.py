@@ -14,18 +14,17 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk import composing
-from humanmcp.desk import input_requests as asking_back
-from humanmcp.desk.composing import BY, SETTLES_WITHIN
-from humanmcp.desk.http.context import desk_of
+from humanmcp.answering import service
+from humanmcp.answering.case import Case
+from humanmcp.answering.service import Outcome, SayResult
+from humanmcp.desk.http.context import BY, desk_of
 from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
-from humanmcp.desk.http.request_context import now, spoken
-from humanmcp.desk.input_requests import Offer
-from humanmcp.desk.outgoing import soon
+from humanmcp.desk.http.request_context import spoken
+from humanmcp.desk.presenters import input_requests as asking_back
 from humanmcp.desk.presenters import rows, serializers
+from humanmcp.desk.presenters.input_requests import Offer
 from humanmcp.desk.state.history import recent
-from humanmcp.inbox.contract import Draft, Item, Key, Reply, UnknownItemError
-from humanmcp.protocol.diagnostics.model import Diagnostic
+from humanmcp.inbox.contract import Draft, Key, Reply, UnknownItemError
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import input_requests as back_requests
@@ -46,8 +45,7 @@ class Written:
     question: InputRequest
     values: dict[str, str]
     text: str = ""
-    problems: tuple[Diagnostic, ...] = ()
-    waits: bool = False
+    result: SayResult | None = None
 
 
 @router.get("/m/{name}/{number}/ask")
@@ -67,10 +65,7 @@ async def act(request: Request, name: str, number: int) -> Response:
 
 
 def _offers(request: Request, key: Key) -> tuple[Offer, ...]:
-    desk = desk_of(request)
-    item = desk.inbox.item(key)
-    session = desk.board.session(key.session)
-    found = asking_back.offers(desk.inbox, item, session, spoken(request))
+    found = asking_back.offers(desk_of(request).case(key), spoken(request))
     if not found:
         raise UnknownItemError(f"a question at exchange {key.number}")
     return found
@@ -79,36 +74,36 @@ def _offers(request: Request, key: Key) -> tuple[Offer, ...]:
 def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
     desk = desk_of(request)
     _offers(request, key)
-    item = desk.inbox.item(key)
+    case = desk.case(key)
     try:
         question = InputRequest(values.get("of", ""))
     except ValueError:
         raise UnknownItemError("this question") from None
-    modern = features(item.revision).input_required
-    text = values.get("text") or _text(item, question, values)
+    modern = features(case.item.revision).input_required
+    text = values.get("text") or _text(case, question, values)
     if values.get("act") == "json":
         return _page(request, key, Written(question, values, text))
     if modern:
-        draft = Draft(text, TextForm.MESSAGE, touched=True, by=BY, at=now())
-        desk.inbox.save(key, draft)
+        service.keep(case, Draft(text, TextForm.MESSAGE, touched=True, by=BY))
         desk.board.refresh(*key)
         return RedirectResponse(f"/m/{key.session}/{key.number}#answer", 303)
     anyway = values.get("act") == "anyway"
-    ticket = desk.inbox.say(key.session, Reply(text, TextForm.MESSAGE, anyway, BY, now()))
-    problems = soon(lambda: desk.inbox.refused(key.session, ticket), SETTLES_WITHIN)
-    if problems is None or problems:
-        waits = problems is None
-        return _page(request, key, Written(question, values, text, problems or (), waits))
+    reply = Reply(text, TextForm.MESSAGE, anyway, BY)
+    result = service.say_first(desk.inbox, key.session, reply, wake=desk.board.wait)
+    if result.outcome is not Outcome.SENT:
+        return _page(request, key, Written(question, values, text, result))
     desk.board.listens(key)
     return RedirectResponse(f"/m/{key.session}/{key.number}#status", 303)
 
 
-def _text(item: Item, question: InputRequest, values: dict[str, str]) -> str:
+def _text(case: Case, question: InputRequest, values: dict[str, str]) -> str:
     """Write the message that the form stands for."""
-    exchange = composing.exchange_of(item)
+    exchange = case.exchange
+    if exchange is None:  # what cannot be answered is offered no question
+        raise UnknownItemError(f"a question at exchange {case.key.number}")
     asked = back_requests.params(question, values.get("words", "").strip(), _fields(values))
     mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
-    if features(item.revision).input_required:
+    if features(exchange.revision).input_required:
         return back_requests.answer(exchange, question, asked, mark)
     return back_requests.request(exchange, question, asked, mark)
 
@@ -138,10 +133,9 @@ _FIRST: Final = {"name 0": "answer", "kind 0": "string", "needed 0": "on"}
 
 def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
     desk = desk_of(request)
-    language = spoken(request)
-    item = desk.inbox.item(key)
-    session = desk.board.session(key.session)
-    row = rows.row(item, session.badge)
+    language, result = spoken(request), written.result
+    case = desk.case(key)
+    row = rows.row(case.item, rows.badge_of(case.facts))
     return page(
         request,
         "ask.html",
@@ -152,9 +146,11 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         rows_of_form=range(ROWS),
         kinds=KINDS,
         text=written.text,
-        modern=features(item.revision).input_required,
-        problems=[serializers.describe(one, language) for one in written.problems],
-        waits=written.waits,
+        modern=features(case.item.revision).input_required,
+        problems=[
+            serializers.describe(one, language) for one in (result.problems if result else ())
+        ],
+        waits=result is not None and result.outcome is Outcome.QUEUED,
         rows=desk.board.waiting(""),
         recent=recent(desk.board, RECENT),
         session="",

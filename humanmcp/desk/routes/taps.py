@@ -9,13 +9,12 @@ from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk.composing import BY
-from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.answering import service
+from humanmcp.desk.http.context import BY, Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version, page
-from humanmcp.desk.http.request_context import now
 from humanmcp.desk.presenters.rows import Row, row
 from humanmcp.desk.state.board import SessionView
-from humanmcp.inbox.contract import Action, Life, Purpose, Reply, Seat, TakenError
+from humanmcp.inbox.contract import Action, Life, Purpose, Reply, Seat
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -75,8 +74,6 @@ def _act(desk: Desk, name: str, values: dict[str, str]) -> Response:
 def _let_all_go(desk: Desk, name: str) -> None:
     for item in desk.inbox.items(name):
         if item.purpose is Purpose.PASS:
-            try:
-                desk.inbox.send(item.key, Reply(item.line, by=BY, at=now(), action=Action.PASS))
-            except TakenError:  # somebody else was first: it goes on as they want it
-                continue
+            reply = Reply(item.line, by=BY, action=Action.PASS)
+            service.send(desk.case(item.key), reply, within=0)
     desk.board.refresh(name, 0)

@@ -91,6 +91,7 @@ class Board:
     _listening: set[Key] = field(default_factory=set)
     _listeners: list[Callable[[], None]] = field(default_factory=list)
     _lock: threading.RLock = field(default_factory=threading.RLock)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
     _reading: threading.RLock = field(default_factory=threading.RLock)
     # Files are read and lines are decoded under the second lock: pages wait for the first only.
 
@@ -230,8 +231,15 @@ class Board:
 
     def _tell(self, before: int) -> None:
         if self._version != before:
+            with self._changed:
+                self._changed.notify_all()
             for listener in tuple(self._listeners):
                 listener()
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the next change, but not longer."""
+        with self._changed:
+            self._changed.wait(seconds)
 
     # -- what a page asks -----------------------------------------------------------------------
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from humanmcp.answering.case import Case, case_of
 from humanmcp.inbox.contract import Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.inbox.remarking import remarks_on
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from tests.inbox.contract import AT, item_of
 
@@ -30,7 +30,7 @@ def test_two_requests_with_one_id_are_pointed_out_while_both_wait(tmp_path: Path
         inbox.deliver(call(session, number, token))
 
     def said(number: int) -> list[str]:
-        return [one.code for one in remarks_on(inbox, inbox.item(Key(session, number)))]
+        return [one.code for one in case_of(inbox, Key(session, number)).remarks]
 
     assert ("N10" in said(1), "N10" in said(2), "N10" in said(3)) == (True, False, True)
     inbox.close(Key(session, 1), ExchangeState.CANCELLED)
@@ -40,4 +40,7 @@ def test_two_requests_with_one_id_are_pointed_out_while_both_wait(tmp_path: Path
 def test_of_a_line_that_is_no_message_nothing_is_said(tmp_path: Path) -> None:
     """Whatever stands in the file."""
     inbox = FolderInbox(tmp_path / "home")
-    assert remarks_on(inbox, item_of("s")._replace(line="no message")) == ()
+    item = item_of("s")._replace(line="no message")
+    case = Case(inbox, item, SessionFacts("s", AT))
+    assert case.remarks == ()
+    assert (case.params, case.exchange, case.inquiry) == ({}, None, None)

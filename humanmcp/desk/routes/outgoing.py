@@ -8,34 +8,32 @@ sends it or says why not; the answer stands in the transcript.
 
 import base64
 import json
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from humanmcp.desk.composing import BY, SETTLES_WITHIN, exchange_of
-from humanmcp.desk.http.context import Desk, desk_of
+from humanmcp.answering import service
+from humanmcp.answering.case import Case
+from humanmcp.answering.service import Outcome, SayResult
+from humanmcp.answering.waiting import await_result
+from humanmcp.desk.http.context import BY, Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
-from humanmcp.desk.http.request_context import now, spoken
+from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import serializers
 from humanmcp.desk.state.history import recent
 from humanmcp.inbox.contract import DeskInbox, Order, Reply, Seat
-from humanmcp.inbox.ordering import OrderError, hand_in
+from humanmcp.inbox.ordering import OrderError
 from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.model import Diagnostic
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.server_initiated import openers, typed_bytes
 from humanmcp.protocol.validation.starting_draft import empty_arguments
-
-T = TypeVar("T")
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -45,7 +43,6 @@ SHOWN: Final = 8
 """Lines of the conversation that stand under the box."""
 ANSWERED_WITHIN: Final = 0.5
 """Seconds that the page waits for an answer, so that it can show it at once."""
-_LOOK_EVERY: Final = 0.01
 _ORDERS: Final = frozenset(
     one.value for one in (Order.PROGRESS, Order.SILENCE, Order.EXIT, Order.CRASH)
 )
@@ -65,16 +62,14 @@ class Said:
     """What was written, and what became of it so far."""
 
     text: str = ""
-    problems: tuple[Diagnostic, ...] = ()
-    sent: bool = False
-    waits: bool = False
+    result: SayResult | None = None
     why: str = ""
 
 
 @router.get("/say/{name}")
 def show(request: Request, name: str, sent: str = "") -> HTMLResponse:
     """Show the box, the messages to begin with, and what was said last."""
-    return _page(request, name, Said(sent=bool(sent)))
+    return _page(request, name, Said(result=SayResult(Outcome.SENT) if sent else None))
 
 
 @router.post("/say/{name}")
@@ -93,14 +88,14 @@ def _act(request: Request, name: str, values: dict[str, str]) -> Response:
     heard = _heard(desk.inbox, name)
     reply = _reply(act, text)
     try:
-        ticket = hand_in(desk.inbox, name, reply)
+        result = service.say_first(desk.inbox, name, reply, wake=desk.board.wait)
     except OrderError as error:
         return _page(request, name, Said(text, why=error.sentence(spoken(request))))
-    problems = soon(lambda: desk.inbox.refused(name, ticket), SETTLES_WITHIN)
-    if problems is None or problems:
-        return _page(request, name, Said(text, problems or (), waits=problems is None))
+    if result.outcome is not Outcome.SENT:
+        return _page(request, name, Said(text, result))
     if reply.order is Order.SAY:
-        soon(lambda: _heard(desk.inbox, name) > heard or None, ANSWERED_WITHIN)
+        answered = lambda: _heard(desk.inbox, name) > heard or None  # noqa: E731 - one short question
+        await_result(answered, ANSWERED_WITHIN, desk.board.wait)
     desk.board.refresh(name, 0)
     return RedirectResponse(f"/say/{name}?sent=1", 303)
 
@@ -109,11 +104,11 @@ def _reply(act: str, text: str) -> Reply:
     """Turn a button and what was written into what is handed in."""
     word, _, rest = act.partition(" ")
     if word in _ORDERS:
-        return Reply(rest, by=BY, at=now(), order=Order(word))
+        return Reply(rest, by=BY, order=Order(word))
     if act == "raw":
         packed = base64.b64encode(typed_bytes(text.replace("\r\n", "\n"))).decode("ascii")
-        return Reply(packed, by=BY, at=now(), order=Order.RAW)
-    return Reply(text, TextForm.MESSAGE, act == "anyway", BY, now())
+        return Reply(packed, by=BY, order=Order.RAW)
+    return Reply(text, TextForm.MESSAGE, act == "anyway", BY)
 
 
 def _heard(inbox: DeskInbox, name: str) -> int:
@@ -123,18 +118,10 @@ def _heard(inbox: DeskInbox, name: str) -> int:
     )
 
 
-def soon(found: Callable[[], T | None], within: float) -> T | None:
-    """Wait a moment for something: None when it does not come."""
-    end = time.monotonic() + within
-    while (result := found()) is None and time.monotonic() < end:
-        time.sleep(_LOOK_EVERY)
-    return result
-
-
 def _page(request: Request, name: str, said: Said) -> HTMLResponse:
     desk = desk_of(request)
     session = desk.board.session(name)
-    language = spoken(request)
+    language, result = spoken(request), said.result
     beginnings = _beginnings(desk, name)
     frames = [
         one for one in desk.inbox.before(name, 0, SHOWN) if one.way in (Direction.IN, Direction.OUT)
@@ -145,9 +132,11 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         here=session,
         beginnings=beginnings,
         text=said.text or beginnings[0].text,
-        problems=[serializers.describe(one, language) for one in said.problems],
-        sent=said.sent,
-        waits=said.waits,
+        problems=[
+            serializers.describe(one, language) for one in (result.problems if result else ())
+        ],
+        sent=result is not None and result.outcome is Outcome.SENT,
+        waits=result is not None and result.outcome is Outcome.QUEUED,
         why=said.why,
         seat=session.facts.seat.value,
         lines=[(one.way is Direction.IN, one.at, one.text) for one in reversed(frames)],
@@ -182,7 +171,9 @@ def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
 
 def _of_a_server(desk: Desk, name: str, revision: str) -> tuple[Beginning, ...]:
     """List what a server may say first, progress of what waits included."""
-    waiting = [exchange_of(item) for item in desk.inbox.items(name)[:MOST]]
+    facts = desk.board.session(name).facts
+    cases = [Case(desk.inbox, item, facts) for item in desk.inbox.items(name)[:MOST]]
+    waiting = [one.exchange for one in cases if one.exchange is not None]
     return tuple(
         Beginning(one.method, one.about, one.text)
         for one in openers(revision, waiting, f"h-{datetime.now():%H%M%S}")  # noqa: DTZ005 - for the eye of the one who asks

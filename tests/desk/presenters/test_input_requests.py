@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from humanmcp.desk import input_requests
-from humanmcp.desk.input_requests import Told
+from humanmcp.answering.case import case_of
+from humanmcp.desk.presenters import input_requests
+from humanmcp.desk.presenters.input_requests import Told
 from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Known
@@ -58,7 +59,7 @@ class Asked:
     @property
     def told(self) -> tuple[Told, ...]:
         """What the page says of the questions at the call."""
-        return input_requests.told(self.inbox, self.inbox.item(self.key))
+        return input_requests.told(case_of(self.inbox, self.key))
 
     def page(self, of: str = "") -> str:
         """Return the page on which one asks."""

@@ -1,7 +1,7 @@
 """Asking back while a request waits: what can be asked of this client, and what it said.
 
 Reads the inbox and shows it as words; what may be asked when, and which answer belongs to which
-question, `protocol/questions.py` knows. Knows no HTTP.
+question, `protocol/validation/input_requests.py` knows. Knows no HTTP.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.desk import composing
 from humanmcp.desk.presenters import rows
 from humanmcp.desk.presenters.serializers import ROOM
 from humanmcp.inbox.contract import Life, Purpose, Seat
@@ -26,8 +25,8 @@ from humanmcp.protocol.validation.input_requests import AskedBack, InputRequest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.desk.state.board import SessionView
-    from humanmcp.inbox.contract import DeskInbox, Item, Key
+    from humanmcp.answering.case import Case
+    from humanmcp.inbox.contract import DeskInbox, Key
     from humanmcp.protocol.conversation.transcript import Frame
 
 LOOK_BACK: Final = 2000
@@ -44,13 +43,13 @@ class Offer:
     why: str
 
 
-def offers(inbox: DeskInbox, item: Item, session: SessionView, language: str) -> tuple[Offer, ...]:
+def offers(case: Case, language: str) -> tuple[Offer, ...]:
     """List what could be asked while this exchange waits; none where a server cannot ask."""
-    facts = session.facts
+    item, facts, exchange, known = case.item, case.facts, case.exchange, case.known
     ours = facts.seat is Seat.SERVER and item.purpose is Purpose.ANSWER
-    if not ours or item.state is not ExchangeState.PENDING or facts.life is not Life.OPEN:
+    waits = item.state is ExchangeState.PENDING and facts.life is Life.OPEN
+    if exchange is None or not ours or not waits:
         return ()
-    exchange, known = composing.exchange_of(item), inbox.known(item.key.session)
     found = []
     for question in InputRequest:
         hindered = input_requests.obstacle(question, exchange, known)
@@ -77,11 +76,12 @@ class Told:
     line: str = ""
 
 
-def told(inbox: DeskInbox, item: Item) -> tuple[Told, ...]:
+def told(case: Case) -> tuple[Told, ...]:
     """List the questions that were asked while this exchange has been waiting, oldest first."""
+    item = case.item
     if item.state is not ExchangeState.PENDING or features(item.revision).input_required:
         return ()
-    frames = reversed(list(_since(inbox, item.key)))
+    frames = reversed(list(_since(case.inbox, item.key)))
     lines = [(one.way, one.raw) for one in frames if one.way in (Direction.IN, Direction.OUT)]
     return tuple(_told(one) for one in input_requests.asked_at(item.key.number, lines))
 

@@ -1,0 +1,123 @@
+"""One exchange, or one message that a tap holds, with what a desk asks of it.
+
+Reads the inbox and changes nothing. The line is decoded once however many questions are asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from humanmcp.answering.decoded import read_line
+from humanmcp.inbox.contract import Purpose
+from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.validation import check, inquiry
+from humanmcp.protocol.validation.held import HeldMessage
+
+if TYPE_CHECKING:
+    from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
+    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.json.jsonrpc import Batch, Malformed
+    from humanmcp.protocol.validation.inquiry import Inquiry
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An item of an inbox, and the session that it belongs to."""
+
+    inbox: DeskInbox
+    item: Item
+    facts: SessionFacts
+
+    @property
+    def key(self) -> Key:
+        """Its key in the inbox."""
+        return self.item.key
+
+    @property
+    def known(self) -> Known:
+        """What its conversation has established."""
+        return self.inbox.known(self.key.session)
+
+    @property
+    def message(self) -> Message | Batch | Malformed:
+        """Its line, decoded."""
+        return read_line(self.item.line)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Its named parameters; empty when there are none."""
+        return self.message.params if isinstance(self.message, Message) else {}
+
+    @property
+    def name(self) -> str:
+        """The tool of a call, the prompt that is asked for; "" elsewhere."""
+        name = self.params.get("name")
+        return name if isinstance(name, str) else ""
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """The exchange that an answer answers; None where there is nothing to answer.
+
+        Of an answer that a tap holds, that is the exchange which it belongs to.
+        """
+        item = self.item
+        found = read_line(item.asked or item.line)
+        if not isinstance(found, Message) or found.kind is not Kind.REQUEST:
+            return None
+        return Exchange(self.key.number, found, item.revision, item.state)
+
+    @property
+    def held(self) -> HeldMessage | None:
+        """The message that a tap holds; None for what is simply to be answered."""
+        item = self.item
+        if item.purpose is Purpose.ANSWER:
+            return None
+        return HeldMessage(item.line, item.way, item.revision, item.asked)
+
+    @property
+    def inquiry(self) -> Inquiry | None:
+        """The question that it puts to the person who answers; None where it is none."""
+        found = self.message
+        if not isinstance(found, Message) or self.held is not None:
+            return None
+        return inquiry.inquiry_of(found)
+
+    @property
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """What the check says of the message itself; nothing of a line that is no message."""
+        found = self.message
+        if not isinstance(found, Message):
+            return ()
+        remarks = check.remarks(found, self.item.revision, self.known)
+        if self.has_twin:
+            return (*remarks, check.same_id(found, self.item.revision))
+        return remarks
+
+    @property
+    def has_twin(self) -> bool:
+        """Return True if another request waits under the same id: only one can be answered."""
+        return self.item.state is ExchangeState.PENDING and any(
+            other.id == self.item.id and other.key != self.key
+            for other in self.inbox.items(self.key.session)
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Return True if its session can still answer, as it is now."""
+        return self.inbox.facts(self.key.session).is_open
+
+    def again(self) -> Case:
+        """Return it as it is now."""
+        return Case(self.inbox, self.inbox.item(self.key), self.inbox.facts(self.key.session))
+
+
+def case_of(inbox: DeskInbox, key: Key) -> Case:
+    """Return the case of an exchange.
+
+    Raises:
+        UnknownItemError: there is no such exchange.
+    """
+    return Case(inbox, inbox.item(key), inbox.facts(key.session))

@@ -1,0 +1,259 @@
+"""Judge, keep and send what a person writes: the same at every desk.
+
+The check here is the one that the process makes again before it writes: here it helps, there it
+decides. So a text that passes is handed in, and what became of it is waited for. Knows the check
+and the inbox; nothing of pages, terminals or files.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.answering.waiting import await_result, nap
+from humanmcp.common.timestamps import now
+from humanmcp.inbox.contract import Action, Draft, Seat, TakenError
+from humanmcp.inbox.ordering import hand_in
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics import autofix as fixing
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.json.layout import pretty
+from humanmcp.protocol.validation import check, faults
+from humanmcp.protocol.validation import held as held_check
+from humanmcp.protocol.validation.results import plain_result
+from humanmcp.protocol.validation.starting_draft import message
+
+if TYPE_CHECKING:
+    from humanmcp.answering.case import Case
+    from humanmcp.answering.waiting import Wake
+    from humanmcp.inbox.contract import DeskInbox, Item, Reply
+    from humanmcp.protocol.diagnostics.autofix import Autofix
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.validation.faults import Fault
+
+SETTLES_WITHIN: Final = 2.0
+"""Seconds that a desk waits to learn what became of a reply."""
+
+
+class Outcome(enum.Enum):
+    """What became of a reply, or of what was said first."""
+
+    SENT = "sent"
+    QUEUED = "on its way"
+    """Handed in; the process has not answered yet."""
+    BLOCKED = "blocked"
+    """The check found errors: nothing was handed in, the text was kept."""
+    REFUSED = "refused"
+    """The process gave it back with problems."""
+    TAKEN = "taken"
+    """Another reply was first; the text was kept."""
+    OVER = "over"
+    """The exchange or its session ended first; the text was kept."""
+
+
+class SendResult(NamedTuple):
+    """What became of a reply. `item` is the exchange as it is now.
+
+    `problems` are those that kept it from being sent, or were noticed in what was sent; their
+    places count in `text`. `by` names the one who was first.
+    """
+
+    outcome: Outcome
+    item: Item
+    problems: tuple[Diagnostic, ...] = ()
+    text: str = ""
+    by: str = ""
+
+    @property
+    def line(self) -> str:
+        """The line that was sent; "" when there is none."""
+        sent = self.outcome in (Outcome.SENT, Outcome.TAKEN)
+        return self.item.answer.line if sent and self.item.answer is not None else ""
+
+
+# -- what is written ------------------------------------------------------------------------------
+
+
+def judge(case: Case, text: str, form: TextForm = TextForm.MESSAGE) -> Verdict:
+    """Return what is wrong with a text, as the process will find it."""
+    held, exchange = case.held, case.exchange
+    if held is not None:
+        return held_check.judge(held, text, form, case.known)
+    if exchange is None:  # its file was changed by another program: the process will say so
+        return Verdict(text, text, text)
+    return check.check(exchange, text, form, case.known)
+
+
+def autofix(case: Case, text: str, form: TextForm = TextForm.MESSAGE) -> Autofix:
+    """Apply every fix that takes nothing out, makes nothing up and is no guess."""
+    return fixing.autofix(text, lambda one: judge(case, one, form))
+
+
+def starting_draft(case: Case, language: str = "en") -> Draft:
+    """Return the answer that a person starts from, whatever they have written since.
+
+    An answer that a tap holds starts as it is; so does what cannot be answered.
+    """
+    exchange = case.exchange
+    if exchange is None or case.item.asked:
+        return as_it_came(case)
+    return Draft(check.start(exchange, case.known, language))
+
+
+def as_it_came(case: Case) -> Draft:
+    """Return the message itself, laid out: what is held starts from it."""
+    return Draft(pretty(case.item.line))
+
+
+def draft_of(case: Case, language: str = "en") -> Draft:
+    """Return what a person has written of an answer, or what they start from."""
+    draft = case.item.draft
+    return draft if draft is not None and draft.touched else starting_draft(case, language)
+
+
+def edited(case: Case) -> str:
+    """Return what a person has made of a held message so far: "" for nothing, or an answer."""
+    held, draft = case.held, case.item.draft
+    if held is None or draft is None or not draft.touched or draft.form is not TextForm.MESSAGE:
+        return ""
+    return "" if held_check.answers(held, draft.text, draft.form) else draft.text
+
+
+def document(case: Case, draft: Draft) -> str:
+    """Return the whole message that a draft stands for: what the JSON view shows.
+
+    A text that is no JSON stays what it is, inside its envelope: it is theirs to mend.
+    """
+    exchange = case.exchange
+    if draft.form is TextForm.MESSAGE or exchange is None:
+        return draft.text
+    if draft.form in (TextForm.TEXT, TextForm.TOOL_ERROR):
+        is_error = draft.form is TextForm.TOOL_ERROR
+        return message(
+            exchange, "result", plain_result(exchange, draft.text, case.known, is_error=is_error)
+        )
+    token, body = exchange.id.token, draft.text or "{}"
+    return pretty(f'{{"jsonrpc":"2.0","id":{token},"{draft.form.value}":{body}}}')
+
+
+def templates(case: Case) -> dict[str, str]:
+    """Return every whole message that may be started from, results and errors, by name."""
+    return dict(check.templates(case.exchange)) if case.exchange is not None else {}
+
+
+def breakable(case: Case) -> tuple[Fault, ...]:
+    """List the ways to break an answer on purpose, where a client reads it."""
+    if case.facts.seat not in (Seat.SERVER, Seat.TAP) or case.exchange is None:
+        return ()
+    return faults.faults(case.exchange)
+
+
+def broken(case: Case, draft: Draft, fault: Fault) -> str:
+    """Return the whole message that a draft stands for, with a fault in it."""
+    whole = document(case, draft)
+    return whole if case.exchange is None else faults.broken(case.exchange, whole, fault)
+
+
+def keep(case: Case, draft: Draft) -> None:
+    """Save a draft, with the moment."""
+    case.inbox.save(case.key, draft._replace(at=now()))
+
+
+def hold(case: Case, *, on: bool, by: str) -> None:
+    """Stop the countdown of the answer book, or let it run on; the text stays as it is."""
+    draft = case.item.draft or starting_draft(case)
+    keep(case, draft._replace(hold=on, by=by))
+
+
+# -- what is sent ---------------------------------------------------------------------------------
+
+
+def send(
+    case: Case, reply: Reply, *, within: float = SETTLES_WITHIN, wake: Wake = nap
+) -> SendResult:
+    """Send a reply, and wait for what becomes of it.
+
+    Nothing is handed in that the check blocks, or for which nothing waits any more: the text is
+    kept as the draft, and the answer book waits for the person.
+    """
+    case, reply = case.again(), reply._replace(at=now())
+    if case.item.state is ExchangeState.ANSWERED:  # the inbox keeps the text beside what was sent
+        return _hand_in(case, reply, Verdict(reply.text, None, None), within, wake)
+    if case.item.state is not ExchangeState.PENDING or not case.is_open:
+        _keep(case, reply)
+        return SendResult(Outcome.OVER, case.item)
+    dropped = reply.action is Action.DROP
+    verdict = Verdict("", "", "") if dropped else judge(case, reply.text, reply.form)
+    if not verdict.sendable and not (reply.anyway and verdict.forced is not None):
+        _keep(case, reply)
+        item = case.inbox.item(case.key)
+        return SendResult(Outcome.BLOCKED, item, verdict.problems, verdict.text)
+    return _hand_in(case, reply, verdict, within, wake)
+
+
+def _keep(case: Case, reply: Reply) -> None:
+    keep(case, Draft(reply.text, reply.form, touched=True, hold=True, by=reply.by))
+
+
+def _hand_in(case: Case, reply: Reply, verdict: Verdict, within: float, wake: Wake) -> SendResult:
+    try:
+        case.inbox.send(case.key, reply)
+    except TakenError as error:
+        first = error.state in (ExchangeState.PENDING, ExchangeState.ANSWERED)
+        outcome = Outcome.TAKEN if first else Outcome.OVER
+        return SendResult(outcome, case.inbox.item(case.key), by=error.by)
+    found = await_result(lambda: _became(case, reply), within, wake)
+    if found is None:
+        return SendResult(Outcome.QUEUED, case.inbox.item(case.key))
+    if found.outcome is Outcome.SENT:
+        return found._replace(problems=verdict.problems, text=verdict.text)
+    return found
+
+
+def _became(case: Case, reply: Reply) -> SendResult | None:
+    """Return what became of a reply; None while it waits."""
+    is_open = case.is_open  # first: what is read below may be the last thing that the process did
+    item = case.inbox.item(case.key)
+    match item.state:
+        case ExchangeState.PENDING if item.reply is None:
+            return SendResult(Outcome.REFUSED, item, item.problems, reply.text)
+        case ExchangeState.PENDING:
+            return None if is_open else SendResult(Outcome.OVER, item)
+        case ExchangeState.ANSWERED:
+            by = "" if item.answer is None else item.answer.by
+            return SendResult(Outcome.SENT if by == reply.by else Outcome.TAKEN, item, by=by)
+        case ExchangeState.CANCELLED if reply.action is Action.DROP:
+            return SendResult(Outcome.SENT, item)
+        case ExchangeState.CANCELLED | ExchangeState.ABANDONED:
+            return SendResult(Outcome.OVER, item)
+
+
+class SayResult(NamedTuple):
+    """What became of something said first: SENT, QUEUED, or REFUSED with its problems."""
+
+    outcome: Outcome
+    problems: tuple[Diagnostic, ...] = ()
+
+
+def say_first(
+    inbox: DeskInbox,
+    session: str,
+    reply: Reply,
+    *,
+    within: float = SETTLES_WITHIN,
+    wake: Wake = nap,
+) -> SayResult:
+    """Say something first, or give an order, and wait for what becomes of it.
+
+    Raises:
+        OrderError: the order cannot be followed.
+    """
+    ticket = hand_in(inbox, session, reply._replace(at=now()))
+    return became_of(await_result(lambda: inbox.refused(session, ticket), within, wake))
+
+
+def became_of(problems: tuple[Diagnostic, ...] | None) -> SayResult:
+    """Read what the inbox says of something said first."""
+    if problems is None:
+        return SayResult(Outcome.QUEUED)
+    return SayResult(Outcome.REFUSED if problems else Outcome.SENT, problems)

@@ -1,0 +1,148 @@
+"""What becomes of what a person writes, without any desk: judged, kept, sent, waited for."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.answering import service
+from humanmcp.answering.case import case_of
+from humanmcp.answering.service import Outcome
+from humanmcp.inbox.contract import Action, Answer, Draft, Purpose, Reply, Seat
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from tests.terminal_desk.rooms import CALL, Room, ago
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from humanmcp.inbox.contract import Key
+
+SAMPLING = (
+    '{"jsonrpc":"2.0","id":3,"method":"sampling/createMessage","params":{"maxTokens":9,'
+    '"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}}'
+)
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    """Make an inbox folder without any session."""
+    made = Room(tmp_path / "home")
+    yield made
+    made.close()
+
+
+def send(room: Room, key: Key, text: str, form: TextForm = TextForm.TEXT, **more: Any) -> Outcome:  # noqa: ANN401 - parts of a reply
+    """Send a text, as a desk does; wait for its outcome a moment only."""
+    reply = Reply(text, form, by="desk")._replace(**more)
+    return service.send(case_of(room.inbox, key), reply, within=0.2).outcome
+
+
+@pytest.mark.parametrize("form", [TextForm.TEXT, TextForm.TOOL_ERROR])
+@pytest.mark.parametrize(("seat", "line"), [(Seat.MODEL, SAMPLING), (Seat.SERVER, CALL)])
+def test_r5_the_message_of_a_plain_draft_is_the_one_that_is_sent(
+    room: Room, seat: Seat, line: str, form: TextForm
+) -> None:
+    """R5: in the model's seat the page showed the result of a tool, which the check refuses."""
+    case = case_of(room.inbox, room.ask(room.session(seat=seat), 3, line))
+    whole = service.document(case, Draft("sunny", form))
+    verdict = service.judge(case, whole)
+    assert verdict.sendable
+    sent = service.judge(case, "sunny", form).line
+    assert sent is not None
+    assert json.loads(whole) == json.loads(sent)
+
+
+def test_a_reply_that_is_not_taken_is_on_its_way(room: Room) -> None:
+    """A stopped process: it goes out when the process does."""
+    key = room.ask(room.session(), 3)
+    assert send(room, key, "sunny") is Outcome.QUEUED
+    assert room.inbox.item(key).reply is not None
+    assert send(room, key, "rain") is Outcome.TAKEN
+    assert [one.text for one in room.inbox.item(key).kept] == ["rain"]
+
+
+def test_what_the_check_blocks_is_kept_and_the_book_waits(room: Room) -> None:
+    """Nothing is handed in; the countdown of the answer book would answer over the person."""
+    key = room.ask(room.session(), 3)
+    assert send(room, key, "{", TextForm.RESULT) is Outcome.BLOCKED
+    item = room.inbox.item(key)
+    assert item.reply is None
+    assert item.draft is not None
+    assert (item.draft.text, item.draft.form, item.draft.hold) == ("{", TextForm.RESULT, True)
+
+
+def test_an_empty_text_cannot_be_sent_anyway(room: Room) -> None:
+    """There is nothing to write: it is not handed in only to come back."""
+    key = room.ask(room.session(), 3)
+    assert send(room, key, "  ", anyway=True) is Outcome.BLOCKED
+
+
+@pytest.mark.parametrize("state", [ExchangeState.CANCELLED, ExchangeState.ABANDONED])
+def test_nothing_is_handed_in_for_an_exchange_that_is_over(
+    room: Room, state: ExchangeState
+) -> None:
+    """The text stays as the draft."""
+    key = room.ask(room.session(), 3)
+    room.inbox.close(key, state)
+    assert send(room, key, "sunny") is Outcome.OVER
+    item = room.inbox.item(key)
+    assert item.reply is None
+    assert item.draft is not None
+    assert item.draft.text == "sunny"
+
+
+def test_a_session_that_has_ended_takes_nothing_and_is_not_waited_for(room: Room) -> None:
+    """The page said "on its way" of a reply that went nowhere."""
+    session = room.session()
+    key = room.ask(session, 3)
+    room.inbox.end(session)
+    assert send(room, key, "sunny") is Outcome.OVER
+
+
+def test_an_answer_that_was_there_first_is_named(room: Room) -> None:
+    """By whom, and its text is beside it."""
+    key = room.ask(room.session(), 3)
+    room.inbox.close(key, ExchangeState.ANSWERED, Answer("{}", "book: weather", ago(0)))
+    case = case_of(room.inbox, key)
+    result = service.send(case, Reply("sunny", TextForm.TEXT, by="desk"))
+    assert (result.outcome, result.by, result.line) == (Outcome.TAKEN, "book: weather", "{}")
+    assert [one.text for one in result.item.kept] == ["sunny"]
+
+
+def test_what_was_sent_says_what_was_noticed_in_it(room: Room) -> None:
+    """A repair or a warning does not stop it, and is told all the same."""
+    session = room.session()
+    key = room.ask(session, 3)
+    room.serve(session)
+    reply = Reply('{"content":\n[]}', TextForm.RESULT, by="desk")
+    result = service.send(case_of(room.inbox, key), reply)
+    assert result.outcome is Outcome.SENT
+    assert result.line == '{"jsonrpc":"2.0","id":3,"result":{"content":[]}}'
+    assert [one.level.value for one in result.problems] == ["repaired"]
+
+
+def test_a_dropped_message_is_done_with(room: Room) -> None:
+    """Whatever its text: the other side never sees it."""
+    session = room.session(seat=Seat.TAP)
+    key = room.ask(session, 3, purpose=Purpose.PASS)
+    assert send(room, key, "", TextForm.MESSAGE, action=Action.DROP) is Outcome.QUEUED
+
+
+def test_a_hold_keeps_the_text_and_what_it_is(room: Room) -> None:
+    """The countdown stops, and runs on."""
+    key = room.ask(room.session(), 3)
+    room.inbox.save(key, Draft("sun", TextForm.TEXT, touched=True, by="desk"))
+    for on in (True, False):
+        service.hold(case_of(room.inbox, key), on=on, by="desk")
+        draft = room.inbox.item(key).draft
+        assert draft is not None
+        assert (draft.text, draft.form, draft.touched, draft.hold) == (
+            "sun",
+            TextForm.TEXT,
+            True,
+            on,
+        )
