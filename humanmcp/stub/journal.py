@@ -175,15 +175,15 @@ class Journal:
 
     def describe(self, session: Session) -> None:
         """Tell the desks what has become known of the conversation, when it has changed."""
-        known = session.known
+        known, revision = session.known, session.agreed
+        if (self.facts, known, revision) == self._told:
+            return
         self.facts = self.facts._replace(
             client=known.client_name,
             client_version=known.client_version,
-            revision=session.agreed,
+            revision=revision,
         )
-        if (self.facts, known) == self._told:
-            return
-        self._told = (self.facts, known)
+        self._told = (self.facts, known, revision)
         try:
             self.inbox.describe(self.facts, known)
         except InboxError:

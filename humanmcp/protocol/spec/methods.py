@@ -97,6 +97,10 @@ class Method(NamedTuple):
         """Return the versions that have it, whichever way it goes."""
         return tuple(one for one in ALL if one in self.to_server or one in self.to_client)
 
+    def is_in(self, revision: str) -> bool:
+        """Return True if a version has it."""
+        return revision in self.to_server or revision in self.to_client
+
     @property
     def direction(self) -> MethodDirection:
         """Return which way it may go in any version."""

@@ -120,7 +120,9 @@ def check(
             result = tool_text(exchange.revision, words, known)
             more = [_wrapped(exchange, text, form, each, result) for each in more]
         problems = grouped(in_order((*problems, *more)))
-    problems = in_order((*problems, *_secrets(exchange, text)))
+    secrets = _secrets(exchange, text)
+    if secrets:
+        problems = in_order((*problems, *secrets))
     line = _line(exchange, reading, form)
     blocked = any(each.blocks for each in problems)
     return Verdict(
@@ -149,7 +151,7 @@ def _meant(value: Json) -> TextForm:
 
     An object without any member of the envelope is the answer itself: the envelope is ours to add.
     """
-    if not isinstance(value, dict) or {half_width(name) for name in value} & _ENVELOPE:
+    if not isinstance(value, dict) or not _ENVELOPE.isdisjoint(map(half_width, value)):
         return TextForm.MESSAGE
     return TextForm.ERROR if {"code", "message"} <= set(value) <= _ERROR else TextForm.RESULT
 

@@ -47,8 +47,9 @@ def judge_result(
     if misplaced is not None:
         return [misplaced]
     found = lint(exchange, value, known, path)
-    kind = methods.of(exchange.method).result
-    if exchange.revision not in methods.of(exchange.method).versions:
+    method = methods.of(exchange.method)
+    kind = method.result
+    if not method.is_in(exchange.revision):
         found.append(RawDiagnostic("M68", path, _of(exchange)))
     if kind:
         kind, typed = _arm(exchange, value, kind, path)

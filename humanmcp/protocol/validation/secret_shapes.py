@@ -128,6 +128,7 @@ _MARKS: Final = (
     *("private key-----", "sig=", "signature="),
 )
 """Each shape without a name holds one of these, in small letters."""
+_HINTS: Final = (*_IN_NAMES, *_MARKS)
 _FOR_OTHERS: Final = r"(?is)[*x.•…-]+|[<$%{\[].*"
 """What stands where somebody else has to put a secret: `…`, `<your key>`, `${TOKEN}`, `xxxx`."""
 _PICTURE: Final = r"(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/_-]{200,}+(?!\.)"
@@ -178,7 +179,7 @@ def is_telling(value: str) -> bool:
 def typed_secrets(text: str) -> tuple[Typed, ...]:
     """Return what looks like a secret in a text that somebody types, in its order."""
     small = text[:_MOST].casefold()
-    if not any(part in small for part in (*_IN_NAMES, *_MARKS)):
+    if not any(map(small.__contains__, _HINTS)):
         return ()
     plain = re.sub(_PICTURE, lambda found: " " * len(found[0]), text[:_MOST])
     found = [match for shape in to_try(plain) for match in shape.finditer(plain)]

@@ -236,10 +236,11 @@ def unwritten(value: Json, path: Path, text: str) -> list[RawDiagnostic]:
 
     `text` is the JSON that holds the value: it is searched first, since nearly no answer has any.
     """
-    return _unwritten(value, path) if any(each in text for each in _SPELLINGS) else []
+    return _unwritten(value, path) if _TYPED in text or _ESCAPED in text else []
 
 
-_SPELLINGS: Final = (f'"{PLACEHOLDER}"', json.dumps(PLACEHOLDER).strip('"'))
+_TYPED: Final = f'"{PLACEHOLDER}"'
+_ESCAPED: Final = json.dumps(PLACEHOLDER).strip('"')
 
 
 def _unwritten(value: Json, path: Path) -> list[RawDiagnostic]:
