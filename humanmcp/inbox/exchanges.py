@@ -137,7 +137,7 @@ class SessionFolder:
         if (request.get("line"), request.get("id")) != (line, id_token):
             changed = records.encode({**request, "line": line, "id": id_token})
             replace_file(self.temporary, path / layout.REQUEST, changed, durable=True)
-        wait = records.encode(records.waiting_record(waiting))
+        wait = records.encode(records.record_of(waiting))
         replace_file(self.temporary, path / layout.WAIT, wait, durable=False)
 
     def refuse(self, number: int, problems: Sequence[Diagnostic]) -> Signature | None:
@@ -163,7 +163,7 @@ class SessionFolder:
         with suppress(FileNotFoundError):
             move(path / layout.DRAFT, taken_away)
         written, _ = write_temporary(
-            self.temporary, records.encode(records.draft_record(text)), durable=True
+            self.temporary, records.encode(records.record_of(text)), durable=True
         )
         try:
             if not publish_first(written, path / layout.DRAFT):
@@ -210,7 +210,7 @@ class SessionFolder:
 
     def save(self, number: int, draft: Draft) -> None:
         """Replace the draft, wherever the exchange lies."""
-        content = records.encode(records.draft_record(draft))
+        content = records.encode(records.record_of(draft))
         self.follow(
             number,
             lambda _, path: replace_file(
@@ -224,7 +224,7 @@ class SessionFolder:
         Raises:
             TakenError: it is not. Its text is kept.
         """
-        content = records.encode(records.reply_record(reply))
+        content = records.encode(records.record_of(reply))
         written, _ = write_temporary(self.temporary, content, durable=True)
         try:
             winner = self.follow(number, partial(_publish, written))
@@ -240,7 +240,7 @@ class SessionFolder:
         kept = kept_drafts(path)
         if any(old.text == draft.text and old.form is draft.form for old in kept.values()):
             return
-        content = records.encode(records.draft_record(draft._replace(touched=True)))
+        content = records.encode(records.record_of(draft._replace(touched=True)))
         written, _ = write_temporary(self.temporary, content, durable=True)
         try:
             number = max(_kept_numbers(path), default=0) + 1
@@ -253,14 +253,14 @@ class SessionFolder:
 def _fill(folder: Path, item: Item) -> Signature | None:
     request = records.encode(records.request_record(item))
     write_new(folder / layout.REQUEST, request, durable=True)
-    wait = records.encode(records.waiting_record(item.waiting))
+    wait = records.encode(records.record_of(item.waiting))
     write_new(folder / layout.WAIT, wait, durable=False)
     if item.problems:
         problems = records.encode(records.problems_record(item.problems))
         write_new(folder / layout.PROBLEMS, problems, durable=False)
     if item.draft is None:
         return None
-    draft = records.encode(records.draft_record(item.draft))
+    draft = records.encode(records.record_of(item.draft))
     return write_new(folder / layout.DRAFT, draft, durable=False)
 
 

@@ -146,7 +146,7 @@ class FolderInbox:
         with keeping("session", session=facts.name):
             if known != own.known:
                 path = own.folder.path / layout.KNOWN
-                content = records.encode(records.known_record(known))
+                content = records.encode(records.record_of(known))
                 replace_file(own.folder.temporary, path, content, durable=False)
                 own.known = known
             facts = facts._replace(life=Life.OPEN)

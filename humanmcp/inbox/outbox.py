@@ -44,7 +44,7 @@ class Outbox:
 
     def say(self, reply: Reply) -> str:
         """Hand in a saying under the next free number."""
-        content = records.encode(records.reply_record(reply))
+        content = records.encode(records.record_of(reply))
         written, _ = write_temporary(self._folder.temporary, content, durable=True)
         try:
             number = max((int(ticket) for ticket in self._tickets()[0]), default=0) + 1

@@ -7,37 +7,32 @@ Members that are not known here belong to a newer humanmcp and are passed over.
 
 from __future__ import annotations
 
+import enum
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from humanmcp.inbox.contract import (
-    Action,
     Answer,
     Draft,
     Item,
     Key,
-    Life,
-    Order,
-    Purpose,
     Reply,
-    Seat,
     SessionFacts,
-    Waiting,
 )
 from humanmcp.inbox.layout import FORMAT
-from humanmcp.protocol.conversation.exchange import ExchangeState, Known
-from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity, TextEdit
-from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
-    import enum
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from types import UnionType
 
+    from humanmcp.protocol.conversation.exchange import ExchangeState
+
 Record = Mapping[str, Any]  # `Any`: JSON has no narrower type that a reader would gain from
-_Choice = TypeVar("_Choice", bound="enum.Enum")
+_Choice = TypeVar("_Choice", bound=enum.Enum)
+_Value = TypeVar("_Value")
 
 
 class UnreadableError(ValueError):
@@ -56,6 +51,8 @@ def encode(record: Record) -> bytes:
 def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, enum.Enum):
+        return value.value
     raise TypeError(value)
 
 
@@ -74,50 +71,67 @@ def decode(content: bytes) -> Record:
     return record
 
 
-def _member(record: Record, name: str, kind: type | UnionType, default: Any) -> Any:  # noqa: ANN401 - JSON
-    value = record.get(name, default)
-    wanted = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-    if not wanted and value is not default:
+_KINDS: Final[Mapping[str, tuple[type | UnionType, Any]]] = {
+    "str": (str, ""),
+    "int": (int, 0),
+    "bool": (bool, False),
+    "float | None": (int | float, None),
+    "Mapping[str, Any]": (dict, MappingProxyType({})),
+    "Mapping[str, Any] | None": (dict, None),
+}
+"""For each annotation of a field: the type of its JSON value, and what a missing one stands for.
+
+A field of any other kind is an enum, written as its value, and has a default.
+"""
+
+
+def record_of(value: Any, *left_out: str) -> dict[str, Any]:  # noqa: ANN401 - any `NamedTuple`
+    """Return the record of a value: its fields under their own names."""
+    return {name: each for name, each in value._asdict().items() if name not in left_out}
+
+
+def read(kind: type[_Value], record: Record, names: Iterable[str] = (), **given: object) -> _Value:
+    """Read the record of a value: all fields of its class, or those of these names.
+
+    `given` are fields that the record does not hold.
+
+    Raises:
+        UnreadableError: a member has the wrong type.
+    """
+    fields: Any = kind  # a `NamedTuple`, which has no type of its own
+    wanted = set(names or fields._fields) - set(given)
+    return fields(**{name: _member(fields, name, record) for name in wanted}, **given)  # type: ignore[no-any-return] # `fields` is `kind`
+
+
+def _member(fields: Any, name: str, record: Record) -> Any:  # noqa: ANN401 - a `NamedTuple`; JSON
+    annotation = fields.__annotations__[name]  # `typing.NamedTuple` keeps it as a `ForwardRef`
+    wanted = _KINDS.get(getattr(annotation, "__forward_arg__", annotation))
+    if wanted is None:
+        return _choice(record, name, fields._field_defaults[name])
+    default = fields._field_defaults.get(name, wanted[1])
+    if record.get(name, default) is default:
+        return default
+    return _typed(record, name, wanted[0])
+
+
+def _typed(record: Record, name: str, kind: type | UnionType) -> Any:  # noqa: ANN401 - JSON
+    value = record.get(name)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise UnreadableError(name)
     return value
 
 
-def _text(record: Record, name: str) -> str:
-    text: str = _member(record, name, str, "")
-    return text
-
-
-def _count(record: Record, name: str) -> int:
-    count: int = _member(record, name, int, 0)
-    return count
-
-
-def _flag(record: Record, name: str) -> bool:
-    flag: bool = _member(record, name, bool, False)  # noqa: FBT003 - the default of a flag
-    return flag
-
-
-def _seconds(record: Record, name: str) -> float | None:
-    seconds: float | None = _member(record, name, int | float, None)
-    return seconds
-
-
-def _part(record: Record, name: str) -> Record | None:
-    part: Record | None = _member(record, name, dict, None)
-    return part
-
-
-def _list(record: Record, name: str) -> Sequence[Any]:
-    values: Sequence[Any] = _member(record, name, list, ())
-    return values
-
-
 def _choice(record: Record, name: str, default: _Choice) -> _Choice:
-    value = record.get(name, default.value)
     try:
-        return type(default)(value)
+        return type(default)(record.get(name, default.value))
     except ValueError as error:
         raise UnreadableError(name) from error
+
+
+def _has_text(record: Record, name: str) -> Record:
+    if not isinstance(record.get(name), str):
+        raise UnreadableError(name)
+    return record
 
 
 # -- sessions ---------------------------------------------------------------------------------
@@ -125,193 +139,48 @@ def _choice(record: Record, name: str, default: _Choice) -> _Choice:
 
 def facts_record(facts: SessionFacts) -> Record:
     """Return the record of `session.json`. GONE is found out by readers, never written."""
-    return {
-        "format": FORMAT,
-        "started": facts.started,
-        "seat": facts.seat.value,
-        "life": facts.life.value,
-        "pid": facts.pid,
-        "client": facts.client,
-        "client_version": facts.client_version,
-        "revision": facts.revision,
-        "files": facts.files,
-        "title": facts.title,
-        "probe": facts.probe,
-        "stuck": facts.stuck,
-        "unreadable": facts.unreadable,
-        "unreadable_at": facts.unreadable_at,
-    }
+    return {"format": FORMAT, **record_of(facts, "name", "letter")}
 
 
 def read_facts(name: str, record: Record) -> SessionFacts:
     """Read `session.json`. The name is the folder's, whatever the record says."""
-    if _count(record, "format") > FORMAT:
+    if "format" in record and _typed(record, "format", int) > FORMAT:
         raise UnreadableError("format")
-    return SessionFacts(
-        name=name,
-        started=_text(record, "started"),
-        seat=_choice(record, "seat", Seat.SERVER),
-        life=_choice(record, "life", Life.OPEN),
-        pid=_count(record, "pid"),
-        client=_text(record, "client"),
-        client_version=_text(record, "client_version"),
-        revision=_text(record, "revision"),
-        files=_text(record, "files"),
-        title=_text(record, "title"),
-        probe=_flag(record, "probe"),
-        stuck=_flag(record, "stuck"),
-        unreadable=_count(record, "unreadable"),
-        unreadable_at=_count(record, "unreadable_at"),
-    )
+    return read(SessionFacts, record, name=name, letter="")
 
 
 def read_letter(record: Record) -> str:
     """Read `letter.json`."""
-    letter = _text(record, "letter")
+    letter: str = _has_text(record, "letter")["letter"]
     if not (letter.isascii() and letter.isalpha() and letter.islower()):
         raise UnreadableError("letter")
     return letter
 
 
-def known_record(known: Known) -> Record:
-    """Return the record of `known.json`."""
-    return {
-        "client_name": known.client_name,
-        "client_version": known.client_version,
-        "client_capabilities": known.client_capabilities,
-        "offered": known.offered,
-        "tools": known.tools,
-        "initialized": known.initialized,
-        "prepared": known.prepared,
-        "server": known.server,
-    }
-
-
-def read_known(record: Record) -> Known:
-    """Read `known.json`."""
-    return Known(
-        client_name=_text(record, "client_name"),
-        client_version=_text(record, "client_version"),
-        client_capabilities=_part(record, "client_capabilities") or {},
-        offered=_part(record, "offered"),
-        tools=_part(record, "tools"),
-        initialized=_flag(record, "initialized"),
-        prepared=_part(record, "prepared") or {},
-        server=_part(record, "server") or {},
-    )
-
-
 # -- exchanges --------------------------------------------------------------------------------
+
+_REQUEST: Final = ("line", "method", "id", "revision", "arrived", "purpose", "way", "asked")
+"""The fields of an item that `request.json` holds. `line` is the request as it came, as text."""
 
 
 def request_record(item: Item) -> Record:
-    """Return the record of `request.json`. `line` is the request as it came, as text."""
-    return {
-        "line": item.line,
-        "method": item.method,
-        "id": item.id,
-        "revision": item.revision,
-        "arrived": item.arrived,
-        "purpose": item.purpose.value,
-        "way": item.way.value,
-        "asked": item.asked,
-    }
+    """Return the record of `request.json`."""
+    return {name: getattr(item, name) for name in _REQUEST}
 
 
 def read_request(key: Key, state: ExchangeState, record: Record) -> Item:
     """Read `request.json`: an item that nothing has been added to yet."""
-    if not isinstance(record.get("line"), str):
-        raise UnreadableError("line")
-    return Item(
-        key=key,
-        line=_text(record, "line"),
-        method=_text(record, "method"),
-        id=_text(record, "id"),
-        revision=_text(record, "revision"),
-        arrived=_text(record, "arrived"),
-        state=state,
-        purpose=_choice(record, "purpose", Purpose.ANSWER),
-        way=_choice(record, "way", Direction.IN),
-        asked=_text(record, "asked"),
-    )
-
-
-def waiting_record(waiting: Waiting) -> Record:
-    """Return the record of `wait.json`."""
-    return {
-        "limit": waiting.limit,
-        "source": waiting.source,
-        "book_at": waiting.book_at,
-        "held": waiting.held,
-        "means": waiting.means,
-        "why_not": waiting.why_not,
-    }
-
-
-def read_waiting(record: Record) -> Waiting:
-    """Read `wait.json`."""
-    return Waiting(
-        limit=_seconds(record, "limit"),
-        source=_text(record, "source"),
-        book_at=_seconds(record, "book_at"),
-        held=_flag(record, "held"),
-        means=_text(record, "means"),
-        why_not=_text(record, "why_not"),
-    )
-
-
-def draft_record(draft: Draft) -> Record:
-    """Return the record of `draft.json`, and of a kept text."""
-    return {
-        "text": draft.text,
-        "form": draft.form.value,
-        "touched": draft.touched,
-        "hold": draft.hold,
-        "by": draft.by,
-        "at": draft.at,
-    }
+    return read(Item, _has_text(record, "line"), _REQUEST, key=key, state=state)
 
 
 def read_draft(record: Record) -> Draft:
     """Read `draft.json`, or a kept text."""
-    if not isinstance(record.get("text"), str):
-        raise UnreadableError("text")
-    return Draft(
-        text=_text(record, "text"),
-        form=_choice(record, "form", TextForm.MESSAGE),
-        touched=_flag(record, "touched"),
-        hold=_flag(record, "hold"),
-        by=_text(record, "by"),
-        at=_text(record, "at"),
-    )
-
-
-def reply_record(reply: Reply) -> Record:
-    """Return the record of `reply.json`, and of a saying."""
-    return {
-        "text": reply.text,
-        "form": reply.form.value,
-        "anyway": reply.anyway,
-        "by": reply.by,
-        "at": reply.at,
-        "action": reply.action.value,
-        "order": reply.order.value,
-    }
+    return read(Draft, _has_text(record, "text"))
 
 
 def read_reply(record: Record) -> Reply:
     """Read `reply.json`, or a saying."""
-    if not isinstance(record.get("text"), str):
-        raise UnreadableError("text")
-    return Reply(
-        text=_text(record, "text"),
-        form=_choice(record, "form", TextForm.MESSAGE),
-        anyway=_flag(record, "anyway"),
-        by=_text(record, "by"),
-        at=_text(record, "at"),
-        action=_choice(record, "action", Action.PASS),
-        order=_choice(record, "order", Order.SAY),
-    )
+    return read(Reply, _has_text(record, "text"))
 
 
 def draft_of(reply: Reply) -> Draft:
@@ -321,28 +190,13 @@ def draft_of(reply: Reply) -> Draft:
 
 def close_record(state: ExchangeState, answer: Answer | None, reason: str) -> Record:
     """Return the record of `answer.json`: how the exchange ended."""
-    record: dict[str, Any] = {"state": state.value, "reason": reason}
-    if answer is not None:
-        record |= {
-            "line": answer.line,
-            "by": answer.by,
-            "at": answer.at,
-            "deliberate": answer.deliberate,
-        }
-    return record
+    return {"state": state, "reason": reason, **({} if answer is None else record_of(answer))}
 
 
 def read_close(record: Record) -> tuple[Answer | None, str]:
     """Read `answer.json`: the answer, and the reason in the client's words."""
-    answer = None
-    if isinstance(record.get("line"), str):
-        answer = Answer(
-            line=_text(record, "line"),
-            by=_text(record, "by"),
-            at=_text(record, "at"),
-            deliberate=_flag(record, "deliberate"),
-        )
-    return answer, _text(record, "reason")
+    answer = read(Answer, record) if isinstance(record.get("line"), str) else None
+    return answer, _typed(record, "reason", str) if "reason" in record else ""
 
 
 # -- what a tap is to hold --------------------------------------------------------------------
@@ -361,7 +215,11 @@ def read_holds(record: Record) -> tuple[str, ...]:
     return patterns
 
 
-# -- problems ---------------------------------------------------------------------------------
+def _list(record: Record, name: str) -> Sequence[Any]:
+    return _typed(record, name, list) if name in record else ()
+
+
+# -- diagnostics ------------------------------------------------------------------------------
 
 
 def problems_record(problems: Sequence[Diagnostic]) -> Record:
@@ -370,24 +228,11 @@ def problems_record(problems: Sequence[Diagnostic]) -> Record:
 
 
 def _problem_record(problem: Diagnostic) -> Record:
-    record: dict[str, Any] = {
-        "code": problem.code,
-        "level": problem.level.value,
-        "detail": [list(pair) for pair in problem.detail],
-        "pointer": problem.pointer,
-        "start": problem.start,
-        "end": problem.end,
-        "line": problem.line,
-        "column": problem.column,
-        "page": problem.page,
-    }
+    record = record_of(problem, "fix", "times")
     if problem.fix is not None:
-        edits = [{"start": e.start, "end": e.end, "new": e.new} for e in problem.fix.edits]
-        grade = problem.fix.applicability.value
-        record["fix"] = {"label": problem.fix.label, "edits": edits, "applicability": grade}
-    if problem.times > 1:
-        record["count"] = problem.times
-    return record
+        edits = [record_of(edit) for edit in problem.fix.edits]
+        record["fix"] = record_of(problem.fix, "edits") | {"edits": edits}
+    return record if problem.times == 1 else record | {"count": problem.times}
 
 
 def read_problems(record: Record) -> tuple[Diagnostic, ...]:
@@ -396,19 +241,14 @@ def read_problems(record: Record) -> tuple[Diagnostic, ...]:
 
 
 def _read_problem(record: Record) -> Diagnostic:
-    fix = _part(record, "fix")
-    return Diagnostic(
-        code=_text(record, "code"),
+    fix = _object(record["fix"]) if record.get("fix") is not None else None
+    return read(
+        Diagnostic,
+        record,
         level=_choice(record, "level", Severity.ERROR),
         detail=tuple(_read_pair(value) for value in _list(record, "detail")),
-        pointer=_text(record, "pointer"),
-        start=_count(record, "start"),
-        end=_count(record, "end"),
-        line=_count(record, "line"),
-        column=_count(record, "column"),
         fix=None if fix is None else _read_fix(fix),
-        page=_text(record, "page"),
-        times=_count(record, "count") or 1,
+        times=_typed(record, "count", int) or 1 if "count" in record else 1,
     )
 
 
@@ -421,10 +261,10 @@ def _read_pair(value: object) -> tuple[str, str]:
 
 
 def _read_fix(record: Record) -> Fix:
-    edits = (_object(value) for value in _list(record, "edits"))
+    edits = tuple(read(TextEdit, _object(value)) for value in _list(record, "edits"))
     return Fix(
-        tuple(TextEdit(_count(e, "start"), _count(e, "end"), _text(e, "new")) for e in edits),
-        _text(record, "label") or "fix",
+        edits,
+        _typed(record, "label", str) if record.get("label") else "fix",
         _choice(record, "applicability", Applicability.GUESS),
     )
 

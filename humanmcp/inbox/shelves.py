@@ -11,6 +11,7 @@ import os
 import stat
 import threading
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from humanmcp.inbox import layout, records
@@ -111,7 +112,7 @@ class SessionShelf:
     def known(self, name: str) -> Known:
         """Return what the conversation has established."""
         path = self._path / name / layout.KNOWN
-        return self._remembered.read(path, records.read_known) or Known()
+        return self._remembered.read(path, partial(records.read, Known)) or Known()
 
 
 class ItemShelf:
@@ -200,7 +201,7 @@ def _read_item(
     numbers = sorted(n for name in files if (n := layout.kept_number(name)) is not None)
     kept = (read(layout.KEPT.format(number), records.read_draft) for number in numbers)
     return item._replace(
-        waiting=read(layout.WAIT, records.read_waiting) or Waiting(),
+        waiting=read(layout.WAIT, partial(records.read, Waiting)) or Waiting(),
         draft=draft,
         problems=read(layout.PROBLEMS, records.read_problems) or (),
         answer=answer,

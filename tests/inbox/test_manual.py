@@ -24,13 +24,13 @@ ROW: Final = re.compile(r"^\| (`[^|]+) \| (?!type)", re.MULTILINE)
 FRAME: Final = json.loads(to_json(frame_of(1, b"\xff", number=1)))
 RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
     layout.SESSION: records.facts_record(SessionFacts("", "")),
-    layout.KNOWN: records.known_record(Known()),
+    layout.KNOWN: records.record_of(Known()),
     layout.TRANSCRIPT: {**FRAME, "by": "", "note": ""},
     layout.HOLDS: records.holds_record(["*"]),
     layout.REQUEST: records.request_record(item_of("s")),
-    layout.WAIT: records.waiting_record(Waiting()),
-    layout.DRAFT: records.draft_record(Draft("")),
-    layout.REPLY: records.reply_record(Reply("")),
+    layout.WAIT: records.record_of(Waiting()),
+    layout.DRAFT: records.record_of(Draft("")),
+    layout.REPLY: records.record_of(Reply("")),
     layout.PROBLEMS: records.problems_record([PROBLEM])["problems"][0],
     layout.ANSWER: records.close_record(ExchangeState.ANSWERED, Answer("", "", AT), ""),
 }
