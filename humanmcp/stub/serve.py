@@ -28,8 +28,8 @@ from humanmcp.stub.journal import Journal
 from humanmcp.stub.limits import SeenLimits
 from humanmcp.stub.loop import Stub
 from humanmcp.stub.options import ServeOptions
+from humanmcp.stub.text_files.documents import decode
 from humanmcp.stub.text_files.files import TextFiles
-from humanmcp.stub.text_files.judging import decode
 from humanmcp.stub.wire import Stderr, StopSignals, Wire
 
 if TYPE_CHECKING:

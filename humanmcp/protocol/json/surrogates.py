@@ -1,11 +1,20 @@
-"""Halves of characters in JSON escapes: a surrogate pair of which one half is missing."""
+"""Halves of characters, which no line of UTF-8 can hold, and lines made of any text at all."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
+_BREAKS: Final = re.compile(r"\r\n?|\n")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+
+
+def wire_line(text: str) -> str | None:
+    """Return any text as one line of valid UTF-8, its line breaks as spaces; None when blank."""
+    line = _BREAKS.sub(" ", text).strip()
+    if not line:
+        return None
+    return line.encode("utf-8", "replace").decode()
 
 
 def half_characters(text: str) -> list[tuple[int, int]]:

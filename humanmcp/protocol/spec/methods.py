@@ -459,10 +459,7 @@ SKILLS: Final = Extension(
 )
 
 APPS: Final = Extension(META_PREFIX + "ui")
-"""Pages that a tool brings, told in `_meta`.
-
-https://modelcontextprotocol.io/extensions/apps/overview
-"""
+"""MCP Apps: pages that a tool brings, told in `_meta`."""
 
 EXTENSIONS: Final = (TASKS, SKILLS, APPS)
 """What we know of. Any other, and what stands under `experimental`, goes by the name declared."""

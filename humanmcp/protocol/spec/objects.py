@@ -761,16 +761,6 @@ SHAPES: Final[Mapping[str, Shape]] = {
 }
 """Every object, by name."""
 
-TASK_HOLDS: Final[Mapping[str, str]] = {
-    "completed": "result",
-    "failed": "error",
-    "input_required": "inputRequests",
-}
-"""What `tasks/get` must hold in 2026-07-28, by the status of the task.
-
-https://modelcontextprotocol.io/extensions/tasks/overview
-"""
-
 ERROR_DATA: Final[Mapping[int, tuple[str, str]]] = {
     -32022: (R2026_07, "VersionErrorData"),
     -32021: (R2026_07, "CapabilityErrorData"),

@@ -18,7 +18,7 @@ from humanmcp.protocol.diagnostics.raw import FixAction, FixKind, RawDiagnostic,
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json.jsonrpc import Kind, compact, member, members
 from humanmcp.protocol.json.similar import half_width
-from humanmcp.protocol.json.wire_line import one_line
+from humanmcp.protocol.json.surrogates import wire_line
 from humanmcp.protocol.repair.reading import (
     LONG,
     LONGEST,
@@ -30,6 +30,7 @@ from humanmcp.protocol.repair.reading import (
     size_of,
 )
 from humanmcp.protocol.spec import methods
+from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.crash_guard import judging
 from humanmcp.protocol.validation.documents import Documents, divide, id_of, unmatched
 from humanmcp.protocol.validation.envelope import is_bare, judge_envelope, judge_error
@@ -41,7 +42,7 @@ from humanmcp.protocol.validation.results import (
     plain_result,
     tool_text,
 )
-from humanmcp.protocol.validation.rules.lifecycle import lint_error, unwritten
+from humanmcp.protocol.validation.rules.placeholders import unwritten
 from humanmcp.protocol.validation.secret_shapes import typed_secrets
 from humanmcp.protocol.validation.starting_draft import message, start
 from humanmcp.protocol.validation.starting_draft import variants as templates
@@ -203,7 +204,7 @@ def _findings(
         if isinstance(value, dict) and "error" in value and "code" not in value:
             return [RawDiagnostic("R25", ("error",), (), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.revision, ("error",))
-        found = found or lint_error(exchange, value, known)
+        found = found or _rules_for_errors(exchange, value, known)
         return one_each([*found, *unwritten(value, ("error",), reading.json)])
     typed = ""
     if isinstance(value, dict) and isinstance(value.get("id"), float):
@@ -212,8 +213,14 @@ def _findings(
     if isinstance(value, dict) and "result" in value and "error" not in value:
         found += judge_result(exchange, value["result"], known)
     elif isinstance(value, dict) and not found:
-        found = lint_error(exchange, value["error"], known)
+        found = _rules_for_errors(exchange, value["error"], known)
     return one_each([*found, *unwritten(value, (), reading.json)])
+
+
+def _rules_for_errors(exchange: Exchange, error: Json, known: Known) -> list[RawDiagnostic]:
+    if not isinstance(error, dict):
+        return []
+    return rules.judge(rules.Answer(exchange, error, known, ("error",)), errors=True)
 
 
 def _kind(value: Json, form: TextForm) -> Kind | None:
@@ -259,7 +266,7 @@ def _forced(exchange: Exchange, reading: Reading, form: TextForm) -> str | None:
     """Make the line that Send anyway writes: what was typed, right or wrong, on one line."""
     broken = reading.edits and any(each.blocks for each in reading.problems)
     if broken or not reading.readable:
-        forced = one_line(reading.text)
+        forced = wire_line(reading.text)
         if forced is None or form is TextForm.MESSAGE:
             return forced
         return f'{{"jsonrpc":"2.0","id":{exchange.id.token},"{form.value}":{forced}}}'

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.diagnostics.verdict import Verdict
-from humanmcp.protocol.json.wire_line import one_line
+from humanmcp.protocol.json.surrogates import wire_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ def failed(text: str, error: BaseException) -> Verdict:
 
     It blocks, since nothing is known of it, and nothing else may go out in its place.
     """
-    return Verdict(text, None, one_line(text), (failure(error),))
+    return Verdict(text, None, wire_line(text), (failure(error),))
 
 
 def judging(text_at: int) -> Callable[[Callable[Given, Verdict]], Callable[Given, Verdict]]:

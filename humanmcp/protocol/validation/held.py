@@ -14,7 +14,7 @@ from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
-from humanmcp.protocol.json.wire_line import one_line
+from humanmcp.protocol.json.surrogates import wire_line
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import kind_of
@@ -104,7 +104,7 @@ def judge(
 def _judge_edited(held: HeldMessage, text: str) -> Verdict:
     """Judge a request, a notification, or a line that was no message, after it was edited."""
     reading = read(text)
-    forced = one_line(text)
+    forced = wire_line(text)
     if not reading.readable:
         return Verdict(text, None, forced, reading.problems)
     line = jsonrpc.compact(reading.json)

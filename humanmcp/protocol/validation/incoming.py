@@ -151,7 +151,7 @@ def _method(message: Message, revision: str, known: Known) -> list[RawDiagnostic
         at = ("params", "_meta", versions.META_REVISION)
         return [RawDiagnostic("M90", at, (("typed", quoted(unserved)), ("revision", revision)))]
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
-    if revision in record.versions:
+    if record.is_in(revision):
         return []
     if message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:
         return [RawDiagnostic("M89", ("method",), (("method", shown(message.method)),))]

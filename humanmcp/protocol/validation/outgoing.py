@@ -23,7 +23,7 @@ from humanmcp.protocol.diagnostics.raw import (
 from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type
 from humanmcp.protocol.json.similar import alike
-from humanmcp.protocol.json.wire_line import one_line
+from humanmcp.protocol.json.surrogates import wire_line
 from humanmcp.protocol.repair.reading import as_typed, read
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
@@ -31,7 +31,7 @@ from humanmcp.protocol.validation.crash_guard import judging
 from humanmcp.protocol.validation.envelope import judge_error
 from humanmcp.protocol.validation.results import one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more, lacking
-from humanmcp.protocol.validation.rules.lifecycle import unwritten
+from humanmcp.protocol.validation.rules.placeholders import unwritten
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
     """
     reading = read(text)
     if not reading.readable:
-        return Verdict(text, None, one_line(text), reading.problems)
+        return Verdict(text, None, wire_line(text), reading.problems)
     value = reading.value
     if isinstance(value, dict) and "method" not in value:
         found = _no_method(value, revision, unreadable=unreadable, invalid=invalid)
@@ -82,7 +82,7 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
     problems = grouped(sorted(problems, key=lambda each: each.start))
     line = compact(reading.json)
     blocked = any(each.blocks for each in problems)
-    forced = one_line(text) if reading.edits and blocked else line
+    forced = wire_line(text) if reading.edits and blocked else line
     return Verdict(text, None if blocked else line, forced, problems, _kind(value))
 
 

@@ -1,4 +1,4 @@
-"""Which object a result must be, and what is wrong with one: shapes first, then lints.
+"""Which object a result must be, and what is wrong with one: shapes and rules.
 
 A result is told by the method, the revision, and (since 2026-07-28) by its own `resultType`.
 """
@@ -27,7 +27,7 @@ from humanmcp.protocol.spec.examples import named
 from humanmcp.protocol.spec.objects import CONTENT, SHAPES
 from humanmcp.protocol.spec.types import Many
 from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation.rules.lifecycle import lint
+from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def judge_result(
     misplaced = _misplaced(exchange, value, known, path)
     if misplaced is not None:
         return [misplaced]
-    found = lint(exchange, value, known, path)
+    found = rules.judge(rules.Answer(exchange, value, known, path))
     method = methods.of(exchange.method)
     kind = method.result
     if not method.is_in(exchange.revision):
@@ -65,7 +65,7 @@ def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
     for each in found:
         key = (each.path, each.mend.path if each.mend else each.path)
         first = kept.setdefault(key, each)
-        # of a member that the shape does not know (M11) a lint knows more
+        # of a member that the shape does not know (M11) a rule knows more
         if blocks(each) and not blocks(first) and each.code != "M11":
             kept[key] = each
     return list(kept.values())

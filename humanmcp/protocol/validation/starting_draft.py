@@ -45,7 +45,7 @@ def _start(exchange: Exchange, known: Known, language: str) -> str:
     if versions.unserved_in(exchange.request) is not None:
         wrong = examples.errors("", exchange.revision)["unsupported_protocol_version"]
         return message(exchange, "error", _fitted_error(exchange, wrong))
-    if not found or exchange.revision not in methods.of(exchange.method).versions:
+    if not found or not methods.of(exchange.method).is_in(exchange.revision):
         return message(
             exchange, "error", examples.errors("", exchange.revision)["method_not_found"]
         )

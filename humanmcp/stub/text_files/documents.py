@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.diagnostics.model import Applicability
 from humanmcp.protocol.diagnostics.raw import shown
+from humanmcp.protocol.repair import decoding
 from humanmcp.protocol.repair.reading import problem
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ class TextReading(NamedTuple):
 
 
 Decode: TypeAlias = "Callable[[bytes], TextReading]"
+
+
+def decode(raw: bytes) -> TextReading:
+    """Read the bytes of a file as text, whatever editor or shell wrote them."""
+    return TextReading(*decoding.decode(raw))
 
 
 class Document(NamedTuple):

@@ -19,8 +19,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.session import Session, SessionRole
 from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.validation import check, incoming, outgoing, starting_draft
-from humanmcp.protocol.validation.rules import lifecycle
+from humanmcp.protocol.validation import check, incoming, outgoing, rules, starting_draft
 
 if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json
@@ -51,7 +50,7 @@ def test_k1_a_fault_of_the_check_is_a_problem_that_blocks_and_keeps_the_text(
     language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """K1: one sentence, in both languages; the text can be sent all the same, as it is."""
-    monkeypatch.setattr("humanmcp.protocol.validation.results.lint", fail)
+    monkeypatch.setattr("humanmcp.protocol.validation.rules.judge", fail)
     verdict = check.check(asked("tools/list", {}), GOOD)
     assert (verdict.text, verdict.line, verdict.forced) == (GOOD, None, GOOD)
     (found,) = verdict.problems
@@ -102,8 +101,7 @@ def test_k1_a_session_goes_on_after_a_fault(monkeypatch: pytest.MonkeyPatch) -> 
         session.receive(LINE.encode())
     (exchange,) = session.pending
     with monkeypatch.context() as broken:
-        broken.setattr(lifecycle, "tools", fail)
-        broken.setitem(lifecycle._RULES, "tools/list", fail)
+        broken.setattr(rules, "judge", fail)
         refused = session.reply(1, GOOD)
     assert isinstance(refused, Refused)
     assert [each.code for each in refused.verdict.problems] == ["X01"]

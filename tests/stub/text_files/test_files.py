@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.stub.text_files.documents import decode
 from humanmcp.stub.text_files.files import TextFiles
 from humanmcp.stub.text_files.folder import OpenFolder
-from humanmcp.stub.text_files.judging import decode
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -1016,7 +1016,7 @@ def test_a_folder_is_free_as_soon_as_its_server_was_killed(tmp_path: Path) -> No
     script = (
         "import pathlib, sys, time\n"
         "from humanmcp.stub.text_files.files import TextFiles\n"
-        "from humanmcp.stub.text_files.judging import decode\n"
+        "from humanmcp.stub.text_files.documents import decode\n"
         "files = TextFiles.claim(pathlib.Path(sys.argv[1]), decode=decode)\n"
         "sys.stdout.write(files.folder.name + '\\n'); sys.stdout.flush(); time.sleep(60)\n"
     )

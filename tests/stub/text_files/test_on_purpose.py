@@ -12,9 +12,9 @@ import pytest
 
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.validation.server_initiated import openers, typed_bytes
+from humanmcp.stub.text_files.documents import decode
 from humanmcp.stub.text_files.files import TextFiles
 from humanmcp.stub.text_files.folder import OpenFolder
-from humanmcp.stub.text_files.judging import decode
 from humanmcp.stub.text_files.on_purpose import OnPurpose
 from humanmcp.stub.text_files.sent_folder import SentFolder
 from tests.inbox.crashing import killed_at

@@ -1,1 +1,30 @@
-"""What MCP asks of messages that no shape can say."""
+"""What MCP asks of answers that no shape can say, one module for each of its subjects.
+
+A new rule is one function in one of them, with its sentence of the specification and its link; a
+new module has its name here.
+"""
+
+from humanmcp.protocol.validation.rules import (
+    elicitation,
+    lasting,
+    lifecycle,
+    lists,
+    placeholders,
+    resources,
+    sampling,
+    tools,
+)
+from humanmcp.protocol.validation.rules.registry import Answer, judge
+
+__all__ = [
+    "Answer",
+    "elicitation",
+    "judge",
+    "lasting",
+    "lifecycle",
+    "lists",
+    "placeholders",
+    "resources",
+    "sampling",
+    "tools",
+]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic, delete, quoted, replace_with, shown
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, delete, quoted, shown
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation.json_schema import validator
+from humanmcp.protocol.validation.rules.registry import rule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+    from humanmcp.protocol.validation.rules.registry import Answer
 
 
 def lacking(method: str, params: Json, declared: Mapping[str, Json]) -> str:
@@ -42,61 +43,55 @@ def declares_more(capabilities: Mapping[str, Json] | None) -> bool:
     return any((capabilities or {}).get(name) for name in ("experimental", "extensions"))
 
 
-def asking(exchange: Exchange, value: JsonObject, path: Path) -> list[RawDiagnostic]:
-    """MCP 2026-07-28: a server must not ask for what this request's client did not declare."""
-    requests = value.get("inputRequests")
-    if value.get("resultType") != "input_required" or not isinstance(requests, dict):
-        return []
-    stated = exchange.request.meta.get(versions.META_CAPABILITIES)
+@rule(*(one.name for one in methods.REQUESTS.values() if one.asks_back))
+def declared_by_client(answer: Answer) -> Iterator[RawDiagnostic]:
+    """A server must not ask for what this request's client did not declare.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+    """
+    requests = answer.value.get("inputRequests")
+    if not answer.asks_back or not isinstance(requests, dict):
+        return
+    stated = answer.exchange.request.meta.get(versions.META_CAPABILITIES)
     declared = stated if isinstance(stated, dict) else {}
-    found: list[RawDiagnostic] = []
     for name, request in requests.items():
-        if not isinstance(request, dict):
+        method = request.get("method") if isinstance(request, dict) else None
+        if not isinstance(method, str):
             continue
-        method = request.get("method")
-        missing = (
-            lacking(method, request.get("params"), declared) if isinstance(method, str) else ""
-        )
+        missing = lacking(method, request.get("params"), declared)
         if missing:
-            at = (*path, "inputRequests", name)
-            found.append(RawDiagnostic("M57", (*at, "method"), (("capability", missing),)))
-    return found
+            at = answer.at("inputRequests", name, "method")
+            yield RawDiagnostic("M57", at, (("capability", missing),))
 
 
-def listening(
-    exchange: Exchange, value: JsonObject, _known: Known, path: Path
-) -> list[RawDiagnostic]:
-    """MCP, subscriptions: the id is the one of the request that listens, of the same type."""
-    meta = value.get("_meta")
-    if not isinstance(meta, dict) or versions.META_SUBSCRIPTION not in meta:
-        return []
-    typed, wanted = meta[versions.META_SUBSCRIPTION], exchange.id.value
-    if type(typed) is type(wanted) and typed == wanted:
-        return []
-    at = (*path, "_meta", versions.META_SUBSCRIPTION)
-    detail = (("typed", quoted(typed)), ("id", shown(exchange.id.token)))
-    return [RawDiagnostic("M74", at, detail, replace_with(at, wanted))]
+@rule("elicitation/create")
+def nothing_filled_in(answer: Answer) -> Iterator[RawDiagnostic]:
+    """A user who declines or cancels fills nothing in.
+
+    `content`: "only present when action is `accept`"
+    https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#response-actions
+    """
+    action, at = answer.value.get("action"), answer.at("content")
+    if action in ("decline", "cancel") and answer.value.get("content"):
+        yield RawDiagnostic("M77", at, (("action", str(action)),), delete(at), at_name=True)
 
 
-def filled_form(
-    exchange: Exchange, value: JsonObject, _known: Known, path: Path
-) -> list[RawDiagnostic]:
-    """Judge what a user filled into the form that a server asked for."""
-    content, action = value.get("content"), value.get("action")
-    at = (*path, "content")
-    if action in ("decline", "cancel") and content:
-        return [RawDiagnostic("M77", at, (("action", str(action)),), delete(at), at_name=True)]
-    schema = exchange.request.params.get("requestedSchema")
-    if action != "accept" or not isinstance(schema, dict):
-        return []
+@rule("elicitation/create")
+def filled_form(answer: Answer) -> Iterator[RawDiagnostic]:
+    """What a user filled in fits the form that the server asked for.
+
+    https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema
+    """
+    schema = answer.exchange.request.params.get("requestedSchema")
+    if answer.value.get("action") != "accept" or not isinstance(schema, dict):
+        return
+    content = answer.value.get("content")
     filled = content if isinstance(content, dict) else {}
+    at = answer.at("content") if filled else answer.path
     differences, missed = validator.compare(filled, schema)
-    found = [
-        each
-        for inside, detail in differences
-        for each in _unfit(schema, inside, dict(detail), at if filled else path)
-    ]
-    return found + validator.unchecked_at(at if filled else path, missed)
+    for inside, detail in differences:
+        yield from _unfit(schema, inside, dict(detail), at)
+    yield from validator.unchecked_at(at, missed)
 
 
 def _unfit(

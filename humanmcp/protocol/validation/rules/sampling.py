@@ -12,31 +12,40 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol.diagnostics.raw import RawDiagnostic, quoted, replace_with, shown
 from humanmcp.protocol.json.similar import alike
 from humanmcp.protocol.validation.json_schema import validator
+from humanmcp.protocol.validation.rules.registry import rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+    from humanmcp.protocol.validation.rules.registry import Answer
 
 TEXT_ONLY: Final = "humanmcp host"
 """The client whose conversation with a model holds text and calls of tools, and nothing else."""
 _HELD: Final = frozenset({"text", "tool_use"})
 
 
-def turn(exchange: Exchange, value: JsonObject, known: Known, path: Path) -> list[RawDiagnostic]:
-    """Judge what somebody says in a model's place."""
-    found: list[RawDiagnostic] = []
-    taken = _ids_before(exchange)
-    for block, at in _blocks(value.get("content"), (*path, "content")):
+@rule("sampling/createMessage")
+def calls_of_a_turn(answer: Answer) -> Iterator[RawDiagnostic]:
+    """Each call names a tool that was offered, fits it, and has an id of its own."""
+    taken = _ids_before(answer.exchange)
+    for block, at in _blocks(answer.value.get("content"), answer.at("content")):
+        if block.get("type") == "tool_use":
+            yield from _call(answer.exchange, block, at)
+            yield from _own_id(block.get("id"), taken, at)
+
+
+@rule("sampling/createMessage")
+def text_and_calls_only(answer: Answer) -> Iterator[RawDiagnostic]:
+    """The host of ours takes text and calls from its model, and nothing else."""
+    if answer.known.client_name != TEXT_ONLY:
+        return
+    for block, at in _blocks(answer.value.get("content"), answer.at("content")):
         kind = block.get("type")
-        if kind == "tool_use":
-            found += _call(exchange, block, at)
-            found += _own_id(block.get("id"), taken, at)
-        elif known.client_name == TEXT_ONLY and isinstance(kind, str) and kind not in _HELD:
-            found.append(RawDiagnostic("M98", (*at, "type"), (("kind", shown(kind)),)))
-    return found
+        if isinstance(kind, str) and kind not in _HELD:
+            yield RawDiagnostic("M98", (*at, "type"), (("kind", shown(kind)),))
 
 
 def _blocks(content: Json, path: Path) -> Iterator[tuple[JsonObject, Path]]:

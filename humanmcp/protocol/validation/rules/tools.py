@@ -10,40 +10,32 @@ from humanmcp.protocol.diagnostics.raw import RawDiagnostic, json_text, quoted, 
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.json_schema.references import DATA
+from humanmcp.protocol.validation.rules.registry import rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+    from humanmcp.protocol.validation.rules.registry import Answer
 
 
-def tools(exchange: Exchange, value: JsonObject, _known: Known, path: Path) -> list[RawDiagnostic]:
-    """Judge the answer to `tools/list`."""
-    listed, at = value.get("tools"), (*path, "tools")
-    if not isinstance(listed, list):
-        return []
-    found: list[RawDiagnostic] = []
-    seen: set[str] = set()
-    for index, tool in enumerate(listed):
-        if not isinstance(tool, dict):
-            continue
-        where = (*at, index)
-        name = tool.get("name")
-        if isinstance(name, str):
-            if name in seen:
-                detail = (("key", "name"), ("value", shown(name)))
-                found.append(RawDiagnostic("M38", (*where, "name"), detail))
-            seen.add(name)
+@rule("tools/list")
+def usable_schemas(answer: Answer) -> Iterator[RawDiagnostic]:
+    """The schemas of a tool are schemas: "MUST be a valid JSON Schema object (not `null`)".
+
+    https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool
+    """
+    listed = answer.value.get("tools")
+    for index, tool in enumerate(listed if isinstance(listed, list) else ()):
         for member in ("inputSchema", "outputSchema"):
-            found += _schema(exchange, tool.get(member), (*where, member))
-    return found
+            schema = tool.get(member) if isinstance(tool, dict) else None
+            if isinstance(schema, dict):
+                yield from _schema(answer.exchange, schema, answer.at("tools", index, member))
 
 
-def _schema(exchange: Exchange, schema: Json, path: Path) -> list[RawDiagnostic]:
-    if not isinstance(schema, dict):
-        return []
+def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagnostic]:
     required, properties = schema.get("required"), schema.get("properties")
     if "required" in schema and not isinstance(required, list):
         if not features(exchange.revision).any_schema:
@@ -107,32 +99,50 @@ def _marked(schema: JsonObject) -> Iterator[tuple[Path, JsonObject, bool]]:
         ]
 
 
-def called_tool(
-    exchange: Exchange, value: JsonObject, known: Known, path: Path
-) -> list[RawDiagnostic]:
-    """Judge the answer to `tools/call` against what the tool declares."""
-    found = _pictures(value.get("content"), (*path, "content"))
-    if not features(exchange.revision).structured_content or "task" in value:
-        return found
-    tool = (known.tools or {}).get(exchange.tool)
-    schema = tool.get("outputSchema") if isinstance(tool, dict) else None
-    at = (*path, "structuredContent")
-    if "structuredContent" not in value:
-        if schema is not None and value.get("isError") is not True:
-            found.append(RawDiagnostic("M58", path, (("tool", shown(exchange.tool)),)))
-        return found
-    structured = value["structuredContent"]
-    if schema is not None and value.get("isError") is not True:
-        found += validator.first_found("M06", structured, schema, at)
-    fitting = isinstance(structured, dict) or features(exchange.revision).any_schema
-    if value.get("content") == [] and fitting:
-        content = (*path, "content")
-        mend = None
-        if not validator.is_large(structured):
-            again = [{"type": "text", "text": json_text(structured)}]
-            mend = replace_with(content, again)
-        found.append(RawDiagnostic("M59", content, (), mend))
-    return found
+@rule("tools/call")
+def structured_content(answer: Answer) -> Iterator[RawDiagnostic]:
+    """A tool that declares an output schema gives what fits it, if it has not failed.
+
+    "Servers MUST provide structured results that conform to this schema."
+    https://modelcontextprotocol.io/specification/2025-11-25/server/tools#output-schema
+    """
+    if not _structures(answer) or answer.value.get("isError") is True:
+        return
+    tool = answer.exchange.tool
+    declared = (answer.known.tools or {}).get(tool)
+    schema = declared.get("outputSchema") if isinstance(declared, dict) else None
+    if schema is None:
+        return
+    if "structuredContent" in answer.value:
+        structured, at = answer.value["structuredContent"], answer.at("structuredContent")
+        yield from validator.first_found("M06", structured, schema, at)
+    else:
+        yield RawDiagnostic("M58", answer.path, (("tool", shown(tool)),))
+
+
+@rule("tools/call")
+def structured_content_as_text(answer: Answer) -> Iterator[RawDiagnostic]:
+    """A model that reads text reads it, too.
+
+    "a tool that returns structured content SHOULD also return the serialized JSON in a TextContent
+    block" https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
+    """
+    structured, at = answer.value.get("structuredContent"), answer.at("content")
+    if "structuredContent" not in answer.value or answer.value.get("content") != []:
+        return
+    fitting = isinstance(structured, dict) or features(answer.exchange.revision).any_schema
+    if not fitting or not _structures(answer):
+        return
+    mend = None
+    if not validator.is_large(structured):
+        mend = replace_with(at, [{"type": "text", "text": json_text(structured)}])
+    yield RawDiagnostic("M59", at, (), mend)
+
+
+def _structures(answer: Answer) -> bool:
+    """Return True if it is a result that may be structured: no question, and no task."""
+    may = features(answer.exchange.revision).structured_content
+    return may and not answer.asks_back and "task" not in answer.value
 
 
 _MAGIC: Final = (
@@ -147,9 +157,10 @@ _MAGIC: Final = (
 """How files of a type begin. Types of other names are taken at their word."""
 
 
-def _pictures(content: Json, path: Path) -> list[RawDiagnostic]:
-    """Compare the first bytes of images and sounds with the type they are said to be of."""
-    found: list[RawDiagnostic] = []
+@rule("tools/call")
+def type_of_pictures(answer: Answer) -> Iterator[RawDiagnostic]:
+    """Images and sounds begin like files of the type that they are said to be of."""
+    content = None if answer.asks_back else answer.value.get("content")
     for at, block in enumerate(content if isinstance(content, list) else []):
         if not isinstance(block, dict) or block.get("type") not in ("image", "audio"):
             continue
@@ -164,17 +175,24 @@ def _pictures(content: Json, path: Path) -> list[RawDiagnostic]:
         if any(first.startswith(magic) for magic in begins):
             continue
         really = next((mime for mime, magic in _MAGIC if first.startswith(magic)), "")
-        where = (*path, at, "mimeType")
+        where = answer.at("content", at, "mimeType")
         mend = replace_with(where, really) if really else None
         detail = (("said", shown(str(said))), ("really", really or "?"))
-        found.append(RawDiagnostic("M66", where, detail, mend))
-    return found
+        yield RawDiagnostic("M66", where, detail, mend)
 
 
-def refused_call(exchange: Exchange, error: JsonObject, known: Known) -> list[RawDiagnostic]:
-    """MCP, tools: what a model could mend belongs into a result with `isError`."""
-    unknown = known.tools is not None and exchange.tool not in known.tools
-    code = error.get("code")
-    if code in (-32700, -32600, -32601, -32603, -32042, -32021, -32022) or unknown:
-        return []
-    return [RawDiagnostic("M50", ("error",))]
+@rule("tools/call", errors=True)
+def error_that_a_model_could_mend(answer: Answer) -> Iterator[RawDiagnostic]:
+    """What a model could mend belongs into a result with `isError`.
+
+    "Tool Execution Errors contain actionable feedback that language models can use to self-correct"
+    https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling
+    """
+    known = answer.known
+    unknown = known.tools is not None and answer.exchange.tool not in known.tools
+    code = answer.value.get("code")
+    if code not in _NOT_FOR_A_MODEL and not unknown:
+        yield RawDiagnostic("M50", answer.path)
+
+
+_NOT_FOR_A_MODEL: Final = (-32700, -32600, -32601, -32603, -32042, -32021, -32022)

@@ -1,0 +1,51 @@
+"""Texts that stand in the place of a person's own words, and were left there."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.diagnostics.fix_safety import PLACEHOLDER
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic
+from humanmcp.protocol.spec.examples import PLACEHOLDERS
+from humanmcp.protocol.validation.rules.registry import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from humanmcp.protocol.diagnostics.raw import Path
+    from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.protocol.validation.rules.registry import Answer
+
+_TYPED: Final = f'"{PLACEHOLDER}"'
+_ESCAPED: Final = json.dumps(PLACEHOLDER).strip('"')
+
+
+@rule("tools/call", "tasks/result", "sampling/createMessage")
+def words_of_the_draft(answer: Answer) -> Iterator[RawDiagnostic]:
+    """The words of the starting draft were replaced."""
+    content = answer.value.get("content")
+    for at, block in enumerate(content if isinstance(content, list) else [content]):
+        text = block.get("text") if isinstance(block, dict) else None
+        if isinstance(text, str) and text in PLACEHOLDERS.values() and not answer.asks_back:
+            steps = ("content", at) if isinstance(content, list) else ("content",)
+            yield RawDiagnostic("M61", answer.at(*steps, "text"), (("text", text),))
+
+
+def unwritten(value: Json, path: Path, text: str) -> list[RawDiagnostic]:
+    """Find what a fix or an example of ours put in the place of a person's words.
+
+    `text` is the JSON that holds the value: it is searched first, since nearly no answer has any.
+    """
+    return _unwritten(value, path) if _TYPED in text or _ESCAPED in text else []
+
+
+def _unwritten(value: Json, path: Path) -> list[RawDiagnostic]:
+    if value == PLACEHOLDER:
+        return [RawDiagnostic("M61", path, (("text", PLACEHOLDER),))]
+    steps: Iterable[tuple[str | int, Json]] = ()
+    if isinstance(value, dict):
+        steps = value.items()
+    elif isinstance(value, list):
+        steps = enumerate(value)
+    return [found for step, inner in steps for found in _unwritten(inner, (*path, step))]

@@ -1,0 +1,45 @@
+"""Resources: what is read is what was asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, replace_with, shown
+from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.validation.rules.registry import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.protocol.validation.rules.registry import Answer
+
+
+@rule("resources/read")
+def something_read(answer: Answer) -> Iterator[RawDiagnostic]:
+    """A resource that is not there is an error, and no empty list.
+
+    "Servers SHOULD return standard JSON-RPC errors for common failure cases"
+    https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling
+    """
+    if answer.value.get("contents") == [] and not answer.asks_back:
+        code = features(answer.exchange.revision).resource_not_found
+        yield RawDiagnostic("M60", answer.at("contents"), (("code", str(code)),))
+
+
+@rule("resources/read")
+def read_what_was_asked(answer: Answer) -> Iterator[RawDiagnostic]:
+    """One of the addresses is the one that was asked for."""
+    contents, wanted = answer.value.get("contents"), answer.exchange.request.params.get("uri")
+    if answer.asks_back or not isinstance(contents, list) or not isinstance(wanted, str):
+        return
+    uris = [each.get("uri") for each in contents if isinstance(each, dict)]
+    if uris and not any(_within(uri, wanted) for uri in uris):
+        at = answer.at("contents", 0, "uri")
+        detail = (("asked", shown(wanted)), ("answered", shown(str(uris[0]))))
+        yield RawDiagnostic("M70", at, detail, replace_with(at, wanted))
+
+
+def _within(uri: Json, wanted: str) -> bool:
+    """A folder is read as the files in it: their addresses begin with its own."""
+    return not isinstance(uri, str) or uri.startswith(wanted.rstrip("/"))

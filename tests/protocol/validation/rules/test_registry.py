@@ -1,0 +1,84 @@
+"""Rules: registered by their methods, and each can be asked alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic
+from humanmcp.protocol.validation.rules import elicitation, lifecycle, lists, registry, resources
+from humanmcp.protocol.validation.rules.registry import Answer, judge, rule
+from tests.asking import R2026, asked, check, codes, stating
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pytest
+
+    from humanmcp.protocol.validation.rules.registry import Rule
+
+TWICE = {"tools": [{"name": "a"}, {"name": "a"}], "nextCursor": ""}
+
+
+def answer(method: str, value: Mapping[str, Any], known: Known | None = None) -> Answer:
+    """Make an answer to judge."""
+    params = {"cursor": "2", "_meta": stating()}
+    return Answer(asked(method, params, revision=R2026), dict(value), known or Known())
+
+
+def told(by: Rule, method: str, value: Mapping[str, Any], known: Known | None = None) -> list[str]:
+    """Ask one rule only. Returns codes and pointers."""
+    found = by(answer(method, value, known))
+    return [f"{each.code} /{'/'.join(map(str, each.path))}" for each in found]
+
+
+def test_one_rule_can_be_asked_alone() -> None:
+    """What the others find in the same answer is not told."""
+    assert told(lists.entries_apart, "tools/list", TWICE) == ["M38 /result/tools/1/name"]
+    assert told(lists.next_page, "tools/list", TWICE) == ["M42 /result/nextCursor"]
+    assert told(lists.next_page, "tools/list", {"nextCursor": "2"}) == ["M43 /result/nextCursor"]
+
+
+def test_what_was_not_declared_is_told_whatever_is_answered() -> None:
+    """A server that offers prompts only has no tools."""
+    offered = Known(offered={"prompts": {}})
+    assert told(lifecycle.declared_capability, "tools/list", {}, offered) == ["M05 /result"]
+    assert told(lifecycle.declared_capability, "prompts/list", {}, offered) == []
+    assert told(lifecycle.declared_capability, "tools/list", {}) == []
+
+
+def test_templates_are_told_apart_by_their_address() -> None:
+    """Every list of a server has what tells its entries apart."""
+    entry = {"uriTemplate": "a://{b}", "name": "b"}
+    result = {"resourceTemplates": [entry, entry]}
+    found = told(lists.entries_apart, "resources/templates/list", result)
+    assert found == ["M38 /result/resourceTemplates/1/uriTemplate"]
+
+
+def test_a_question_back_is_judged_as_one() -> None:
+    """Its capability counts, and that it has no contents does not."""
+    question = {"method": "roots/list"}
+    asks = {"resultType": "input_required", "inputRequests": {"a": question}, "contents": []}
+    found = told(elicitation.declared_by_client, "resources/read", asks)
+    assert found == ["M57 /result/inputRequests/a/method"]
+    assert told(resources.something_read, "resources/read", asks) == []
+
+
+def test_a_rule_is_found_by_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Registered once, it is part of the check, and of no other method's."""
+    monkeypatch.setattr(registry, "_FOR_RESULTS", {})
+    monkeypatch.setattr(registry, "_FOR_ERRORS", {})
+
+    @rule("ping")
+    def never(answer: Answer) -> Iterator[RawDiagnostic]:
+        yield RawDiagnostic("M49", answer.at("name"))
+
+    @rule(errors=True)
+    def nor_errors(answer: Answer) -> Iterator[RawDiagnostic]:
+        yield RawDiagnostic("M50", answer.path)
+
+    assert list(judge(answer("ping", {}))) == list(never(answer("ping", {})))
+    assert judge(answer("tools/list", TWICE)) == []
+    assert list(judge(answer("tools/list", {}), errors=True)) == list(nor_errors(answer("x", {})))
+    verdict = check(asked("ping"), '{"result": {"name": 1}}')
+    assert "M49" in codes(verdict.problems)
