@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import json
 import math
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from humanmcp.protocol.conversation import negotiation
@@ -31,7 +31,6 @@ from humanmcp.protocol.conversation.events import (
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Known, Transition
-from humanmcp.protocol.conversation.lazy import Lazy
 from humanmcp.protocol.conversation.pending import REMEMBERED, Exchanges
 from humanmcp.protocol.conversation.progress import Progress
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
@@ -190,7 +189,7 @@ class Session:
                 self.exchanges.put(repeated._replace(request=message, parked=""))
             )
         self._theirs.asked(message)
-        look = Lazy(partial(check.remarks, message, revision, self.known))
+        look = cache(partial(check.remarks, message, revision, self.known))
         exchange = Exchange(
             number=self.exchanges.last + 1,
             request=message,
