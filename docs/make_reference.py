@@ -322,14 +322,14 @@ FAULTS: Final = {
                 '`"order": "raw"`, `text` in base64',
             ),
             (
-                "bytes that are no UTF-8",
+                "bytes that are not UTF-8",
                 "`out.raw.txt`",
                 r"`humanmcp say --bytes '\xff\n'`, `--bytes-of FILE`",
                 r"**{say.raw}**: `\xff`",
                 '`"order": "raw"`',
             ),
             (
-                "silence: nothing that nobody typed",
+                "silence: only what somebody types goes out",
                 "`silence on` in `out.do.txt`",
                 "`humanmcp say --silence on`",
                 "**{say.silence}**",

@@ -387,7 +387,7 @@ def test_trouble_is_said_in_japanese_too(tmp_path: Path) -> None:
     config = configuration(tmp_path, gone={"command": "no-such-program"}, dice=entry("dice"))
     run = chat(tmp_path, words(config, recorded(tmp_path), "--lang", "ja"), "hello")
     assert "gone  `no-such-program` を起動できません" in run.stdout
-    assert "記録されたモデルの番はもうありません" in run.stdout
+    assert "記録されたモデルのターンはもうありません" in run.stdout
     config.write_text('{"mcpServers": {"a" {}}}', encoding="utf-8")
     run = chat(tmp_path, words(config, "script:x", "--lang", "ja"))
     assert "1 行 20 文字目" in run.stderr

@@ -52,6 +52,10 @@ JAPANESE: Final = {
     "ユーザー": "利用者",
     "だれ": "誰",
     "回答集|アンサーブック": "回答帳",
+    "モデルの番": "モデルのターン",
+    "生きている": "動いている",
+    "マシン": "コンピューター",
+    "インボックス": "受信箱",
 }
 """What must not be read in a Japanese sentence, and what is written in its place."""
 

@@ -149,7 +149,7 @@ def test_each_question_has_its_own_form(asked: Asked, of: str, words: str) -> No
 def test_a_question_that_nobody_takes_says_so(asked: Asked) -> None:
     """The session's program is the only one who sends; it is what the test plays here."""
     answer = asked.desk.submit(f"{asked.path}/ask", of="roots", act="send")
-    assert "Nobody has sent it yet" in answer.text
+    assert "Not sent yet" in answer.text
     ((_, saying),) = asked.inbox.sayings(asked.key.session)
     assert json.loads(saying.text)["method"] == "roots/list"
 
