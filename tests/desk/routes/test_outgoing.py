@@ -208,7 +208,8 @@ def test_f5_an_order_to_somebody_else_s_server_is_refused(seated: Seated) -> Non
 
 def test_f5_a_waiting_call_s_page_can_send_and_keep_it_open(tmp_path: Path) -> None:
     """F5: the button stands in the page of a server's request."""
-    call = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":{}}}'
+    params = '{"name":"x","arguments":{},"_meta":{"progressToken":7}}'  # it could hear of progress
+    call = f'{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{params}}}'
     home = tmp_path / "home"
     with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as stub:
         stub.say(call)
