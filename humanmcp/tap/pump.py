@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from humanmcp.tap.cutter import Cut
     from humanmcp.tap.sink import Sink
 
-_READ_SIZE: Final = 256 * 1024
+_READ_SIZE: Final = 64 * 1024  # what a pipe holds; more would be mapped and unmapped each time
 _CAN_ASK: Final = os.name != "nt"
 """Whether a pipe tells what waits in it."""
 

@@ -43,7 +43,7 @@ _QUIET: Final = 0.02
 _SLICE: Final = 0.001
 """Seconds of looking at a time while lines pass without a pause."""
 
-_SLICE_EVERY: Final = 0.25
+_SLICE_EVERY: Final = 1.0
 """Seconds from one such slice to the next."""
 
 _STATUS: Final = 0.2  # seconds between two looks at what was left out while nothing passes
