@@ -1,7 +1,7 @@
 """A person at a desk answers what comes to the client's seat or the model's: through the inbox.
 
 The same session folder, check and pages as in the server's seat, with another `Seat`. One thread
-looks for replies; whoever asked waits without looking.
+takes the replies when the bell rings; whoever asked waits without looking.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+SLOW: Final = 1.0
+"""Seconds between two looks where a bell rings: a ring may be lost with a crash."""
+
 NAP: Final = 0.02
-"""Seconds between two looks while something waits for a person."""
+"""Seconds between two looks where no bell hangs, while something waits for a person."""
 
 LONG_NAP: Final = 0.2
-"""Seconds between two looks while nothing does."""
+"""The same while nothing does, and after the inbox could not be used."""
 
 BY_US: Final = "humanmcp"
 NOT_KEPT: Final = '{"code":-32603,"message":"humanmcp could not store this question in its inbox"}'
@@ -90,7 +93,11 @@ class AtInbox:
         self._numbers = 0
         self._seq = 0
         self._over = threading.Event()
-        self._wake = threading.Event()
+        self._rung = threading.Event()
+        bell = inbox.bell(self.name)
+        self._has_bell = bell is not None
+        if bell is not None:
+            bell.listen(self._rung.set)
         self._looker = threading.Thread(target=self._look, daemon=True)
         self._looker.start()
 
@@ -117,7 +124,6 @@ class AtInbox:
         if question.over.is_set():  # withdrawn while it was on its way to the inbox
             with contextlib.suppress(InboxError):  # or just after: then it is closed there already
                 self.inbox.close(Key(self.name, number), ExchangeState.CANCELLED)
-        self._wake.set()
         question.over.wait()
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
@@ -169,14 +175,18 @@ class AtInbox:
 
     def _look(self) -> None:
         while not self._over.is_set():
+            self._rung.clear()
             try:
                 self._look_once()
             except InboxError:  # a full disk, say: what was typed stays where it is
                 self._over.wait(LONG_NAP)
-            if not self._questions:
-                self._wake.wait(LONG_NAP)
-                self._wake.clear()
-            self._over.wait(NAP)
+            self._rung.wait(self._pause)
+
+    @property
+    def _pause(self) -> float:
+        if self._has_bell:
+            return SLOW
+        return NAP if self._questions else LONG_NAP
 
     def _look_once(self) -> None:
         inbox, name = self.inbox, self.name
@@ -232,7 +242,7 @@ class AtInbox:
         """Close the session. Whoever still waits is let go without an answer."""
         with self._lock:
             self._over.set()
-        self._wake.set()
+        self._rung.set()
         self._looker.join()
         with self._lock:
             waiting = list(self._questions.values())

@@ -104,7 +104,7 @@ def _answer(at: Answering, arguments: argparse.Namespace, settings: Settings) ->
     if given is not None and not arguments.keep_open:
         return tell(at, given, submit(at, given, anyway=anyway))
     if (why_not := _closed(at)) is not None:
-        return not_sent(at, at.say("too late", happened=why_not), ())
+        return not_sent(at, at.say("too late", happened=why_not))
     start = given or _starting_text(at, arguments)
     if arguments.keep_open:
         return keep_open(at, start, anyway=anyway)

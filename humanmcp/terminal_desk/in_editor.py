@@ -71,7 +71,7 @@ def _never_mind(at: Answering, opened: Draft, took: float, *, emptied: bool) -> 
     _let_go(at, opened)
     if not emptied and took < editor.AT_ONCE:
         complain(at.say("at once"))
-    return not_sent(at, at.say("emptied" if emptied else "unchanged", name=at.name), ())
+    return not_sent(at, at.say("emptied" if emptied else "unchanged", name=at.name))
 
 
 def _let_go(at: Answering, opened: Draft) -> None:

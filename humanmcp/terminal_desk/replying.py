@@ -71,16 +71,17 @@ def tell(at: Answering, given: Draft, result: SendResult) -> int:
         case Outcome.SENT:
             return _went_out(at, result, given)
         case Outcome.BLOCKED | Outcome.REFUSED:
-            return refused(at, _worth_a_word(result.problems), result.text)
+            problems = _worth_a_word(result.problems)
+            return refused(at, problems, result.text, result.outcome)
         case Outcome.QUEUED:
-            return not_sent(at, at.say("not taken"), ())
+            return not_sent(at, at.say("not taken"), outcome=result.outcome)
         case Outcome.TAKEN | Outcome.OVER:
             ended = (
                 result.item.state is not ExchangeState.PENDING or result.outcome is Outcome.TAKEN
             )
             state = waits.outlook(result.item, waits.now(), at.language)
             happened = state[0].sentence if ended else at.say("session over")
-            return not_sent(at, at.say("taken", happened=happened), ())
+            return not_sent(at, at.say("taken", happened=happened), outcome=result.outcome)
 
 
 def _worth_a_word(problems: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -96,8 +97,8 @@ def _went_out(at: Answering, result: SendResult, given: Draft) -> int:
         answer = result.item.answer
         deliberate = bool(answer and answer.deliberate)
         say_json(
-            {"sent": True, "name": at.name, "line": line, "bytes": size, "problems": found}
-            | {"deliberate": deliberate}
+            {"sent": True, "became": result.outcome.value, "name": at.name, "line": line}
+            | {"bytes": size, "problems": found, "deliberate": deliberate}
         )
         return 0
     for problem in problems:
@@ -108,21 +109,32 @@ def _went_out(at: Answering, result: SendResult, given: Draft) -> int:
     return 0
 
 
-def refused(at: Answering, problems: Sequence[Diagnostic], text: str) -> int:
+def refused(
+    at: Answering,
+    problems: Sequence[Diagnostic],
+    text: str,
+    outcome: Outcome = Outcome.BLOCKED,
+) -> int:
     """Show what keeps a text from being sent. Returns the exit status."""
     if not at.json:
         for problem in problems:
             for parts in explained(problem, text, at.language):
                 show(*parts)
     counted = summary(problems, at.language)
-    return not_sent(at, at.say("refused", counted=counted, name=at.name), problems)
+    return not_sent(at, at.say("refused", counted=counted, name=at.name), problems, outcome)
 
 
-def not_sent(at: Answering, why: str, problems: Sequence[Diagnostic]) -> int:
+def not_sent(
+    at: Answering,
+    why: str,
+    problems: Sequence[Diagnostic] = (),
+    outcome: Outcome | None = None,
+) -> int:
     """Say that nothing was sent, and why. Returns the exit status."""
     if at.json:
         found = [as_json(problem, at.language) for problem in problems]
-        say_json({"sent": False, "name": at.name, "why": why, "problems": found})
+        became = {} if outcome is None else {"became": outcome.value}
+        say_json({"sent": False, **became, "name": at.name, "why": why, "problems": found})
     else:
         complain(Painted(why, "yellow"))
     return REFUSED
@@ -141,7 +153,7 @@ def keep_open(at: Answering, given: Draft, *, anyway: bool) -> int:
     reply, session = Reply(line, anyway=True, by=BY), at.case.key.session
     said = service.say_first(at.case.inbox, session, reply, within=LONGEST_WAIT)
     if said.outcome is Outcome.QUEUED:
-        return not_sent(at, at.say("not taken"), ())
+        return not_sent(at, at.say("not taken"))
     if said.outcome is Outcome.REFUSED:
         return not_sent(at, at.say("refused", counted="", name=at.name), said.problems)
     if at.json:
