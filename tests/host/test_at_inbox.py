@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-
 from humanmcp.host import at_inbox
 from humanmcp.host.asked import PersonAsked
 from humanmcp.host.at_inbox import AtInbox
