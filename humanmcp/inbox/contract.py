@@ -128,13 +128,20 @@ class Action(enum.Enum):
     """Answer a held request in the other side's place: it never sees the request."""
 
 
+SUBSCRIBED: Final = "subscription"
+"""What `Waiting.means` says of a subscription that was acknowledged (2026-07-28): its client waits
+for changes, and for no answer.
+"""
+
+
 class Waiting(NamedTuple):
     """How long an exchange may wait, and what is done about it. Seconds count from arrival.
 
     `limit` is when the client will probably give up, None when that is unknown or never;
     `source` is where that is known from (a code of `locales/`). `book_at` is when the answer book
     answers, None for never; `held` says that a person stopped that countdown. `means` is what keeps
-    the client waiting now: "progress", "hold", or "" with the reason in `why_not` (a code).
+    the client waiting now: "progress", "hold", or "" with the reason in `why_not` (a code); or it
+    says that nobody waits (`SUBSCRIBED`).
     """
 
     limit: float | None = None
@@ -234,6 +241,16 @@ class Item(NamedTuple):
     """Texts that lost to another reply or were overtaken by one, oldest first."""
     way: Direction = Direction.IN
     asked: str = ""
+
+    @property
+    def is_subscription(self) -> bool:
+        """Return True for an open subscription: nobody waits for its answer, which only ends it."""
+        return self.state is ExchangeState.PENDING and self.waiting.means == SUBSCRIBED
+
+    @property
+    def waits(self) -> bool:
+        """Return True while somebody waits for the answer."""
+        return self.state is ExchangeState.PENDING and not self.is_subscription
 
 
 class Doorbell(Protocol):

@@ -362,15 +362,21 @@ class Stub:
                 self.forwarding.ask(exchange)
                 return
         decision = self._played(exchange, decision)
-        if methods.of(exchange.method).stays_open and self.voice.may_acknowledge:
-            acknowledged = self.session.acknowledge(exchange.number)
-            if acknowledged is not None:
-                self.ledger.write(acknowledged, exchange.number, by=BY_US)
+        subscribed = self._acknowledge(exchange)
         if decision.due(0) and self.answers.by_book(exchange, decision):
             return  # nobody needs to see it wait: it stands in the transcript
         if self.wire.ended:
             return  # nobody can answer it: the session is over when all that came is looked at
-        self._let_wait(exchange, decision, now)
+        self._let_wait(exchange, decision, now, subscribed=subscribed)
+
+    def _acknowledge(self, exchange: Exchange) -> bool:
+        """Begin a subscription with what it must begin with. Returns whether it is one now."""
+        if not methods.of(exchange.method).stays_open or not self.voice.may_acknowledge:
+            return False
+        acknowledged = self.session.acknowledge(exchange.number)
+        if acknowledged is not None:
+            self.ledger.write(acknowledged, exchange.number, by=BY_US)
+        return acknowledged is not None
 
     def _fall_back(self, exchange: Exchange) -> None:
         """Treat a request that the real server does not answer like any that was not recorded."""
@@ -386,12 +392,14 @@ class Stub:
         if not (decision.due(0) and self.answers.by_book(exchange, decision)):
             self._let_wait(exchange, decision, self.clock.now())
 
-    def _let_wait(self, exchange: Exchange, decision: Decision, now: float) -> None:
+    def _let_wait(
+        self, exchange: Exchange, decision: Decision, now: float, *, subscribed: bool = False
+    ) -> None:
         """Put a request into the inbox, for a person."""
         if len(self.answers.vigils) >= MOST_WAITING:
             self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
             return
-        vigil = PendingTimers(now, decision, self.answers.patience(exchange))
+        vigil = PendingTimers(now, decision, self.answers.patience(exchange), subscribed=subscribed)
         vigil.writing = self.out_txt is not None and self.out_txt.is_being_written
         try:
             self.inbox.deliver(self._item(exchange, vigil))
@@ -399,7 +407,7 @@ class Stub:
             self._cannot_keep((RequestArrived(exchange),), error, now)
             return
         self.answers.vigils[exchange.number] = vigil
-        if self.manner.notify is not None and decision.rule is None:
+        if self.manner.notify is not None and decision.rule is None and not subscribed:
             self.manner.notify(self.ledger.name, exchange.number, exchange.tool)
         if self.out_txt is not None:
             self.out_txt.arrived(exchange)

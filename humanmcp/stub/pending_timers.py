@@ -7,9 +7,10 @@ a 2026-07-28 client to repeat its request before it gives up. It decides; the lo
 from __future__ import annotations
 
 import enum
+import math
 from typing import TYPE_CHECKING
 
-from humanmcp.inbox.contract import Waiting
+from humanmcp.inbox.contract import SUBSCRIBED, Waiting
 from humanmcp.protocol.policy.timeouts import PROGRESS_EVERY, REPEAT_WITHIN, TimeoutPlan
 
 if TYPE_CHECKING:
@@ -30,10 +31,13 @@ class PendingTimers:
 
     `arrived` is when the request first came, `last_arrived` when the client repeated it last.
     `touched` says that a person is writing at a desk, `writing` that something stands in `out.txt`,
-    `held` that they stopped the book's countdown.
+    `held` that they stopped the book's countdown. `subscribed` says that it is a subscription that
+    was acknowledged: its client waits for changes, and for no answer.
     """
 
-    def __init__(self, arrived: float, decision: Decision, patience: TimeoutPlan) -> None:
+    def __init__(
+        self, arrived: float, decision: Decision, patience: TimeoutPlan, *, subscribed: bool = False
+    ) -> None:
         """Start all clocks at the arrival."""
         self.arrived = arrived
         self.decision = decision
@@ -42,6 +46,7 @@ class PendingTimers:
         self.touched = False
         self.writing = False
         self.held = False
+        self.subscribed = subscribed
         self.parked_at: float | None = None
         self.steps = 0
         """How many progress notifications were due in all: the value of the last one."""
@@ -54,6 +59,8 @@ class PendingTimers:
             return DueAction.GIVE_UP if now - self.parked_at > REPEAT_WITHIN else None
         if self.decision.due(now - self.arrived, touched=self._stopped):
             return DueAction.ANSWER_BY_BOOK
+        if self.subscribed:
+            return None
         waited = now - self.last_arrived
         if self.patience.hold_at is not None and waited >= self.patience.hold_at:
             return DueAction.HOLD
@@ -76,13 +83,15 @@ class PendingTimers:
         """Return a moment before which nothing is due. A draft that is saved may change it."""
         if self.parked_at is not None:
             return self.parked_at + REPEAT_WITHIN
-        duties = [self.last_arrived + (self.steps_this_time + 1) * PROGRESS_EVERY]
-        if self.patience.hold_at is not None:
+        duties = []
+        if self.patience.progress and not self.subscribed:
+            duties.append(self.last_arrived + (self.steps_this_time + 1) * PROGRESS_EVERY)
+        if self.patience.hold_at is not None and not self.subscribed:
             duties.append(self.last_arrived + self.patience.hold_at)
         after = self.decision.after
         if after is not None and self.decision.due(after, touched=self._stopped):
             duties.append(self.arrived + after)
-        return min(duties)
+        return min(duties, default=math.inf)
 
     def progressed(self) -> int:
         """Count a progress notification and return its value, which only ever rises."""
@@ -103,6 +112,8 @@ class PendingTimers:
 
     def waiting(self) -> Waiting:
         """Describe the wait for the desks. Their seconds count from the first arrival."""
+        if self.subscribed:
+            return Waiting(book_at=self.decision.after, means=SUBSCRIBED)
         limit = self.patience.limit
         since = self.last_arrived - self.arrived
         stopped = self.held or (self._stopped and self.decision.stoppable)

@@ -95,9 +95,10 @@ def choose_session(inbox: DeskInbox, wanted: str) -> SessionFacts:
 
 
 def _the_only_one(inbox: DeskInbox, everybody: Sequence[SessionFacts]) -> Case:
-    waiting = [
+    open_ones = [
         Case(inbox, item, one) for one in everybody if one.is_open for item in inbox.items(one.name)
     ]
+    waiting = [one for one in open_ones if one.item.waits] or open_ones
     if not waiting:
         raise ChoiceError("nothing waits")
     if len(waiting) > 1:

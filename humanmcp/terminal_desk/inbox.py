@@ -195,10 +195,10 @@ def _list(
             _table(mine, moment, language)
     if not live:
         show(say(ROOM, "no session", language))
-    elif not any(row.item.state is ExchangeState.PENDING for row in found):
+    elif not any(row.item.waits for row in found):
         show(say(ROOM, "nothing", language))
     else:
-        first = next(row.name for row in found if row.item.state is ExchangeState.PENDING)
+        first = next(row.name for row in found if row.item.waits)
         show(Painted(say(ROOM, "next", language, name=first), "dim"))
 
 
@@ -229,13 +229,14 @@ def _table(found: Sequence[TerminalRow], moment: datetime, language: str) -> Non
 
 
 def _when(item: Item, moment: datetime, language: str) -> Iterator[str | Painted]:
-    if item.state is ExchangeState.PENDING:
+    if item.waits:
         passed = waits.clock(waits.waited(item, moment))
         yield say(ROOM, "waits", language, time=passed)
     if item.purpose is Purpose.PASS:
         yield f" · {say(ROOM, 'tap', language)}"
     for one in waits.outlook(item, moment, language):
-        yield Painted(f" · {one.sentence}", "yellow" if one.soon else "dim")
+        dot = "" if item.is_subscription else " · "
+        yield Painted(f"{dot}{one.sentence}", "yellow" if one.soon else "dim")
 
 
 # -- watching ---------------------------------------------------------------------------------
@@ -249,7 +250,7 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> in
     try:
         while is_read():  # until `head`, say, has seen enough
             found = rows(inbox, everything=arguments.all)
-            waiting = {row.item.key for row in found if row.item.state is ExchangeState.PENDING}
+            waiting = {row.item.key for row in found if row.item.waits}
             if redraw:
                 ring = _BELL if waiting - seen else ""
                 seen = waiting

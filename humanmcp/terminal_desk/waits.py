@@ -60,6 +60,8 @@ def outlook(item: Item, moment: datetime, language: str) -> tuple[Outlook, ...]:
     if item.reply is not None:
         return (Outlook(say(ROOM, "on its way", language)),)
     passed = waited(item, moment)
+    if item.is_subscription:
+        return (Outlook(say(ROOM, "subscription", language, time=clock(passed))),)
     return tuple(
         one
         for one in (_book(item, passed, language), _client(item, passed, language))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from humanmcp.inbox.contract import SUBSCRIBED, Waiting
 from humanmcp.protocol.policy.answer_book import Decision
 from humanmcp.protocol.policy.timeouts import TimeoutPlan
 from humanmcp.stub.pending_timers import DueAction, PendingTimers
@@ -87,3 +90,18 @@ def test_a2_nothing_is_due_before_the_moment_that_is_named() -> None:
     vigil.parked(107.0)
     assert vigil.due(vigil.next() - 0.001) is None
     assert vigil.due(vigil.next() + 0.001) is DueAction.GIVE_UP
+
+
+def test_a2_where_no_progress_is_sent_nothing_is_due_ever_again() -> None:
+    """A2: with `--no-progress` or `--by-hand` the stub took a fifth of a core from second 5 on."""
+    vigil = PendingTimers(100.0, Decision(), NOTHING._replace(progress=False))
+    assert vigil.next() == math.inf
+    assert vigil.due(1e9) is None
+
+
+def test_an_open_subscription_waits_for_nothing() -> None:
+    """2026-07-28: its client waits for changes; no progress and no hold are sent for it."""
+    plan = TimeoutPlan(60, "measured", "hold", "", hold_at=55)
+    vigil = PendingTimers(0.0, Decision(), plan, subscribed=True)
+    assert (vigil.next(), vigil.due(1e9)) == (math.inf, None)
+    assert vigil.waiting() == Waiting(means=SUBSCRIBED)

@@ -55,7 +55,7 @@ async function look() {
 /** @param {HTMLElement} newer */
 function announce(newer) {
   for (const key of fresh) {
-    const row = newer.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    const row = newer.querySelector(`[data-key="${CSS.escape(key)}"]:not([data-subscription])`);
     if (row) arrived(key, (row.querySelector(".what")?.textContent ?? "").trim().replace(/\s+/g, " "));
   }
   fresh.clear();

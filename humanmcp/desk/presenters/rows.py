@@ -74,6 +74,8 @@ class Row:
     touched: bool
     on_its_way: bool
     refused: bool
+    subscription: bool = False
+    """An open subscription: nobody waits for its answer."""
 
     @property
     def anchor(self) -> str:
@@ -99,6 +101,7 @@ def row(item: Item, mark: Badge) -> Row:
         touched=draft is not None and draft.touched,
         on_its_way=item.reply is not None and item.state is ExchangeState.PENDING,
         refused=bool(item.problems),
+        subscription=item.is_subscription,
     )
 
 

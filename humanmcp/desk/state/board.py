@@ -263,7 +263,7 @@ class Board:
         """List the sessions, newest first."""
         with self._lock:
             views = [
-                SessionView(seen.facts, seen.badge, len(seen.rows), 0)
+                SessionView(seen.facts, seen.badge, _count(seen), 0)
                 for seen in self._sessions.values()
             ]
         return sorted(views, key=lambda view: rank_of(view.facts.letter), reverse=True)
@@ -279,10 +279,13 @@ class Board:
             if seen is None:
                 facts = self.inbox.facts(name)  # a probe has a page too, for who knows its name
                 return SessionView(facts, badge_of(facts), 0, 0)
-            return SessionView(seen.facts, seen.badge, len(seen.rows), 0)
+            return SessionView(seen.facts, seen.badge, _count(seen), 0)
 
     def waiting(self, session: str = "") -> list[Row]:
-        """List what waits for a person, the longest waiting first; of one session if named."""
+        """List what waits for a person, the longest waiting first; of one session if named.
+
+        Open subscriptions come last: nobody waits for their answers.
+        """
         with self._lock:
             rows = [
                 one
@@ -290,12 +293,12 @@ class Board:
                 if not session or name == session
                 for one in seen.rows.values()
             ]
-        return sorted(rows, key=lambda one: (one.arrived, one.key))
+        return sorted(rows, key=lambda one: (one.subscription, one.arrived, one.key))
 
     def count(self) -> int:
         """Count what waits."""
         with self._lock:
-            return sum(len(seen.rows) for seen in self._sessions.values())
+            return sum(map(_count, self._sessions.values()))
 
     # -- questions of our own -------------------------------------------------------------------
 
@@ -330,3 +333,8 @@ class Board:
         with self._lock:
             who, at = self._writers.get(key, (None, 0.0))
             return who if self.clock() - at < WRITING_FOR else None
+
+
+def _count(seen: _Seen) -> int:
+    """Count what somebody waits for: an open subscription is nothing of the kind."""
+    return sum(not one.subscription for one in seen.rows.values())

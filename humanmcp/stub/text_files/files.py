@@ -415,6 +415,8 @@ class TextFiles:
         self._withdraw(source)
         aside = self._give_back(source, remainder) if remainder.strip() else ""
         self._report([*moved_to(remainder, refused), *done.became(sent=True)], aside)
+        if self._given_back is not None and self._place.mark(OUT) is None:
+            self._tell("")  # they deleted it before it was looked at again
 
     def _give_back(self, source: WatchedFile, remainder: str) -> str:
         """Write refused texts into `out.txt`. Returns the name it had to take instead, if any."""

@@ -183,7 +183,7 @@ class StatusTxt:
     def _prospects(self, vigil: PendingTimers, now: float) -> Iterator[str]:
         """Say what waits for whom, and what happens when nobody does anything."""
         decision, waiting = vigil.decision, vigil.waiting()
-        yield self._say("waits")
+        yield self._say("subscription" if vigil.subscribed else "waits")
         if waiting.book_at is not None:
             at = self._clock.time_of_day(vigil.arrived + waiting.book_at - now)
             yield self._say("book rule" if decision.rule is not None else "book net", at=at)

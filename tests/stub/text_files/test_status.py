@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from humanmcp.cli import main
+from humanmcp.desk.state.board import Board
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.locales import LANGUAGES, say
 from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
+from humanmcp.stub.text_files.documents import decode
+from humanmcp.stub.text_files.files import TextFiles
+from humanmcp.stub.text_files.folder import OpenFolder
+from tests.asking import stating
 from tests.serving import Serving
 from tests.waiting import until
 
@@ -311,3 +317,64 @@ def test_l8_a_secret_in_out_txt_goes_out_and_problems_txt_says_so(tmp_path: Path
         assert json.loads(stub.hear())["id"] == 7
         until(lambda: "looks like a secret (token)" in stub.complaint(), "the warning")
         assert "hunter22" not in stub.complaint()
+
+
+LISTEN: Final = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": "s",
+        "method": "subscriptions/listen",
+        "params": {"notifications": {"toolsListChanged": True}, "_meta": stating()},
+    }
+)
+
+
+def test_an_acknowledged_subscription_waits_for_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """2026-07-28: it is an open subscription in status.txt, the terminal's list and the page's."""
+    with AtFiles(tmp_path) as stub:
+        stub.say(LISTEN)
+        assert json.loads(stub.hear())["method"] == "notifications/subscriptions/acknowledged"
+        stub.says('line 1: subscriptions/listen (id "s"): an open subscription')
+        assert "waits for you" not in stub.status()
+        words = ["--home", str(stub.home), "--lang", "en"]
+        assert main(["inbox", *words]) == 0
+        shown = capsys.readouterr().out
+        assert "an open subscription since" in shown
+        assert "Nothing waits" in shown
+        board = Board(FolderInbox(stub.home))
+        board.refresh_all()
+        assert (board.count(), [one.subscription for one in board.waiting()]) == (0, [True])
+        stub.say(CALL)
+        stub.says("line 2: tools/call sky (id 7): waits for you")
+        assert main(["answer", "--text", "sunny", *words]) == 0
+        assert json.loads(stub.hear())["id"] == 7
+
+
+def test_a_subscription_that_nobody_acknowledged_waits_for_a_person(tmp_path: Path) -> None:
+    """By hand, the person acknowledges it."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        stub.say(LISTEN)
+        stub.says('line 1: subscriptions/listen (id "s"): waits for you')
+
+
+def test_f4_what_came_back_may_be_deleted_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F4: before the stub has looked at it; problems.txt kept its text for ever."""
+    create = OpenFolder.create
+
+    def create_and_delete(place: OpenFolder, name: str, content: bytes) -> None:
+        create(place, name, content)
+        if name == "out.txt":
+            place.remove(name)
+
+    monkeypatch.setattr(OpenFolder, "create", create_and_delete)
+    files = TextFiles.claim(tmp_path / "desk", decode=decode)
+    (tmp_path / "desk" / "out.txt").write_text('{"id":7,"result":{}}\n{"id":9,"result":{}}\n')
+    texts = [text for now in range(4) for text in files.poll(now)]
+    files.accept(texts[0])
+    files.refuse(texts[1], ())
+    assert (tmp_path / "desk" / "problems.txt").read_text() == ""
+    files.release()
