@@ -148,7 +148,8 @@ def entry_of(host: Host, name: str, path: Path) -> tuple[str, dict[str, Any]]:
     known = config_file.servers(config_file.parsed(text, host.format, path), host, path)
     entry = known.get(name)
     if not isinstance(entry, dict):
-        raise WrapError("no server", name=name, path=path, names=", ".join(known) or "-")
+        code = "no server" if known else "none there"
+        raise WrapError(code, name=name, path=path, names=", ".join(known))
     return text, entry
 
 

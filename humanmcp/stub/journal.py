@@ -49,6 +49,8 @@ class Journal:
         self.limits = limits
         self.changes = 0
         """Counts whatever happens that a person may want to see."""
+        self.is_mid_line = False
+        """Whether a person wrote the beginning of a line, and its end is still to come."""
         self._seq = 0
         self._told: object = None
         self._owed: list[tuple[str, Callable[[], None]]] = []
@@ -97,6 +99,7 @@ class Journal:
             logger.exception("the transcript misses a line that was written")
         put = self.wire.put_deliberate if isinstance(line, bytes) else self.wire.put
         put(raw)
+        self.is_mid_line = False
 
     def write_raw(self, content: bytes, *, by: str) -> None:
         """Put bytes that somebody means into the transcript and onto the wire, exactly as they are.
@@ -110,6 +113,7 @@ class Journal:
         except InboxError:
             logger.exception("the transcript misses bytes that were written")
         self.wire.put_raw(content)
+        self.is_mid_line = not ended
 
     def close(self, exchange: Exchange, answer: Answer | None = None, reason: str = "") -> None:
         """Move an exchange to its last state in the inbox."""

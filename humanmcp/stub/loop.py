@@ -608,7 +608,7 @@ class Stub:
             case DueAction.SEND_PROGRESS:
                 said = _waited_for(now - vigil.arrived)
                 line = self.session.progress(exchange.number, vigil.progressed(), said)
-                if line is not None:
+                if line is not None and not self.ledger.is_mid_line:
                     self.ledger.write(line, exchange.number, by=BY_US)
             case DueAction.HOLD:
                 line = self.session.hold(exchange.number, self.token())

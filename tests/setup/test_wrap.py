@@ -218,6 +218,9 @@ def test_what_cannot_be_wrapped_is_said_and_left_alone(tmp_path: Path) -> None:
     status, said = command("wrap", "claude-desktop", "nobody", "--path", str(path))
     assert status == 1
     assert "demo" in said
+    nothing = str(tmp_path / "none.json")
+    said = command("wrap", "claude-desktop", "demo", "--path", nothing)[1]
+    assert "has no servers. Configure demo" in said
     status, said = command("wrap", "claude-desktop", "demo", "--path", str(path), "--hold", "tool:")
     assert status == 1
     assert "tool:NAME" in said

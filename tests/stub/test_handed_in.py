@@ -103,6 +103,18 @@ def test_f2_by_hand_nothing_keeps_the_client_waiting(home: Path) -> None:
             stub.hear(within=6)  # the first would have come after 5 s
 
 
+def test_f5_progress_does_not_go_on_with_the_half_line_of_a_person(home: Path) -> None:
+    """F5: the rest comes later, and belongs right behind the first half."""
+    with Held(home, "--lang", "en") as stub:
+        assert stub.item().waiting.means == "progress-maybe"
+        stub.order(Order.RAW, base64.b64encode(b'{"jsonrpc":').decode())
+        with pytest.raises(AssertionError, match="no line on stdout"):
+            stub.hear(within=6)  # the first progress would have come after 5 s
+        stub.order(Order.RAW, base64.b64encode(b'"2.0"}\n').decode())
+        assert stub.hear() == '{"jsonrpc":"2.0"}'
+        assert json.loads(stub.hear(within=10))["method"] == "notifications/progress"
+
+
 @pytest.mark.parametrize("how", ["--no-progress", "book"])
 def test_f2_progress_is_switched_off_by_a_flag_and_by_the_book(home: Path, how: str) -> None:
     """F2: a silent call can be tested."""
