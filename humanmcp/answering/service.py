@@ -89,7 +89,7 @@ def autofix(case: Case, text: str, form: TextForm = TextForm.MESSAGE) -> Autofix
     return fixing.autofix(text, lambda one: judge(case, one, form))
 
 
-def starting_draft(case: Case, language: str = "en") -> Draft:
+def starting_draft(case: Case, language: str) -> Draft:
     """Return the answer that a person starts from, whatever they have written since.
 
     An answer that a tap holds starts as it is; so does what cannot be answered.
@@ -105,7 +105,7 @@ def as_it_came(case: Case) -> Draft:
     return Draft(pretty(case.item.line))
 
 
-def draft_of(case: Case, language: str = "en") -> Draft:
+def draft_of(case: Case, language: str) -> Draft:
     """Return what a person has written of an answer, or what they start from."""
     draft = case.item.draft
     return draft if draft is not None and draft.touched else starting_draft(case, language)
@@ -159,9 +159,9 @@ def keep(case: Case, draft: Draft) -> None:
     case.inbox.save(case.key, draft._replace(at=now()))
 
 
-def hold(case: Case, *, on: bool, by: str) -> None:
+def hold(case: Case, language: str, *, on: bool, by: str) -> None:
     """Stop the countdown of the answer book, or let it run on; the text stays as it is."""
-    draft = case.item.draft or starting_draft(case)
+    draft = case.item.draft or starting_draft(case, language)
     keep(case, draft._replace(hold=on, by=by))
 
 

@@ -71,7 +71,7 @@ class AtInbox:
         *,
         title: str = "",
         asker: str = "",
-        language: str = "en",
+        language: str,
         say: Callable[[str, bool], Verdict] | None = None,
     ) -> None:
         """Open the session. `asker` is who asks here; `say` sends what a person says first.

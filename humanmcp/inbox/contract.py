@@ -278,7 +278,6 @@ class UnknownItemError(InboxError, LookupError):
     def __init__(self, what: str, *, line: int = 0) -> None:
         """Remember what was asked for."""
         super().__init__("no line" if line else "unknown", what=what, line=line)
-        self.what = what
 
 
 class TakenError(InboxError):

@@ -76,7 +76,7 @@ def say(room: str, code: str, language: str, /, **fillings: object) -> str:
     raise UnknownSentenceError(room, code)
 
 
-def problem(found: Diagnostic, language: str = "en") -> str:
+def problem(found: Diagnostic, language: str) -> str:
     """Return a problem's sentence, without its place; of many of a kind with their number."""
     sentence = say("problem", found.code, language, **fillings_of(found, language))
     return sentence if found.times == 1 else f"{found.times} \u00d7 {found.code}: {sentence}"

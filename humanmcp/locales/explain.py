@@ -42,7 +42,7 @@ class Card:
 def explain(  # noqa: PLR0913 - all but the first two have defaults
     method: str,
     revision: str,
-    language: str = "en",
+    language: str,
     *,
     asks: bool = True,
     seat: str = "server",

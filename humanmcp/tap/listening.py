@@ -72,7 +72,7 @@ class Listening:
         facts: SessionFacts,
         *,
         remark: Callable[[bytes, str], object],
-        language: str = "en",
+        language: str,
         command: Sequence[str] = (),
     ) -> None:
         """Keep the session `facts.name`. `remark` puts what the check says into the record.

@@ -44,7 +44,7 @@ def _save(serving: Serving, played: Played) -> None:
     if not played.refused:
         until(serving.taken, f"{played.typed!r} taken")
         return
-    sentences = [" ".join(locales.problem(one).split()) for one in blocking(played.problems)]
+    sentences = [" ".join(locales.problem(one, "en").split()) for one in blocking(played.problems)]
     assert sentences
 
     def has_all() -> bool:

@@ -6,9 +6,17 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
+import pytest
+
+from humanmcp.inbox.contract import Item, Key, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.locales import LANGUAGES
+from humanmcp.protocol.spec.examples import PLACEHOLDERS
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.desk.desking import Desking
 
 READERS: Final = {
@@ -48,3 +56,32 @@ def test_what_one_browser_chooses_is_not_chosen_for_another(desking: Desking) ->
     chosen = {**desking.bearer, "Accept-Language": "en", "Cookie": "lang=ja"}
     for headers, lang in ((chosen, "ja"), ({**desking.bearer, "Accept-Language": "en"}, "en")):
         assert f'<html lang="{lang}"' in desking.ask("GET", "/", headers=headers).text
+
+
+@pytest.fixture
+def waiting(desking: Desking) -> Iterator[str]:
+    """A call of a tool that waits, by its path."""
+    inbox = FolderInbox(desking.home)
+    name = inbox.begin(SessionFacts(name="", started="2026-11-21T01:00:00.000Z", pid=1))
+    line = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"weather"}}'
+    inbox.deliver(
+        Item(Key(name, 1), line, "tools/call", "7", "2025-11-25", "2026-11-21T01:00:01.000Z")
+    )
+    yield f"{name}/1"
+    inbox.end(name)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_text_to_start_from_is_in_the_readers_language(
+    desking: Desking, waiting: str, language: str
+) -> None:
+    """In the interface, after *Hold*, and after *Back to the template*: these were in English."""
+    asked, inbox = f"lang={language}", FolderInbox(desking.home)
+    key = Key(waiting.partition("/")[0], 1)
+    shown = desking.get(f"/api/exchanges/{waiting}?{asked}")
+    assert PLACEHOLDERS[language] in shown["draft"]["text"]
+    for act in ("hold", "template"):
+        desking.submit(f"/m/{waiting}?{asked}", act=act, text="x")
+        draft = inbox.item(key).draft
+        assert draft is not None
+        assert PLACEHOLDERS[language] in draft.text

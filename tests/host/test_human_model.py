@@ -68,7 +68,7 @@ class Desk:
 @contextmanager
 def seated(home: Path) -> Iterator[tuple[HumanModel, Desk]]:
     """Put a person into the model's seat."""
-    model = HumanModel(AtInbox(FolderInbox(home), Seat.MODEL, title="model"))
+    model = HumanModel(AtInbox(FolderInbox(home), Seat.MODEL, language="en", title="model"))
     try:
         yield model, Desk(home)
     finally:

@@ -121,4 +121,5 @@ def test_both_languages_have_the_same_rooms_in_the_same_files() -> None:
         for language in LANGUAGES
     )
     assert en == ja
+    assert list(compiling.FOLDER.glob("*.toml")) == []  # a file of no reader: nothing loads it
     assert [name for name, times in Counter(name for name, _ in en).items() if times > 1] == []

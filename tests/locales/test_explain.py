@@ -45,26 +45,26 @@ def test_the_cards_of_two_languages_differ() -> None:
 
 def test_a_method_of_another_revision_is_said_to_be_one() -> None:
     """`ping` is gone in 2026-07-28."""
-    card = explain("ping", "2026-07-28")
+    card = explain("ping", "2026-07-28", "en")
     assert "ping does not exist in 2026-07-28" in card.note
 
 
 @pytest.mark.parametrize("asks", [True, False])
 def test_a_strange_method_is_named(asks: bool) -> None:  # noqa: FBT001 - the two kinds
     """W11: it is quoted, and what is usually done about it is said."""
-    card = explain("tool/list", "2025-11-25", asks=asks)
+    card = explain("tool/list", "2025-11-25", "en", asks=asks)
     assert "tool/list" in card.what
 
 
 def test_a_notification_needs_no_answer() -> None:
     """E08."""
-    card = explain("notifications/initialized", "2025-11-25", asks=False)
+    card = explain("notifications/initialized", "2025-11-25", "en", asks=False)
     assert "nobody waits for an answer" in card.silence
 
 
 def test_a_line_without_a_method_is_no_message() -> None:
     """BRIDGE-23."""
-    assert explain("", "2025-11-25").title == "Not a message"
+    assert explain("", "2025-11-25", "en").title == "Not a message"
 
 
 # -- each seat has its own sentences -------------------------------------------------------------
@@ -138,7 +138,9 @@ def test_the_client_sent_what_goes_to_the_server() -> None:
 def test_a_method_of_both_ways_is_said_to_go_the_way_it_went() -> None:
     """A `ping` may come from either side."""
     for seat in (seat.value for seat in Seat):
-        came, went = (explain("ping", ALL[-2], seat=seat, inwards=one) for one in (True, False))
+        came, went = (
+            explain("ping", ALL[-2], "en", seat=seat, inwards=one) for one in (True, False)
+        )
         assert came.sender != went.sender
         to_client = came if seat in CLIENT_SIDE else went
         assert to_client.sender.startswith(("The server", "The host sent", "humanmcp asks", "You,"))
@@ -153,6 +155,6 @@ def test_a_method_of_both_ways_is_said_to_go_the_way_it_went() -> None:
 )
 def test_the_model_and_the_host_are_told_what_is_theirs(seat: str, method: str, said: str) -> None:
     """They borrow two methods of MCP: no server stands behind these questions."""
-    card = explain(method, "2025-11-25", seat=seat)
+    card = explain(method, "2025-11-25", "en", seat=seat)
     assert card.sender == said
     assert "server" not in sentences_of(card)

@@ -104,7 +104,7 @@ def exchange(request: Request, session: str, number: int) -> dict[str, Any]:
 def write_case(case: Case, language: str) -> dict[str, Any]:
     """Write an exchange as the interface shows it. `line` and `id` are text: no number is read."""
     item = case.item
-    draft = item.draft or service.starting_draft(case)
+    draft = item.draft or service.starting_draft(case, language)
     answer = item.answer
     return {
         "session": item.key.session,

@@ -127,7 +127,7 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> dict[s
 def hold(request: Request, session: str, number: int, body: HoldBody) -> dict[str, Any]:
     """Stop the countdown of the answer book, or let it run on."""
     desk, key = desk_of(request), Key(session, number)
-    service.hold(desk.case(key), on=body.hold, by=BY)
+    service.hold(desk.case(key), spoken(request), on=body.hold, by=BY)
     desk.board.refresh(*key)
     return {"hold": body.hold}
 

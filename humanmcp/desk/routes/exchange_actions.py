@@ -13,6 +13,7 @@ from humanmcp.answering import service
 from humanmcp.answering.service import Outcome
 from humanmcp.desk.http.context import BY, Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version
+from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.routes.inbox import Broken, show_inbox
 from humanmcp.inbox.contract import (
     Action,
@@ -55,9 +56,9 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
     broken = _broken(values)
     match values.get("act", "send"):
         case "hold" | "progress on" | "progress off" as act_on:
-            _keep_quiet(desk, key, act_on)
+            _keep_quiet(desk, key, act_on, spoken(request))
         case "template":
-            _save(desk, key, service.starting_draft(desk.case(key)))
+            _save(desk, key, service.starting_draft(desk.case(key), spoken(request)))
         case "original":
             _save(desk, key, service.as_it_came(desk.case(key)))
         case "save":
@@ -93,14 +94,14 @@ def _option(desk: Desk, key: Key, number: str) -> str:
     known = number.isascii() and number.isdigit() and len(number) < 4
     option = asked.option(int(number)) if asked is not None and known else None
     if option is None:
-        raise UnknownItemError(f"option {number} of exchange {key.number}")
+        raise UnknownItemError(f"{key.session}/{key.number}")
     return option
 
 
-def _keep_quiet(desk: Desk, key: Key, wanted: str) -> None:
+def _keep_quiet(desk: Desk, key: Key, wanted: str, language: str) -> None:
     """Stop the book's countdown, or switch the progress that is sent meanwhile off or on."""
     if wanted == "hold":
-        service.hold(desk.case(key), on=True, by=BY)
+        service.hold(desk.case(key), language, on=True, by=BY)
         desk.board.refresh(*key)
         return
     order = Reply(wanted.removeprefix("progress "), by=BY, order=Order.PROGRESS)

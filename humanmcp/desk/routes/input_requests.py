@@ -67,7 +67,7 @@ async def act(request: Request, name: str, number: int) -> Response:
 def _offers(request: Request, key: Key) -> tuple[Offer, ...]:
     found = asking_back.offers(desk_of(request).case(key), spoken(request))
     if not found:
-        raise UnknownItemError(f"a question at exchange {key.number}")
+        raise UnknownItemError(f"{key.session}/{key.number}")
     return found
 
 
@@ -78,7 +78,7 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
     try:
         question = InputRequest(values.get("of", ""))
     except ValueError:
-        raise UnknownItemError("this question") from None
+        raise UnknownItemError(f"{key.session}/{key.number}") from None
     modern = features(case.item.revision).input_required
     text = values.get("text") or _text(case, question, values)
     if values.get("act") == "json":

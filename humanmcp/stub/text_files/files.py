@@ -113,7 +113,7 @@ class TextFiles:
         *,
         decode: Decode,
         archive: Path | None = None,
-        language: str = "en",
+        language: str,
         shared: bool = True,
         told: str = "",
     ) -> None:
@@ -147,7 +147,7 @@ class TextFiles:
         *,
         decode: Decode,
         archive: Path | None = None,
-        language: str = "en",
+        language: str,
         shared: bool = True,
     ) -> Self:
         """Take a folder for this session, or the first free of DIR-2, DIR-3, … when it is in use.

@@ -185,7 +185,7 @@ def test_an_unknown_question_is_answered_as_unknown() -> None:
 
 def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     """`--desk`: the same question, draft and check, in the inbox; a slip comes back."""
-    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, title="client")
+    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, language="en", title="client")
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=desk.answer, args=(question.exchange, question.session.known, question.judge)
@@ -234,7 +234,7 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
 
 def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
     """The server cancelled: nobody should go on writing."""
-    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT)
+    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, language="en")
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=desk.answer, args=(question.exchange, question.session.known, question.judge)
@@ -255,7 +255,7 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
 ) -> None:
     """A server that asks and cancels at once leaves nobody a question that nobody waits for."""
     inbox = FolderInbox(tmp_path)
-    desk = AtInbox(inbox, Seat.CLIENT)
+    desk = AtInbox(inbox, Seat.CLIENT, language="en")
     question = Question("elicitation/create", ELICIT)
     deliver = inbox.deliver
 
@@ -273,7 +273,7 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
 @pytest.mark.parametrize("way", [in_memory, as_process])
 def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way: Way) -> None:
     """2026-07-28: what `input_required` asks waits in the inbox, one question after the other."""
-    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT)
+    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, language="en")
     client = Client(way("modern"), desk)
     client.open(Opening.MODERN)
     found: list[Response] = []
@@ -299,7 +299,7 @@ def test_the_questions_of_an_answer_are_put_to_the_desk_too(tmp_path: Path, way:
 
 def test_where_there_is_no_server_nothing_can_be_said_first(tmp_path: Path) -> None:
     """The model's and the host's seat are asked by us: whoever speaks there is told so."""
-    desk = AtInbox(FolderInbox(tmp_path), Seat.HOST)
+    desk = AtInbox(FolderInbox(tmp_path), Seat.HOST, language="en")
     inbox = FolderInbox(tmp_path)
     ticket = inbox.say(desk.name, Reply('{"jsonrpc":"2.0","id":1,"method":"ping"}'))
     (problem,) = until(lambda: inbox.refused(desk.name, ticket), "the reason")
@@ -313,7 +313,7 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     def gone(*_arguments: object, **_more: object) -> NoReturn:
         raise EndedError
 
-    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, say=gone)
+    desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, language="en", say=gone)
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
         target=desk.answer, args=(question.exchange, question.session.known, gone)
@@ -335,7 +335,7 @@ def test_a_question_that_cannot_be_kept_is_answered_with_an_error(
 ) -> None:
     """A full disk: the server is told, instead of waiting for ever."""
     inbox = FolderInbox(tmp_path)
-    desk = AtInbox(inbox, Seat.CLIENT)
+    desk = AtInbox(inbox, Seat.CLIENT, language="en")
 
     def full(_item: object) -> NoReturn:
         raise StoreError(OSError(errno.ENOSPC, "full"), "item", number=1)
@@ -489,7 +489,7 @@ def test_h7_at_the_desk_what_was_handed_in_first_goes_out_first(
         out.append(text)
         return Verdict(text, text, text, ())
 
-    desk = AtInbox(inbox, Seat.CLIENT, say=say)
+    desk = AtInbox(inbox, Seat.CLIENT, language="en", say=say)
     question = Question("elicitation/create", ELICIT)
 
     def judge(text: str, form: TextForm = TextForm.MESSAGE, *, anyway: bool = False) -> Outcome:

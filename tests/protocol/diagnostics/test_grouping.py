@@ -28,7 +28,7 @@ def test_k10_the_same_member_in_many_tools_is_one_problem() -> None:
     verdict = check(asked(LIST, revision=R2024), text)
     (found,) = (each for each in verdict.problems if each.detail[0] == ("key", "execution"))
     assert found.times == 33
-    assert locales.problem(found).startswith(f"33 \u00d7 {found.code}: ")
+    assert locales.problem(found, "en").startswith(f"33 \u00d7 {found.code}: ")
     assert locales.problem(found, "ja").startswith(f"33 \u00d7 {found.code}: ")
     assert found.fix is not None
     assert "execution" not in found.fix.apply(text)

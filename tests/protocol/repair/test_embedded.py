@@ -55,7 +55,7 @@ def test_k4_the_one_answer_inside_is_offered_and_what_stands_around_it_named(nam
     hold(verdict)
     found = next(each for each in verdict.problems if each.blocks)
     assert found.code == code
-    assert locales.problem(found).startswith(english)
+    assert locales.problem(found, "en").startswith(english)
     assert locales.problem(found, "ja").startswith(japanese)
     assert found.fix is not None
     assert found.fix.applicability is Applicability.REMOVES

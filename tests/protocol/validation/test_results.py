@@ -551,7 +551,7 @@ def test_r3_the_answers_of_a_form_keep_to_the_whole_of_its_schema(
     )
     assert codes(verdict.problems) == ([code] if code else [])
     assert verdict.sendable == (not code)
-    assert said in " ".join(locales.problem(each) for each in verdict.problems)
+    assert said in " ".join(locales.problem(each, "en") for each in verdict.problems)
 
 
 def test_r3_every_field_that_does_not_fit_is_told_at_its_place() -> None:
@@ -636,7 +636,7 @@ def test_k5_the_limit_of_a_number_is_written_out() -> None:
     """K5: 9007199254740991, and not 9.0072e+15."""
     text = '{"completion":{"values":[],"total":1e16}}'
     (found,) = check(asked("completion/complete", {}), text, TextForm.RESULT).problems
-    assert "9007199254740991" in locales.problem(found)
+    assert "9007199254740991" in locales.problem(found, "en")
 
 
 # -- forms that are asked (K6) --------------------------------------------------------------------

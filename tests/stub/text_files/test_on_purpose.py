@@ -169,7 +169,7 @@ def test_f5_a_server_that_is_killed_leaves_what_it_did_not_send(
     left = [one for one in tmp_path.rglob("*.txt") if one.read_bytes() == content]
     assert len(left) == 1
     assert left[0].parent.name != "sent" or sent == [content]
-    again = TextFiles.claim(tmp_path, decode=decode)
+    again = TextFiles.claim(tmp_path, decode=decode, language="en")
     told = (tmp_path / "problems.txt").read_text("utf-8")
     assert ("not-sent" in left[0].name) is (f"{left[0].name} was taken" in told)
     again.release()
