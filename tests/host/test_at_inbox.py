@@ -28,7 +28,7 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     """Redesign, section 2: the same wake as in the stub, and no look fifty times a second."""
     monkeypatch.setattr(at_inbox, "SLOW", 10 * PATIENCE)
     inbox = FolderInbox(tmp_path / "home")
-    seat = AtInbox(inbox, Seat.MODEL)
+    seat = AtInbox(inbox, Seat.MODEL, language="en")
     person = PersonAsked(seat, Known("", client_capabilities={"sampling": {}}, initialized=True))
     heard: list[str | None] = []
     asking = threading.Thread(
