@@ -310,7 +310,7 @@ def test_a_held_message_is_judged_and_sent_alike(
 @pytest.mark.parametrize("name", ["page", "terminal"])
 def test_in_the_models_seat_a_desk_answers_as_in_the_servers(scene: Scene, name: str) -> None:
     """R5: the host's inbox: plain text becomes what a model says, in the document and the line."""
-    seat = AtInbox(FolderInbox(scene.terminal.home), inboxes.Seat.MODEL)
+    seat = AtInbox(FolderInbox(scene.terminal.home), inboxes.Seat.MODEL, language="en")
     person = PersonAsked(seat, Known("", client_capabilities={"sampling": {}}, initialized=True))
     params = {
         "maxTokens": 9,

@@ -371,7 +371,7 @@ def test_f4_what_came_back_may_be_deleted_at_once(
             place.remove(name)
 
     monkeypatch.setattr(OpenFolder, "create", create_and_delete)
-    files = TextFiles.claim(tmp_path / "desk", decode=decode)
+    files = TextFiles.claim(tmp_path / "desk", decode=decode, language="en")
     (tmp_path / "desk" / "out.txt").write_text('{"id":7,"result":{}}\n{"id":9,"result":{}}\n')
     texts = [text for now in range(4) for text in files.poll(now)]
     files.accept(texts[0])
