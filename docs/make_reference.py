@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from docs import make_types
+from docs import make_api, make_types
 from humanmcp import cli
 from humanmcp.cli import COMMANDS
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
@@ -43,6 +43,7 @@ def pages() -> Mapping[Path, str]:
         folder / "settings.md": _page(_settings()),
         **{folder / name: _page(_problems(words)) for name, words in PROBLEMS.items()},
         **{folder / name: _page(_faults(words)) for name, words in FAULTS.items()},
+        **{folder / name: _page(make_api.page(words)) for name, words in make_api.PAGES.items()},
         **dict(_quoting()),
         ROOT / "web" / "types" / "desk.d.ts": make_types.declarations(),
     }

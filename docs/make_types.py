@@ -18,8 +18,9 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
-    is_typeddict,
 )
+
+from typing_extensions import is_typeddict
 
 from humanmcp.desk.presenters import page_types
 

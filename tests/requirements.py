@@ -449,6 +449,7 @@ REQUIREMENTS: Final = {
     "R7": "A message is decoded once, however often it is looked at.",
     "R8": "A pattern or schema that cannot be checked is said to be that.",
     "R10": "A user's TOML is edited in every layout, and the rest of it stays.",
+    "R11": "The page about the interface for programs is made from the interface.",
     "R12": "Every requirement is here, and is proved by a test.",
 }
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from docs import make_reference
+from docs import make_api, make_reference
 from humanmcp import locales
 from humanmcp.cli import COMMANDS, main
 from humanmcp.common import logfile
@@ -90,7 +90,13 @@ def rel(path: Path) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    [*make_reference.PROBLEMS, *make_reference.FAULTS, "commands.md", "settings.md"],
+    [
+        *make_reference.PROBLEMS,
+        *make_reference.FAULTS,
+        *make_api.PAGES,
+        "commands.md",
+        "settings.md",
+    ],
 )
 def test_the_generated_pages_are_up_to_date(name: str) -> None:
     """When this fails: `make docs`, and commit what it wrote."""

@@ -87,7 +87,7 @@ MOST_FILES: Final = 24
 GUESTS: Final = {
     "protocol": ("jsonschema_rs",),
     "inbox": ("watchdog",),
-    "desk": ("fastapi", "jinja2", "starlette", "uvicorn"),
+    "desk": ("fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
     "host": ("anthropic", "openai"),
     "common/toml_edit": ("tomlkit",),
 }

@@ -44,7 +44,9 @@ export interface OutcomeShape {
   problems: Array<ProblemShape>;
 }
 
-/** What changed at the desk. `everything` names no exchange; number 0 is a session. */
+/** What changed: `arrived`, `changed`, `closed`, `session`; `everything` names no exchange.
+
+    Number 0 is a session. */
 export interface ChangeShape {
   what?: string;
   session?: string;

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+from fastapi.routing import APIRoute
 from starlette.responses import JSONResponse
 
 from humanmcp.desk.http.context import desk_of
@@ -13,6 +14,8 @@ from humanmcp.desk.presenters.serializers import language_of
 from humanmcp.protocol.json.escaping import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fastapi import Request
 
 
@@ -26,6 +29,19 @@ class AsciiJson(JSONResponse):
     def render(self, content: Any) -> bytes:  # noqa: ANN401 - any JSON value
         """Write the value."""
         return json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+class Call(APIRoute):
+    """A call of the interface, whose answer goes out as it was made.
+
+    The annotation of its function is the shape of the answer: mypy holds the code to it, and the
+    reference is made from it. FastAPI would read every answer once more, and make a model of each
+    shape whenever the desk starts.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
+        """Take the route as it is written, without a model of its answer."""
+        super().__init__(path, endpoint, **{**options, "response_model": None})
 
 
 def spoken(request: Request) -> str:

@@ -6,7 +6,9 @@ Knows shapes only; what fills them stands where it is made.
 
 # No `from __future__ import annotations`: the types of the scripts are made from the annotations.
 
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal
+
+from typing_extensions import TypedDict  # FastAPI wants this one before Python 3.12
 
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Applicability, Severity
@@ -62,7 +64,10 @@ class OutcomeShape(TypedDict):
 
 
 class ChangeShape(TypedDict, total=False):
-    """What changed at the desk. `everything` names no exchange; number 0 is a session."""
+    """What changed: `arrived`, `changed`, `closed`, `session`; `everything` names no exchange.
+
+    Number 0 is a session.
+    """
 
     what: str
     session: str

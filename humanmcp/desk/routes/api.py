@@ -6,7 +6,7 @@ A browser is known by its cookie; a script shows the token of `desk.json` as
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
@@ -14,7 +14,15 @@ from starlette.responses import Response
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
 from humanmcp.desk.http.context import desk_of
-from humanmcp.desk.http.request_context import AsciiJson, spoken
+from humanmcp.desk.http.request_context import AsciiJson, Call, spoken
+from humanmcp.desk.presenters.api_types import (
+    ExchangeShape,
+    LineShape,
+    LinesShape,
+    SessionsShape,
+    StateShape,
+    WaitingShape,
+)
 from humanmcp.desk.presenters.serializers import describe
 from humanmcp.desk.state import history
 from humanmcp.desk.state.live import MOST, EventStream, report
@@ -23,12 +31,12 @@ from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.layout import pretty
 
-router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
+router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
 
 
 @router.get("/state")
-def state(request: Request, since: int = -1) -> dict[str, Any]:
-    """Say what changed since a version: for pages that the live stream does not reach."""
+def state(request: Request, since: int = -1) -> StateShape:
+    """Return what changed since a version, for those whom the live stream does not reach."""
     board = desk_of(request).board
     changes = () if since < 0 else board.since(since)
     return {
@@ -41,7 +49,11 @@ def state(request: Request, since: int = -1) -> dict[str, Any]:
 
 @router.get("/events")
 async def events(request: Request, after: int = -1) -> Response:
-    """Open the live stream (server-sent events). It says what changed, never what it changed to."""
+    """Open the live stream: server-sent events. It says what changed, never what it changed to.
+
+    `after`, or the header `Last-Event-ID`, goes on from a change. After `hello` come `change`
+    events with `version` and `changes`; `bye` ends it, when the desk ends or the visit does.
+    """
     desk = desk_of(request)
     if desk.live.streams >= MOST:
         raise HTTPException(503, say("desk", "streams.full", spoken(request)))
@@ -52,7 +64,7 @@ async def events(request: Request, after: int = -1) -> Response:
 
 
 @router.get("/sessions")
-def sessions(request: Request) -> dict[str, Any]:
+def sessions(request: Request) -> SessionsShape:
     """List the sessions, newest first."""
     return {
         "sessions": [
@@ -75,8 +87,8 @@ def sessions(request: Request) -> dict[str, Any]:
 
 
 @router.get("/exchanges")
-def exchanges(request: Request, session: str = "") -> dict[str, Any]:
-    """List what waits for an answer, the longest waiting first."""
+def exchanges(request: Request, session: str = "") -> WaitingShape:
+    """List what waits for an answer, the longest waiting first; of one session, or of all."""
     rows = desk_of(request).board.waiting(session)
     return {
         "waiting": [
@@ -96,12 +108,17 @@ def exchanges(request: Request, session: str = "") -> dict[str, Any]:
 
 
 @router.get("/exchanges/{session}/{number}")
-def exchange(request: Request, session: str, number: int) -> dict[str, Any]:
-    """Return one exchange, whatever its state, with the draft as it is now."""
+def exchange(request: Request, session: str, number: int) -> ExchangeShape:
+    """Return one exchange, whatever its state, with the draft as it is now.
+
+    `line` is the request as it came, `id` its token as text, `document` the whole message that the
+    draft stands for, `problems` why the last reply came back, `remarks` what the check says of the
+    request.
+    """
     return write_case(desk_of(request).case(Key(session, number)), spoken(request))
 
 
-def write_case(case: Case, language: str) -> dict[str, Any]:
+def write_case(case: Case, language: str) -> ExchangeShape:
     """Write an exchange as the interface shows it. `line` and `id` are text: no number is read."""
     item = case.item
     draft = item.draft or service.starting_draft(case, language)
@@ -151,8 +168,11 @@ def write_case(case: Case, language: str) -> dict[str, Any]:
 
 
 @router.get("/history")
-def past(request: Request, q: str = "", session: str = "", seq: int = 0) -> dict[str, Any]:
-    """Search all transcripts, the newest lines first. `session` and `seq` go on from a place."""
+def past(request: Request, q: str = "", session: str = "", seq: int = 0) -> LinesShape:
+    """Search all transcripts as the page does, the newest lines first.
+
+    `session` and `seq` go on from `further` of the answer before.
+    """
     start = (session, seq) if session and seq > 0 else None
     found = history.look(desk_of(request).board, history.parse(q), start=start)
     return {
@@ -176,7 +196,7 @@ def past(request: Request, q: str = "", session: str = "", seq: int = 0) -> dict
 
 
 @router.get("/sessions/{session}/lines/{seq}")
-def line(request: Request, session: str, seq: int) -> dict[str, Any]:
+def line(request: Request, session: str, seq: int) -> LineShape:
     """Return one recorded line, verbatim and laid out."""
     frames = desk_of(request).inbox.before(session, seq + 1, 1)
     if not frames or frames[0].seq != seq:

@@ -3,15 +3,23 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.service import Outcome, SendResult
 from humanmcp.common.timestamps import now
 from humanmcp.desk.http.context import BY, desk_of
-from humanmcp.desk.http.request_context import AsciiJson, called, spoken
+from humanmcp.desk.http.request_context import AsciiJson, Call, called, spoken
+from humanmcp.desk.presenters.api_types import (
+    DocumentShape,
+    FixedShape,
+    HoldShape,
+    KeptShape,
+    SaidShape,
+    TicketShape,
+)
 from humanmcp.desk.presenters.page_types import OutcomeShape, VerdictShape
 from humanmcp.desk.presenters.serializers import describe
 from humanmcp.desk.state.board import Writer
@@ -21,7 +29,7 @@ from humanmcp.inbox.ordering import hand_in as hand_in_order
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.validation.faults import Fault
 
-router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
+router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
 
 LONGEST_NAME: Final = 64
 
@@ -65,19 +73,19 @@ class HoldBody:
     hold: bool = True
 
 
-@router.post("/exchanges/{session}/{number}/check", response_model=None)
+@router.post("/exchanges/{session}/{number}/check")
 def check(request: Request, session: str, number: int, body: TextBody) -> VerdictShape:
-    """Say what is wrong with a text, before it is sent."""
+    """Return what is wrong with a text, and the `line` that would be sent. Nothing is sent."""
     case = desk_of(request).case(Key(session, number))
     return write_verdict(service.judge(case, body.text, body.form), spoken(request))
 
 
 @router.post("/exchanges/{session}/{number}/autofix")
-def fix_all(request: Request, session: str, number: int, body: TextBody) -> dict[str, Any]:
+def fix_all(request: Request, session: str, number: int, body: TextBody) -> FixedShape:
     """Apply every fix that takes nothing out, makes nothing up and is no guess."""
     case = desk_of(request).case(Key(session, number))
     fixed = service.autofix(case, body.text, body.form)
-    return {"text": fixed.text, **write_verdict(fixed.verdict, spoken(request))}
+    return {**write_verdict(fixed.verdict, spoken(request)), "text": fixed.text}
 
 
 def write_verdict(judged: Verdict, language: str) -> VerdictShape:
@@ -104,15 +112,18 @@ class BreakBody:
 
 
 @router.post("/exchanges/{session}/{number}/break")
-def break_it(request: Request, session: str, number: int, body: BreakBody) -> dict[str, Any]:
-    """Break an answer on purpose. Nothing is kept and nothing is sent."""
+def break_it(request: Request, session: str, number: int, body: BreakBody) -> DocumentShape:
+    """Return an answer with one of the faults in it. Nothing is kept and nothing is sent."""
     case = desk_of(request).case(Key(session, number))
     return {"document": service.broken(case, Draft(body.text, body.form), body.fault)}
 
 
 @router.post("/exchanges/{session}/{number}/draft")
-def keep(request: Request, session: str, number: int, body: DraftBody) -> dict[str, Any]:
-    """Keep what a person is writing. Also after the exchange was closed: nothing is lost."""
+def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptShape:
+    """Keep what a person is writing, also after the exchange was closed.
+
+    `hold` stops the answer book; `who` names the page that writes.
+    """
     desk = desk_of(request)
     key, at = Key(session, number), now()
     draft = Draft(body.text, body.form, body.touched, body.hold, BY, at)
@@ -124,7 +135,7 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> dict[s
 
 
 @router.post("/exchanges/{session}/{number}/hold")
-def hold(request: Request, session: str, number: int, body: HoldBody) -> dict[str, Any]:
+def hold(request: Request, session: str, number: int, body: HoldBody) -> HoldShape:
     """Stop the countdown of the answer book, or let it run on."""
     desk, key = desk_of(request), Key(session, number)
     service.hold(desk.case(key), spoken(request), on=body.hold, by=BY)
@@ -133,11 +144,20 @@ def hold(request: Request, session: str, number: int, body: HoldBody) -> dict[st
 
 
 @router.post("/exchanges/{session}/{number}/reply")
-def reply(request: Request, session: str, number: int, body: ReplyBody) -> AsciiJson:
-    """Send an answer. The status says what became of it: 200, 202, 409 (too late) or 422."""
+def reply(
+    request: Request, response: Response, session: str, number: int, body: ReplyBody
+) -> OutcomeShape:
+    """Send an answer.
+
+    `became` and the status: `sent` (200), `on its way` (202), `taken` (409: another reply was
+    first), `over` (409: nothing waits any more), `blocked` or `refused` (422). `anyway` sends it
+    although the check finds errors. `action` is for a message that a tap holds: what is to become
+    of it.
+    """
     reply = Reply(body.text, body.form, body.anyway, action=body.action)
     sent = desk_of(request).send(Key(session, number), reply)
-    return AsciiJson(write_outcome(sent, spoken(request)), status_code=_STATUS[sent.outcome])
+    response.status_code = _STATUS[sent.outcome]
+    return write_outcome(sent, spoken(request))
 
 
 _STATUS: Final = {
@@ -172,8 +192,13 @@ class SayBody:
 
 
 @router.post("/sessions/{session}/say")
-def say_first(request: Request, session: str, body: SayBody) -> dict[str, Any]:
-    """Hand in something of your own: a notification, a request to the client, an order."""
+def say_first(request: Request, session: str, body: SayBody) -> TicketShape:
+    """Hand in something of your own: a notification, a request to the client, an order.
+
+    An `order` is for testing a client: `raw` writes the bytes that `text` holds in base64,
+    `progress` and `silence` take `on` or `off`, `exit` takes a status, `crash` nothing. 422 says
+    why one cannot be followed.
+    """
     reply = Reply(body.text, TextForm.MESSAGE, body.anyway, BY, now(), order=body.order)
     try:
         return {"ticket": hand_in_order(desk_of(request).inbox, session, reply)}
@@ -182,8 +207,8 @@ def say_first(request: Request, session: str, body: SayBody) -> dict[str, Any]:
 
 
 @router.get("/sessions/{session}/say/{ticket}")
-def said(request: Request, session: str, ticket: str) -> dict[str, Any]:
-    """Say what became of a saying: waiting, sent, or refused with its problems."""
+def said(request: Request, session: str, ticket: str) -> SaidShape:
+    """Return what became of it: `waiting`, `sent`, or `refused` with its problems."""
     said = service.became_of(desk_of(request).inbox.refused(session, ticket))
     became = "waiting" if said.outcome is Outcome.QUEUED else said.outcome.value
     return {"became": became, "problems": [describe(one, spoken(request)) for one in said.problems]}

@@ -5,12 +5,18 @@
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
 from humanmcp.common.book_file import BookFileError
 from humanmcp.desk.http.context import desk_of
-from humanmcp.desk.http.request_context import AsciiJson, spoken
+from humanmcp.desk.http.request_context import AsciiJson, Call, spoken
 from humanmcp.desk.presenters import rules
+from humanmcp.desk.presenters.api_types import (
+    LastShape,
+    RemovedShape,
+    RuleShape,
+    SavedAnswersShape,
+)
 from humanmcp.desk.presenters.page_types import SavedShape
 from humanmcp.desk.state import history
 from humanmcp.desk.state.saved_answers import Saved
@@ -19,7 +25,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.layout import pretty
 
-router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
+router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
 
 
 @dataclass
@@ -53,14 +59,14 @@ def write_saved(one: Saved) -> SavedShape:
 
 
 @router.get("/answers")
-def answers(request: Request, method: str = "", tool: str = "") -> dict[str, Any]:
+def answers(request: Request, method: str = "", tool: str = "") -> SavedAnswersShape:
     """List the saved answers; with a method, those that fit it."""
     shelf = desk_of(request).shelf
     found = shelf.fitting(method, tool) if method else shelf.all()
     return {"answers": [write_saved(one) for one in found]}
 
 
-@router.post("/answers", response_model=None)
+@router.post("/answers")
 def save_answer(request: Request, body: SavedBody) -> SavedShape:
     """Keep an answer for the next time."""
     saved = desk_of(request).shelf.add(
@@ -70,15 +76,15 @@ def save_answer(request: Request, body: SavedBody) -> SavedShape:
 
 
 @router.post("/answers/remove")
-def remove_answer(request: Request, body: RemoveBody) -> dict[str, Any]:
+def remove_answer(request: Request, body: RemoveBody) -> RemovedShape:
     """Throw a saved answer away."""
     desk_of(request).shelf.remove(body.number)
     return {"removed": body.number}
 
 
 @router.get("/exchanges/{session}/{number}/last")
-def last_answer(request: Request, session: str, number: int) -> dict[str, Any]:
-    """Return the last answer to the same method and tool, to be used again."""
+def last_answer(request: Request, session: str, number: int) -> LastShape:
+    """Return the last answer to the same method and tool, with the id of this request."""
     desk = desk_of(request)
     item = desk.inbox.item(Key(session, number))
     found = history.last_answer(desk.board, item)
@@ -100,8 +106,8 @@ class RuleBody:
 
 
 @router.post("/rules")
-def add_rule(request: Request, body: RuleBody) -> AsciiJson:
-    """Add a rule to the answer book, and say it as a sentence."""
+def add_rule(request: Request, response: Response, body: RuleBody) -> RuleShape:
+    """Add a rule to the answer book, and say it as a sentence; with `save` false, only say it."""
     desk = desk_of(request)
     rule = rules.NewRule(
         body.method, body.tool, body.form, body.text, body.where, body.after, body.times
@@ -113,5 +119,6 @@ def add_rule(request: Request, body: RuleBody) -> AsciiJson:
             rules.add(desk.book, rule)
     except (BookFileError, rules.RuleError) as error:
         why = one_line(error.sentence(spoken(request)), 300)
-        return AsciiJson({"sentence": sentence, "why": why}, status_code=422)
-    return AsciiJson({"sentence": sentence, "toml": written, "saved": body.save})
+        response.status_code = 422
+        return {"sentence": sentence, "why": why}
+    return {"sentence": sentence, "toml": written, "saved": body.save}

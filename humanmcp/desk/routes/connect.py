@@ -3,7 +3,7 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
@@ -12,12 +12,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.desk.http import demo_runner
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version, page
-from humanmcp.desk.http.request_context import AsciiJson, spoken
+from humanmcp.desk.http.request_context import AsciiJson, Call, spoken
+from humanmcp.desk.presenters.api_types import OpeningShape, StartedShape
 from humanmcp.desk.presenters.snippets import Snippet, snippets
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
-calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
+calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
 
 
 @dataclass
@@ -59,20 +60,20 @@ def offered(request: Request) -> tuple[Snippet, ...]:
 
 
 @calls.post("/demo")
-async def demo(request: Request) -> dict[str, Any]:
+async def demo(request: Request) -> StartedShape:
     """Start the demo host: its first request arrives within seconds."""
     await run_in_threadpool(demo_runner.start, desk_of(request).home, spoken(request))
     return {"started": True}
 
 
 @calls.get("/opening")
-def opening(request: Request) -> dict[str, Any]:
-    """Say whether people open every session themselves."""
+def opening(request: Request) -> OpeningShape:
+    """Return whether people open every session themselves."""
     return {"held": desk_of(request).inbox.opening_is_held()}
 
 
 @calls.post("/opening")
-def leave_opening(request: Request, body: OpeningBody) -> dict[str, Any]:
+def leave_opening(request: Request, body: OpeningBody) -> OpeningShape:
     """Leave the opening of every session to people, or to the book again."""
     _hold_opening(desk_of(request), on=body.held)
     return {"held": body.held}

@@ -13,12 +13,13 @@ from humanmcp.desk.auth.login import LONGEST
 from humanmcp.desk.auth.visit_path import parts_of, place_of, start_of
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import THEMES, form_values, note_version, page, remember
-from humanmcp.desk.http.request_context import LONGEST_CALLED, AsciiJson, spoken
+from humanmcp.desk.http.request_context import LONGEST_CALLED, AsciiJson, Call, spoken
+from humanmcp.desk.presenters.api_types import LoginKeyShape, VisitShape
 from humanmcp.locales import LANGUAGES, say
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
-calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson)
+calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
 
 
 # -- as calls --------------------------------------------------------------------------------------
@@ -33,16 +34,18 @@ class LoginBody:
 
 
 @calls.post("/login")
-async def enter(request: Request, body: LoginBody) -> AsciiJson:
-    """Swap a one-time key, or the short code, for the cookie of a visit."""
+async def enter(request: Request, response: Response, body: LoginBody) -> VisitShape:
+    """Swap a one-time key, or the short code, for the cookie of a visit.
+
+    `place` is what the addresses of the visit begin with; the cookie counts there only.
+    """
     desk = desk_of(request)
     door = desk.door
     visit = door.enter_with_key(body.key) if body.key else door.enter_with_code(body.code)
     if visit is None:
         raise HTTPException(401, say("desk", "login.failed", spoken(request)))
-    response = AsciiJson({"in": True, "place": start_of(parts_of(visit)[0])})
     set_visit(response, desk, visit)
-    return response
+    return {"in": True, "place": start_of(parts_of(visit)[0])}
 
 
 def set_visit(response: Response, desk: Desk, visit: str) -> None:
@@ -62,10 +65,10 @@ def set_visit(response: Response, desk: Desk, visit: str) -> None:
 
 
 @calls.post("/login-key")
-async def login_key(request: Request) -> dict[str, str]:
-    """Make a one-time key, valid for five minutes: for `humanmcp desk` and `serve --open`.
+async def login_key(request: Request) -> LoginKeyShape:
+    """Make a one-time key, which opens `/login#k=KEY` within five minutes.
 
-    Only for who shows the token: a visit makes no keys, so none outlives it.
+    Only for who shows the token: a visit gets 403, so that no key outlives it.
     """
     if visit_of(request):
         raise HTTPException(403, say("desk", "login.token only", spoken(request)))
@@ -74,11 +77,10 @@ async def login_key(request: Request) -> dict[str, str]:
 
 
 @calls.post("/logout")
-async def leave(request: Request) -> AsciiJson:
+async def leave(request: Request, response: Response) -> VisitShape:
     """End the visit of this browser; its live stream ends with it."""
-    response = AsciiJson({"in": False})
     end_visit(request, response)
-    return response
+    return {"in": False}
 
 
 def visit_of(request: Request) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from humanmcp.desk.auth.login import Door
+    from humanmcp.desk.presenters.page_types import ChangeShape
     from humanmcp.desk.state.board import Board, BoardChange
 
 _log = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ class Live:
             self._waiting.discard(future)
 
 
-def report(changes: tuple[BoardChange, ...] | None) -> list[dict[str, Any]]:
+def report(changes: tuple[BoardChange, ...] | None) -> list[ChangeShape]:
     """Say what changed as the page reads it; an exchange that changed often is named once."""
     if changes is None:
         return [{"what": "everything"}]
@@ -158,7 +159,7 @@ class EventStream(Response):
         await asyncio.wait_for(send(message), SEND_WITHIN)
 
 
-def _event(version: int, changes: list[dict[str, Any]]) -> str:
+def _event(version: int, changes: list[ChangeShape]) -> str:
     record = json.dumps({"version": version, "changes": changes}, separators=(",", ":"))
     return f"id: {version}\nevent: change\ndata: {record}\n\n"
 

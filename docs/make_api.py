@@ -1,0 +1,170 @@
+"""Write the reference of the interface for scripts, from the OpenAPI that FastAPI makes of it.
+
+What a call is for stands in the docstring of its route; the Japanese sentences stand here, beside
+what the page says around the calls. A shape is a heading with its members: the same in both
+languages. `make docs` writes the pages; tests/test_docs.py fails when one is stale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
+
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from docs.api_words import CALLS_JA, INTRO, SHAPES_JA, TITLES, TYPES
+from humanmcp.desk.presenters import api_types, page_types
+from humanmcp.desk.routes import api, api_drafts, api_saved, connect, login
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+PAGES: Final = {"api.md": "en", "api.ja.md": "ja"}
+"""The pages, one a language."""
+
+_GROUPS: Final = {
+    "reading": api.router,
+    "writing": api_drafts.router,
+    "prepared": api_saved.router,
+    "opening": connect.calls,
+    "visits": login.calls,
+}
+_SCHEMAS: Final = "#/components/schemas/"
+_OF_FASTAPI: Final = frozenset({"HTTPValidationError", "ValidationError"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call, as OpenAPI has it."""
+
+    name: str
+    operation: Mapping[str, Any]
+
+    @property
+    def answers(self) -> Mapping[str, str]:
+        """The shape of each status that has one of ours."""
+        found = {
+            status: _schema(answer).get("$ref", "").removeprefix(_SCHEMAS)
+            for status, answer in self.operation["responses"].items()
+        }
+        return {status: name for status, name in found.items() if name not in {"", *_OF_FASTAPI}}
+
+
+def calls() -> Mapping[str, tuple[_Call, ...]]:
+    """Return the calls of each group, in the order of the routes."""
+    return {
+        group: tuple(
+            _Call(f"{method.upper()} {path}", operation)
+            for path, operations in _openapi(router.routes)["paths"].items()
+            for method, operation in operations.items()
+        )
+        for group, router in _GROUPS.items()
+    }
+
+
+def page(language: str) -> Iterator[str]:
+    """Write the page of one language, line by line."""
+    yield from INTRO[language]
+    for group, members in calls().items():
+        yield from ("", f"## {TITLES[language][group]}")
+        for call in members:
+            yield from _call(call, language)
+    yield from ("", f"## {TITLES[language]['shapes']}")
+    for name, schema in sorted(_shapes().items()):
+        yield from _shape(name, schema, language)
+
+
+def _call(call: _Call, language: str) -> Iterator[str]:
+    yield from ("", f"### `{call.name}`", "")
+    about = call.operation["description"] if language == "en" else CALLS_JA[call.name]
+    yield from about.split("\n")
+    lines = [*_asked(call, language), *_answered(call, language)]
+    if lines:
+        yield from ("", *lines)
+
+
+def _asked(call: _Call, language: str) -> Iterator[str]:
+    words = TYPES[language]
+    query = [one for one in call.operation.get("parameters", ()) if one["in"] == "query"]
+    if query:
+        named = ", ".join(
+            words["typed"].format(f"`{one['name']}`", _type(one["schema"], language))
+            for one in query
+        )
+        yield f"- {words['query']}: {named}"
+    if "requestBody" in call.operation:
+        yield f"- {words['body']}: {_type(_schema(call.operation['requestBody']), language)}"
+
+
+def _answered(call: _Call, language: str) -> Iterator[str]:
+    if call.answers:
+        name = call.answers["200"]
+        yield f"- {TYPES[language]['answer']}: [{name}](#{name.lower()})"
+
+
+def _shape(name: str, schema: Mapping[str, Any], language: str) -> Iterator[str]:
+    words = TYPES[language]
+    yield from ("", f"### {name}", "")
+    if "enum" in schema:
+        yield ", ".join(f"`{value}`" for value in schema["enum"])
+        return
+    about = schema["description"] if language == "en" else SHAPES_JA[name]
+    yield from (*about.split("\n\n", maxsplit=1)[0].split("\n"), "")
+    needed = schema.get("required", ())
+    yield from (
+        f"| {words['member']} | {words['type']} | {words['default']} |",
+        "| --- | --- | --- |",
+    )
+    for member, held in schema["properties"].items():
+        default = "" if member in needed or "default" not in held else f"`{held['default']!r}`"
+        text = _type(held, language) + _values(name, member)
+        yield f"| `{member}` | {text} | {_as_json(default)} |"
+
+
+def _as_json(default: str) -> str:
+    """Write a default of Python as JSON has it."""
+    return default.replace("'", '"').replace("False", "false").replace("True", "true")
+
+
+def _values(name: str, member: str) -> str:
+    """Return the values of a member that OpenAPI only knows as text."""
+    shape = getattr(api_types, name, getattr(page_types, name, None))
+    hint = get_type_hints(shape, include_extras=True).get(member) if shape else None
+    enums = [one for one in get_args(hint)[1:] if hasattr(one, "__members__")]
+    return "".join(f": {', '.join(f'`{value.value}`' for value in one)}" for one in enums)
+
+
+def _type(schema: Mapping[str, Any], language: str) -> str:
+    words = TYPES[language]
+    match schema:
+        case {"$ref": name}:
+            name = name.removeprefix(_SCHEMAS)
+            return f"[{name}](#{name.lower()})"
+        case {"anyOf": choices}:
+            return words["or"].join(_type(one, language) for one in choices)
+        case {"prefixItems": parts}:
+            return f"[{', '.join(_type(one, language) for one in parts)}]"
+        case {"type": "array", "items": inner}:
+            return words["list"].format(_type(inner, language))
+        case {"type": kind}:
+            return words[kind]
+        case _:
+            return words["any"]
+
+
+def _schema(holder: Mapping[str, Any]) -> Mapping[str, Any]:
+    content: Mapping[str, Any] = holder.get("content", {}).get("application/json", {})
+    return dict(content.get("schema", {}))
+
+
+def _shapes() -> dict[str, Any]:
+    routes = [route for router in _GROUPS.values() for route in router.routes]
+    found: dict[str, Any] = _openapi(routes)["components"]["schemas"]
+    return {name: schema for name, schema in found.items() if name not in _OF_FASTAPI}
+
+
+def _openapi(routes: Iterable[Any]) -> dict[str, Any]:
+    """Let FastAPI describe the routes anew, with the answers that the desk keeps from it."""
+    plain = [APIRoute(one.path, one.endpoint, methods=one.methods) for one in routes]
+    return get_openapi(title="humanmcp", version="0", routes=plain)

@@ -1,0 +1,243 @@
+"""The JSON of the interface for scripts, beside what the page reads: one shape for each answer.
+
+`make docs` writes the reference of the interface from these, through FastAPI's OpenAPI. Knows
+shapes only; what fills them stands where it is made.
+"""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+from typing import Annotated, Any
+
+from typing_extensions import TypedDict
+
+from humanmcp.desk.presenters.page_types import (
+    ChangeShape,
+    ProblemShape,
+    SavedShape,
+    VerdictShape,
+)
+from humanmcp.inbox.contract import Life
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.verdict import TextForm
+
+
+class StateShape(TypedDict):
+    """How the desk stands, and what changed."""
+
+    version: int
+    waiting: int
+    streams: int
+    changes: list[ChangeShape]
+
+
+class SessionShape(TypedDict):
+    """A session. `stuck`: the client has stopped reading. `waiting`: how many requests wait."""
+
+    name: str
+    letter: str
+    client: str
+    client_version: str
+    revision: str
+    title: str
+    seat: str
+    life: Annotated[str, Life]
+    stuck: bool
+    started: str
+    waiting: int
+
+
+class SessionsShape(TypedDict):
+    """All sessions, newest first."""
+
+    sessions: list[SessionShape]
+
+
+class WaitingRowShape(TypedDict):
+    """A request that waits since `arrived`, in seconds since 1970. `touched`: somebody writes."""
+
+    session: str
+    number: int
+    letter: str
+    method: str
+    name: str
+    gist: str
+    arrived: float
+    touched: bool
+
+
+class WaitingShape(TypedDict):
+    """What waits, the longest waiting first."""
+
+    waiting: list[WaitingRowShape]
+
+
+class WaitShape(TypedDict):
+    """How long the client waits, when the book answers, and by what the client is kept waiting."""
+
+    limit: float | None
+    source: str
+    book_at: float | None
+    held: bool
+    means: str
+    why_not: str
+
+
+class DraftShape(TypedDict):
+    """What somebody is writing."""
+
+    text: str
+    form: Annotated[str, TextForm]
+    touched: bool
+    hold: bool
+    by: str
+    at: str
+
+
+class AnswerShape(TypedDict):
+    """What was answered. `deliberate`: sent although the check found errors."""
+
+    line: str
+    by: str
+    at: str
+    deliberate: bool
+
+
+class ExchangeShape(TypedDict):
+    """A request and what became of it. `line` and `id` are text: no number is read."""
+
+    session: str
+    number: int
+    state: Annotated[str, ExchangeState]
+    purpose: str
+    way: str
+    asked: str
+    method: str
+    id: str
+    revision: str
+    arrived: str
+    line: str
+    reason: str
+    waiting: WaitShape
+    draft: DraftShape
+    document: str
+    problems: list[ProblemShape]
+    remarks: list[ProblemShape]
+    on_its_way: bool
+    answer: AnswerShape | None
+
+
+class LineRowShape(TypedDict):
+    """A recorded line, in a list."""
+
+    session: str
+    seq: int
+    at: str
+    number: int
+    way: str
+    kind: str
+    method: str
+    gist: str
+    by: str
+    bytes: int
+
+
+class LinesShape(TypedDict):
+    """Recorded lines, newest first, and the session and line to go on from."""
+
+    lines: list[LineRowShape]
+    further: list[Any] | None
+
+
+class LineShape(TypedDict):
+    """A recorded line, verbatim and laid out."""
+
+    seq: int
+    raw: str
+    pretty: str
+
+
+class FixedShape(VerdictShape):
+    """What the check says of a text after every fix that can be trusted."""
+
+
+class DocumentShape(TypedDict):
+    """A whole message."""
+
+    document: str
+
+
+class KeptShape(TypedDict):
+    """When a draft was kept."""
+
+    at: str
+
+
+class HoldShape(TypedDict):
+    """Whether the countdown of the answer book is stopped."""
+
+    hold: bool
+
+
+class TicketShape(TypedDict):
+    """The name under which it can be asked what became of something."""
+
+    ticket: str
+
+
+class SaidShape(TypedDict):
+    """What became of something said first: `waiting`, `sent` or `refused`."""
+
+    became: str
+    problems: list[ProblemShape]
+
+
+class SavedAnswersShape(TypedDict):
+    """The saved answers."""
+
+    answers: list[SavedShape]
+
+
+class RemovedShape(TypedDict):
+    """Which saved answer is gone."""
+
+    removed: int
+
+
+class LastShape(TypedDict):
+    """The last answer to the same method and tool, null when there is none."""
+
+    line: str | None
+    document: str
+
+
+class RuleShape(TypedDict, total=False):
+    """A rule as a sentence and as TOML; `why` where it cannot be one."""
+
+    sentence: str
+    toml: str
+    saved: bool
+    why: str
+
+
+class OpeningShape(TypedDict):
+    """Whether people open every session themselves."""
+
+    held: bool
+
+
+class StartedShape(TypedDict):
+    """Whether the demo host was started."""
+
+    started: bool
+
+
+# `in` is a keyword of Python, so that its shape cannot be written as a class.
+VisitShape = TypedDict("VisitShape", {"in": bool, "place": str}, total=False)
+VisitShape.__doc__ = "Whether one is in, and what the addresses of the visit begin with."
+
+
+class LoginKeyShape(TypedDict):
+    """What opens the page once: a key for an address, and a code to be typed."""
+
+    key: str
+    code: str
