@@ -44,7 +44,11 @@ _RIGHT_VALUE: Final = re.compile(
     r"(?=[ \t\r\n]*+[,\]}])",
     re.ASCII,
 )
-_RIGHT_NAME: Final = re.compile(rf"{_PLAIN_TEXT}(?= ?:)")
+_RIGHT_NAME: Final = re.compile(
+    rf"{_PLAIN_TEXT}(?= ?:)"
+    # The colon after it may be lost: then a value follows that cannot be the text going on.
+    r'|"[\w$\-]*+"(?= +(?:[{\["]|(?:-?\d[\d.eE+-]*|true|false|null)\s*[,}\]]))'
+)
 _HEXES: Final = re.compile(r"[0-9a-fA-F]{4}")
 _VALUE_ENDED: Final = re.compile(r"(?:-?\d[\d.eE+-]*|true|false|null)\s*(?=[,}\]])")
 _BARE_TEXT: Final = re.compile(r"[^,\]}\n\r，］｝\"]+")
