@@ -16,6 +16,7 @@ from humanmcp.host.offering import PICTURES
 from humanmcp.host.sampling import turns_heard
 from humanmcp.host.terminal.form import FormAtTerminal
 from humanmcp.host.terminal.results import line_of
+from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
@@ -45,22 +46,29 @@ class Lent:
         self.language = language
 
     def list(self, command: str) -> None:
-        """Show what each server that runs has of it.
+        """Show what each server that runs has of it, or that there is none.
 
         Raises:
             StopError: a server does not answer.
         """
+        shown = 0
         for word in KINDS[command]:
             for server in self.servers.running():
                 capability = LISTS[word].method.partition("/")[0]
                 if server.client is not None and capability in server.client.offered:
-                    self._list(server, word)
+                    shown += self._list(server, word)
+        if not shown:
+            show(f"  {say('client', 'none', self.language)}")
 
-    def _list(self, server: Server, word: str) -> None:
+    def _list(self, server: Server, word: str) -> int:
+        """Show what a server has of it; return how many there are."""
+        shown = 0
         for page in self._requests(server).pages(word):
             for entry in entries_of(page, LISTS[word].member):
                 name, about = line_of(entry, LISTS[word])
                 show(f"  {server.name}  ", Painted(name, "bold"), f"  {about}" if about else "")
+                shown += 1
+        return shown
 
     def prompt(self, typed: str) -> tuple[Turn, ...]:
         """Return a server's prompt, ready to be said: `SERVER NAME key=value …`.

@@ -48,6 +48,17 @@ def test_s8_all_servers_are_asked_what_they_lend(
     ]
 
 
+def test_l9_where_no_server_lends_anything_that_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """L9: `/prompts` printed nothing, as if it had not been understood."""
+    servers = Servers((DICE,), lambda _name: Nobody())
+    servers.start()
+    Lent(servers, Typist(), "en").list("/prompts")
+    servers.close()
+    assert capsys.readouterr().out == "  none\n"
+
+
 def test_s8_a_prompt_becomes_what_is_said(lent: Lent) -> None:
     """S8: as its server wrote it."""
     said = TextBlock("Write a short greeting to Oslo.")
