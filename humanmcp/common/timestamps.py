@@ -29,6 +29,20 @@ def read_stamp(at: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+def seconds_of(at: str) -> float:
+    """Read a moment as seconds since 1970; 0 when it is none."""
+    moment = read_stamp(at)
+    return 0.0 if moment is None else moment.timestamp()
+
+
+def clock(seconds: float) -> str:
+    """Write seconds as people read a clock: 0:42, 12:05, 1:02:09."""
+    whole = max(0, int(seconds))
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
 class Stamps:
     """Writes the stamps of moments that follow each other: the second is worked out once."""
 

@@ -5,10 +5,10 @@ The formats that people read, and those that run, are written from this.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from humanmcp.answering.summary import GIST, summary_of
 from humanmcp.protocol.conversation.observer import (
     ConversationObserver,
     ObservedMessage,
@@ -24,14 +24,11 @@ from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.observed import hints
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from humanmcp.export.reading import Recording
     from humanmcp.protocol.conversation.exchange import Known
     from humanmcp.protocol.diagnostics.model import Diagnostic
-
-GIST: Final = 80
-"""Characters that say in a list what a message holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ class Entry:
         """What it holds, in a few words."""
         if self.message is None:
             return one_line(self.frame.note or self.frame.text, GIST)
-        return gist(self.message)
+        return summary_of(self.message).gist
 
     @property
     def words(self) -> str:
@@ -232,37 +229,6 @@ class _Telling:
         info = result.get("serverInfo") if asked.method == "initialize" else modern
         if isinstance(info, dict):
             self._server = info
-
-
-def gist(message: Message) -> str:
-    """Say what a message holds, in a few words."""
-    match message.kind:
-        case Kind.REQUEST | Kind.NOTIFICATION:
-            params = {key: value for key, value in message.params.items() if key != "_meta"}
-            arguments = params.get("arguments")
-            return _short(arguments if isinstance(arguments, dict) else params)
-        case Kind.ERROR:
-            error = message.body.get("error")
-            if isinstance(error, dict):
-                return one_line(f"{error.get('code')} {error.get('message')}", GIST)
-            return _short(error)
-        case Kind.RESULT:
-            result = message.body.get("result")
-            texts = _texts(result.get("content")) if isinstance(result, dict) else []
-            return one_line(" ".join(texts), GIST) if texts else _short(result)
-
-
-def _texts(content: Any) -> list[str]:  # noqa: ANN401 - any JSON value
-    items: Sequence[Any] = content if isinstance(content, list) else ()
-    return [
-        item["text"]
-        for item in items
-        if isinstance(item, dict) and isinstance(item.get("text"), str)
-    ]
-
-
-def _short(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    return one_line(json.dumps(value, ensure_ascii=False), GIST) if value else ""
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.answering.summary import GIST
 from humanmcp.common.timestamps import log_time
-from humanmcp.export.conversation import GIST, tell
+from humanmcp.export.conversation import tell
 from humanmcp.export.markdown import ROOM, note, sender
 from humanmcp.locales import problem, say
 from humanmcp.locales.explain import explain

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.case import Case
+from humanmcp.answering.decoded import read_line
+from humanmcp.answering.summary import summary_of
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, complain, is_read, is_terminal, say_json, say_raw
 from humanmcp.common.terminal import say as show
+from humanmcp.common.timestamps import clock
 from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Purpose, Seat
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.protocol.validation import inquiry
+from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.terminal_desk import waits
 from humanmcp.terminal_desk.choose import label, open_inbox, seats
 from humanmcp.terminal_desk.explain import columns, cut, pad
@@ -93,27 +95,13 @@ def rows(inbox: DeskInbox, *, everything: bool = False) -> list[TerminalRow]:
 
 
 def request_in_short(item: Item, longest: int = _WIDEST_REQUEST) -> str:
-    """Say what is asked for in one short line: the method, the tool, the arguments as written."""
-    request = jsonrpc.read(item.line.encode("utf-8", "surrogatepass"))
-    if not isinstance(request, jsonrpc.Message):
+    """Return what is asked for in one short line: the method, the tool, what it is asked with."""
+    request = read_line(item.line)
+    if not isinstance(request, Message):
         return cut(item.line, longest)
-    named = request.params.get("name", request.params.get("uri", ""))
-    words = [item.method or request.kind.value]
-    if isinstance(named, str) and named:
-        words.append(named)
-    asked = inquiry.inquiry_of(request)
-    written = arguments_of(item.line)
-    if asked is not None:
-        words.append(asked.question)
-    elif written:
-        words.append(jsonrpc.compact(written))
-    return cut("  ".join(words), longest)
-
-
-def arguments_of(line: str) -> str:
-    """Return the text of `params.arguments` as the client wrote it, "" when there is none."""
-    params = jsonrpc.member(line, "params")
-    return (jsonrpc.member(params, "arguments") or "") if params else ""
+    said = summary_of(request)
+    words = (item.method or request.kind.value, said.name, said.gist)
+    return cut("  ".join(filter(None, words)), longest)
 
 
 def client_of(facts: SessionFacts) -> str:
@@ -137,8 +125,7 @@ def unreadable_in(facts: SessionFacts, language: str) -> str:
 def row_as_json(row: TerminalRow, moment: datetime) -> dict[str, Any]:
     """Return a row as an object for machines."""
     item = row.item
-    request = jsonrpc.read(item.line.encode("utf-8", "surrogatepass"))
-    params = request.params if isinstance(request, jsonrpc.Message) else {}
+    params = row.case.params
     return {
         "name": row.name,
         "letter": row.case.facts.letter,
@@ -230,7 +217,7 @@ def _table(found: Sequence[TerminalRow], moment: datetime, language: str) -> Non
 
 def _when(item: Item, moment: datetime, language: str) -> Iterator[str | Painted]:
     if item.waits:
-        passed = waits.clock(waits.waited(item, moment))
+        passed = clock(waits.waited(item, moment))
         yield say(ROOM, "waits", language, time=passed)
     if item.purpose is Purpose.PASS:
         yield f" · {say(ROOM, 'tap', language)}"

@@ -10,6 +10,7 @@ from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, complain, is_terminal, say_json, say_raw
 from humanmcp.common.terminal import say as show
+from humanmcp.common.timestamps import clock
 from humanmcp.inbox.contract import InboxError, Purpose
 from humanmcp.locales import language_of, say
 from humanmcp.locales.explain import Card, explain
@@ -203,7 +204,7 @@ def _what_next(sheet: Sheet, language: str) -> str:
 
 def _show_sender(sheet: Sheet, language: str) -> None:
     who = asker_of(sheet.case.facts, language)
-    passed = waits.clock(waits.waited(sheet.item, waits.now()))
+    passed = clock(waits.waited(sheet.item, waits.now()))
     show(Painted(say(ROOM, "from", language, who=who, time=passed), "dim"))
     if sheet.case.facts.stuck:
         show(Painted(say(ROOM, "stuck", language), "yellow"))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.common.timestamps import clock, read_stamp
 from humanmcp.locales import UnknownSentenceError, say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.escaping import one_line
@@ -36,21 +37,8 @@ def now() -> datetime:
 
 def waited(item: Item, moment: datetime) -> float:
     """Return the seconds since a request arrived; 0 when its time cannot be read."""
-    try:
-        arrived = datetime.fromisoformat(item.arrived)
-    except ValueError:
-        return 0.0
-    if arrived.tzinfo is None:
-        arrived = arrived.replace(tzinfo=UTC)
-    return max(0.0, (moment - arrived).total_seconds())
-
-
-def clock(seconds: float) -> str:
-    """Write seconds as a clock does: 0:42, 12:05, 1:02:03."""
-    whole = max(0, int(seconds))
-    hours, rest = divmod(whole, 3600)
-    minutes, left = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+    arrived = read_stamp(item.arrived)
+    return 0.0 if arrived is None else max(0.0, (moment - arrived).total_seconds())
 
 
 def outlook(item: Item, moment: datetime, language: str) -> tuple[Outlook, ...]:

@@ -6,7 +6,7 @@ from datetime import UTC, timedelta, timezone
 
 import pytest
 
-from humanmcp.common.timestamps import Stamps, from_log_time, log_time, stamp
+from humanmcp.common.timestamps import Stamps, clock, from_log_time, log_time, seconds_of, stamp
 
 TOKYO = timezone(timedelta(hours=9))
 
@@ -39,3 +39,12 @@ def test_logs_are_in_local_time() -> None:
 def test_what_is_no_stamp_stays_as_it_is() -> None:
     """A transcript of another program may say anything."""
     assert log_time("yesterday") == "yesterday"
+
+
+def test_times_are_written_as_clocks() -> None:
+    """0:42, 12:05, 1:02:09; a moment that is none counts as the beginning of time."""
+    assert [clock(span) for span in (-1, 42.9, 725, 3729)] == [
+        *("0:00", "0:42", "12:05", "1:02:09")
+    ]
+    assert seconds_of("nonsense") == 0
+    assert seconds_of("1970-01-01T00:01:00") == 60

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from humanmcp.common.timestamps import clock
 from humanmcp.inbox.contract import Item, Key, Reply, Waiting
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.terminal_desk.waits import clock, outlook, waited
+from humanmcp.terminal_desk.waits import outlook, waited
 
 NOW = datetime(2026, 11, 20, 12, 0, 30, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.desk.presenters import rows
+from humanmcp.answering import summary
 from humanmcp.desk.presenters.serializers import ROOM
 from humanmcp.inbox.contract import Life, Purpose, Seat
 from humanmcp.locales import say
@@ -107,7 +107,7 @@ def _told(asked: AskedBack) -> Told:
         return Told(asked.question, asked.token, words)
     line = pretty(heard.raw)
     if heard.kind is Kind.ERROR:
-        why = (("error", rows.outcome(heard.body)),)
+        why = (("error", summary.outcome(heard.body)),)
         return Told(asked.question, asked.token, words, "error", why, line)
     result = heard.body.get("result")
     outcome, fields = _heard(asked.question, result if isinstance(result, dict) else {})
@@ -127,7 +127,7 @@ def _words(asked: AskedBack) -> str:
 def _said(message: Any) -> str:  # noqa: ANN401 - any JSON value
     content = message.get("content") if isinstance(message, dict) else None
     text = content.get("text") if isinstance(content, dict) else None
-    return text if isinstance(text, str) else rows.gist(content)
+    return text if isinstance(text, str) else summary.gist(content)
 
 
 def _heard(
@@ -155,4 +155,4 @@ def _heard(
 
 
 def _short(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    return one_line(value, 1000) if isinstance(value, str) else rows.gist({"": value})[2:]
+    return one_line(value, 1000) if isinstance(value, str) else summary.gist({"": value})[2:]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from humanmcp.desk.presenters.rows import duration
+from humanmcp.common.timestamps import clock
 from humanmcp.locales import say
 from humanmcp.protocol.json.escaping import one_line, visible
 
@@ -36,7 +36,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"visible": visible, "one_line": one_line, "clock": duration}
+    environment.filters |= {"visible": visible, "one_line": one_line, "clock": clock}
     return environment
 
 

@@ -8,32 +8,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.decoded import read_line
-from humanmcp.inbox.contract import Purpose
+from humanmcp.answering.summary import GIST, Summary, summary_of
+from humanmcp.common.timestamps import seconds_of
 from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line, visible
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
-from humanmcp.protocol.spec import methods, versions
-from humanmcp.protocol.validation import inquiry
+from humanmcp.protocol.json.jsonrpc import Batch, Malformed, Message
+from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from humanmcp.inbox.contract import Item, Key, SessionFacts, Waiting
     from humanmcp.protocol.conversation.transcript import Frame
-    from humanmcp.protocol.validation.inquiry import Inquiry
 
 COLOURS: Final = 6
 """Sessions take turns in this many accent colours; the letter tells them apart for certain."""
-
-GIST: Final = 90
-"""Characters of a message that a row of a list shows."""
 
 SHOWN: Final = 2000
 """Characters of one value that are shown before "show all"."""
@@ -85,17 +80,16 @@ class Row:
 
 def row(item: Item, mark: Badge) -> Row:
     """Make the row of an exchange."""
-    name, words = _words(item.method, params_of(item.line))
-    asked = inquiry_of(item)
-    draft = item.draft
+    found, draft = read_line(item.line), item.draft
+    said = summary_of(found) if isinstance(found, Message) else Summary()
     return Row(
         key=item.key,
         badge=mark,
         method=one_line(item.method, 60),
-        name=name,
-        gist=words if asked is None else one_line(asked.question, GIST),
+        name=said.name,
+        gist=said.gist,
         state=item.state,
-        arrived=seconds(item.arrived),
+        arrived=seconds_of(item.arrived),
         waiting=item.waiting,
         purpose=item.purpose.value,
         touched=draft is not None and draft.touched,
@@ -103,84 +97,6 @@ def row(item: Item, mark: Badge) -> Row:
         refused=bool(item.problems),
         subscription=item.is_subscription,
     )
-
-
-def params_of(line: str) -> dict[str, Any]:
-    """Return the named parameters of a request; empty when there are none."""
-    found = read_line(line)
-    return found.params if isinstance(found, Message) else {}
-
-
-def inquiry_of(item: Item) -> Inquiry | None:
-    """Return the question that a request puts to the person who answers; None where it is none."""
-    found = read_line(item.line)
-    if not isinstance(found, Message) or item.purpose is not Purpose.ANSWER:
-        return None
-    return inquiry.inquiry_of(found)
-
-
-def _words(method: str, params: dict[str, Any]) -> tuple[str, str]:
-    """Say which one and with what: the name and the gist of a row."""
-    record = methods.of(method)
-    if record.arguments:
-        return _text(params.get("name")), gist(params.get(record.arguments, {}))
-    if record.introduces:
-        return _client(params)
-    shown = params.get(record.gist)
-    if isinstance(shown, dict):
-        return "", gist(shown)
-    # of what was said to a model the last counts
-    words = _words_in(shown[-1:] if isinstance(shown, list) else shown)
-    rest = {key: value for key, value in params.items() if key != "_meta"}
-    return "", one_line(words, GIST) if words else gist(rest)
-
-
-def _words_in(said: Any) -> str:  # noqa: ANN401 - any JSON value
-    match said:
-        case str():
-            return said
-        case {"text": str(words)}:
-            return words
-        case {"content": inner}:
-            return _words_in(inner)
-        case [*parts]:
-            return next(filter(None, map(_words_in, parts)), "")
-        case _:
-            return ""
-
-
-def _client(params: dict[str, Any]) -> tuple[str, str]:
-    meta = params.get("_meta")
-    modern = meta.get(versions.META_CLIENT) if isinstance(meta, dict) else None
-    found = params.get("clientInfo", modern)
-    client = found if isinstance(found, dict) else {}
-    words = f"{_text(client.get('name'))} {_text(client.get('version'))}".strip()
-    return "", one_line(words, GIST)
-
-
-def gist(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """Say in a few words what an object holds: `city: "Tokyo", days: 3`."""
-    if isinstance(value, dict):
-        words = ", ".join(f"{key}: {_short(part)}" for key, part in list(value.items())[:12])
-    else:
-        words = _short(value)
-    return one_line(words, GIST)
-
-
-def _short(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    match value:
-        case dict():
-            return "{…}" if value else "{}"
-        case list():
-            return f"[{len(value)}]"
-        case str():
-            return f'"{value[:GIST]}"'
-        case _:
-            return json.dumps(value)
-
-
-def _text(value: object) -> str:
-    return one_line(value, GIST) if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,42 +200,5 @@ def _step_words(
         return frame.way.value, "", "", one_line(frame.note or frame.text, GIST)
     if not isinstance(found, Message):
         return "broken", "", "", one_line(frame.text[: GIST * 2], GIST)
-    match found.kind:
-        case Kind.REQUEST | Kind.NOTIFICATION:
-            name, words = _words(found.method, found.params)
-            return found.kind.value, one_line(found.method, 60), name, words
-        case Kind.RESULT:
-            return "result", "", "", outcome(found.body)
-        case Kind.ERROR:
-            return "error", "", "", outcome(found.body)
-
-
-def outcome(body: dict[str, Any]) -> str:
-    """Say what an answer holds in a few words: its text, its error, or its members."""
-    error = body.get("error")
-    if isinstance(error, dict):
-        return one_line(f"{_short(error.get('code'))} {_text(error.get('message'))}", GIST)
-    result = body.get("result")
-    if isinstance(result, dict):
-        content = result.get("content")
-        for entry in content if isinstance(content, list) else ():
-            if isinstance(entry, dict) and isinstance(entry.get("text"), str):
-                return one_line(entry["text"], GIST)
-    return gist(result)
-
-
-def seconds(at: str) -> float:
-    """Read a moment (UTC, ISO 8601) as seconds since 1970; 0 when it is none."""
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return 0.0
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def duration(span: float) -> str:
-    """Write seconds as people read a clock: 0:42, 12:05, 1:02:09."""
-    whole = max(0, int(span))
-    hours, rest = divmod(whole, 3600)
-    minutes, left = divmod(rest, 60)
-    return f"{hours}:{minutes:02d}:{left:02d}" if hours else f"{minutes}:{left:02d}"
+    said = summary_of(found)
+    return found.kind.value, one_line(found.method, 60), said.name, said.gist

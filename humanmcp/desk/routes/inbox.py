@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
+from humanmcp.common.timestamps import seconds_of
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, note_version, page
 from humanmcp.desk.http.request_context import script_json, spoken
@@ -251,10 +252,10 @@ def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
         "state": state.value,
         "writer": desk.board.writer(item.key),
         "client_setting": "" if client is None else client.setting,
-        "arrived": row_words.seconds(item.arrived),
+        "arrived": seconds_of(item.arrived),
         "refusals": [serializers.describe(one, language) for one in item.problems],
         "kept": [one.text for one in item.kept],
         "answer_pretty": "" if item.answer is None else pretty(item.answer.line),
         "answer_bytes": 0 if item.answer is None else len(item.answer.line.encode()),
-        "answer_at": 0.0 if item.answer is None else row_words.seconds(item.answer.at),
+        "answer_at": 0.0 if item.answer is None else seconds_of(item.answer.at),
     }

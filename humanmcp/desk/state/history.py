@@ -10,7 +10,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.desk.presenters.rows import Step, paired, params_of, step
+from humanmcp.answering.decoded import read_line
+from humanmcp.desk.presenters.rows import Step, paired, step
 from humanmcp.inbox.contract import InboxError, Key
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
@@ -163,7 +164,8 @@ def last_answer(board: Board, item: Item) -> str | None:
     It is looked for in the newest lines of every session; None when there is none.
     """
     until = time.monotonic() + _SEARCH_FOR
-    tool = params_of(item.line).get("name")
+    asked = read_line(item.line)
+    tool = asked.params.get("name") if isinstance(asked, Message) else None
     answers: dict[tuple[str, int], Frame] = {}
     for view, frame in _backwards(board, Query(), None):
         if not frame.number or time.monotonic() > until:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from humanmcp.answering import summary
 from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.desk.presenters import forms, rows, rules, sequence, serializers
 from humanmcp.desk.state import history
@@ -78,7 +79,7 @@ def test_a_row_is_one_line_whatever_came() -> None:
     evil = '{"id":7,"method":"tools/call","params":{"name":"a\\u202eb\\n","arguments":{"x":"%s"}}}'
     row = rows.row(item(evil % ("y" * 10_000)), rows.badge(0))
     assert row.name == "a⟦U+202E⟧b\\n"
-    assert len(row.gist) <= rows.GIST
+    assert len(row.gist) <= summary.GIST
     assert rows.row(item("not json", "x\u200b"), rows.badge(0)).method == "x⟦U+200B⟧"
 
 
@@ -145,15 +146,6 @@ def test_the_picture_has_an_arrow_a_line_in_its_direction() -> None:
     for arrow in drawn.arrows:
         assert (arrow.head > arrow.tail) == arrow.step.inwards
     assert [arrow.step.number for arrow in drawn.arrows if arrow.current] == [20, 20]
-
-
-def test_times_are_written_as_clocks() -> None:
-    """0:42, 12:05, 1:02:09; a moment that is none counts as the beginning of time."""
-    assert [rows.duration(span) for span in (-1, 42.9, 725, 3729)] == [
-        *("0:00", "0:42", "12:05", "1:02:09")
-    ]
-    assert rows.seconds("nonsense") == 0
-    assert rows.seconds("1970-01-01T00:01:00") == 60
 
 
 def test_an_answer_says_what_it_answers() -> None:
