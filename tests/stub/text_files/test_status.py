@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -378,3 +379,26 @@ def test_f4_what_came_back_may_be_deleted_at_once(
     files.refuse(texts[1], ())
     assert (tmp_path / "desk" / "problems.txt").read_text() == ""
     files.release()
+
+
+def test_f4_several_writers_at_once_are_all_sent_and_none_twice(tmp_path: Path) -> None:
+    """Four programs append to out.txt, also while it is put away: each answer goes out once."""
+    with AtFiles(tmp_path, "--by-hand") as stub:
+        for number in range(1, 41):
+            stub.say(CALL.replace('"id":7', f'"id":{number}').replace('"id": 7', f'"id": {number}'))
+        stub.says("line 40: ")
+
+        def write(first: int) -> None:
+            for number in range(first, 41, 4):
+                with (stub.folder / "out.txt").open("a") as out:
+                    out.write(f'{{"jsonrpc":"2.0","id":{number},"result":{{"content":[]}}}}\n')
+
+        writers = [threading.Thread(target=write, args=(first,)) for first in range(1, 5)]
+        for one in writers:
+            one.start()
+        answered = [json.loads(stub.hear())["id"] for _ in range(40)]
+        for one in writers:
+            one.join()
+        assert sorted(answered) == list(range(1, 41))
+        with pytest.raises(AssertionError, match="no line on stdout"):
+            stub.hear(within=0.5)
