@@ -172,12 +172,6 @@ class KeptShape(TypedDict):
     at: str
 
 
-class HoldShape(TypedDict):
-    """Whether the countdown of the answer book is stopped."""
-
-    hold: bool
-
-
 class TicketShape(TypedDict):
     """The name under which it can be asked what became of something."""
 
@@ -217,12 +211,6 @@ class RuleShape(TypedDict, total=False):
     toml: str
     saved: bool
     why: str
-
-
-class OpeningShape(TypedDict):
-    """Whether people open every session themselves."""
-
-    held: bool
 
 
 class StartedShape(TypedDict):

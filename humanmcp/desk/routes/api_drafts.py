@@ -15,7 +15,6 @@ from humanmcp.desk.http.request_context import AsciiJson, Call, called, spoken
 from humanmcp.desk.presenters.api_types import (
     DocumentShape,
     FixedShape,
-    HoldShape,
     KeptShape,
     SaidShape,
     TicketShape,
@@ -135,12 +134,12 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
 
 
 @router.post("/exchanges/{session}/{number}/hold")
-def hold(request: Request, session: str, number: int, body: HoldBody) -> HoldShape:
+def hold(request: Request, session: str, number: int, body: HoldBody) -> HoldBody:
     """Stop the countdown of the answer book, or let it run on."""
     desk, key = desk_of(request), Key(session, number)
     service.hold(desk.case(key), spoken(request), on=body.hold, by=BY)
     desk.board.refresh(*key)
-    return {"hold": body.hold}
+    return body
 
 
 @router.post("/exchanges/{session}/{number}/reply")

@@ -13,7 +13,7 @@ from humanmcp.desk.http import demo_runner
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version, page
 from humanmcp.desk.http.request_context import AsciiJson, Call, spoken
-from humanmcp.desk.presenters.api_types import OpeningShape, StartedShape
+from humanmcp.desk.presenters.api_types import StartedShape
 from humanmcp.desk.presenters.snippets import Snippet, snippets
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
@@ -67,13 +67,13 @@ async def demo(request: Request) -> StartedShape:
 
 
 @calls.get("/opening")
-def opening(request: Request) -> OpeningShape:
+def opening(request: Request) -> OpeningBody:
     """Return whether people open every session themselves."""
-    return {"held": desk_of(request).inbox.opening_is_held()}
+    return OpeningBody(desk_of(request).inbox.opening_is_held())
 
 
 @calls.post("/opening")
-def leave_opening(request: Request, body: OpeningBody) -> OpeningShape:
+def leave_opening(request: Request, body: OpeningBody) -> OpeningBody:
     """Leave the opening of every session to people, or to the book again."""
     _hold_opening(desk_of(request), on=body.held)
-    return {"held": body.held}
+    return body
