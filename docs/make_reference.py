@@ -19,7 +19,7 @@ from humanmcp import cli
 from humanmcp.cli import COMMANDS
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.locales import say, sentences_of
-from humanmcp.protocol.diagnostics import codes
+from humanmcp.protocol.diagnostics import raw
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.validation.faults import Fault
 
@@ -214,7 +214,7 @@ def _problems(words: Words) -> Iterator[str]:
     for letter, title in words.groups.items():
         yield ""
         yield f"## {title}"
-        for code, level in sorted(codes.LEVELS.items()):
+        for code, level in sorted(raw.severities().items()):
             if code.startswith(letter):
                 yield from _problem(code, level, words)
 

@@ -448,6 +448,7 @@ REQUIREMENTS: Final = {
     "R6": "Bytes become text in one way in every seat.",
     "R7": "A message is decoded once, however often it is looked at.",
     "R8": "A pattern or schema that cannot be checked is said to be that.",
+    "R9": "A diagnostic has the fields that its sentence needs, in every language.",
     "R10": "A user's TOML is edited in every layout, and the rest of it stays.",
     "R11": "The page about the interface for programs is made from the interface.",
     "R12": "Every requirement is here, and is proved by a test.",

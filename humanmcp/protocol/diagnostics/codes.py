@@ -1,8 +1,8 @@
-"""Every problem there is: its code and how bad it is. The sentences stand in `locales/`.
+"""How bad each problem is that has no class of its own, by its code.
 
-J.. the JSON text, R.. the JSON-RPC envelope, M.. what MCP asks, N.. an incoming line, F.. the file
-that a person wrote, X.. the check itself. `docs/reference/problems.md` lists them with their
-sentences.
+What the rules find are classes beside them. The sentences of all stand in `locales/`. J.. the JSON
+text, R.. the JSON-RPC envelope, M.. what MCP asks, N.. an incoming line, F.. the file that a person
+wrote, X.. the check itself. `docs/reference/problems.md` lists them with their sentences.
 """
 
 from __future__ import annotations
@@ -43,49 +43,13 @@ LEVELS: Final[Mapping[str, Severity]] = {
     **_all(_W, "R40 R41"),
     # an answer that belongs to nothing
     **_all(_E, "R50 R51 R52 R53 R54 R55"),
-    # what MCP asks
-    **_all(_E, "M01 M02 M03"),
-    **_all(_W, "M04 M05"),
-    **_all(_E, "M07"),
-    **_all(_W, "M08"),
-    **_all(_E, "M09 M10 M11"),
-    **_all(_W, "M12 M13 M14"),
-    **_all(_E, "M15 M16 M17 M18 M19 M20 M21 M22 M23 M24 M25 M26 M27"),
-    **_all(_W, "M28"),
-    **_all(_E, "M29 M30"),
-    **_all(_W, "M31 M32"),
-    **_all(_E, "M33 M34 M35 M36 M37"),
-    **_all(_W, "M38 M39 M40"),
-    **_all(_H, "M41"),
-    **_all(_W, "M42 M43"),
-    **_all(_E, "M44"),
-    **_all(_W, "M45 M46 M47 M48"),
-    **_all(_H, "M49 M50"),
-    **_all(_E, "M06 M51 M52 M53 M54 M55 M56 M57 M58"),
-    **_all(_H, "M59"),
-    **_all(_W, "M60"),
-    **_all(_E, "M61"),
-    **_all(_W, "M62 M63"),
-    **_all(_E, "M64"),
-    **_all(_W, "M65 M66"),
-    **_all(_E, "M67"),
-    **_all(_W, "M68"),
-    **_all(_E, "M69"),
-    **_all(_H, "M70 M71"),
-    **_all(_W, "M72"),
-    **_all(_E, "M74 M75 M76"),
-    **_all(_W, "M77"),
-    **_all(_E, "M78 M79"),
-    **_all(_E, "M81"),
-    **_all(_W, "M82 M83"),
-    **_all(_H, "M84"),
-    **_all(_W, "M85 M86 M87 M88 M89 M90"),
-    **_all(_H, "M91"),
-    **_all(_W, "M92"),
-    **_all(_W, "M73 M80 M93"),
-    **_all(_E, "M94"),
-    **_all(_E, "M95 M96 M97 M98"),
-    **_all(_W, "M99"),
+    # what MCP asks, where the rules do not say it
+    **_all(_E, "M01 M02 M03 M07 M09 M10 M11 M15 M16 M17 M18 M19 M20 M21 M22 M23 M24 M25"),
+    **_all(_E, "M26 M27 M29 M30 M33 M34 M35 M36 M37 M51 M52 M53 M54 M55 M56 M64 M67 M69"),
+    **_all(_E, "M75 M76 M81 M94"),
+    **_all(_W, "M12 M13 M14 M28 M31 M32 M39 M62 M65 M68 M72 M73 M80 M82 M83 M85 M86 M87"),
+    **_all(_W, "M88 M89 M90 M93"),
+    **_all(_H, "M71 M84"),
     # an incoming line that is no message
     **_all(_E, "N01 N02 N03 N04 N05 N06 N07 N08 N09"),
     **_all(_W, "N10 N11"),
@@ -95,4 +59,4 @@ LEVELS: Final[Mapping[str, Severity]] = {
     **_all(_W, "N30 N31 N36 N37 N38 N39"),
     **_all(_E, "N32 N33 N34 N35"),
 }
-"""Every code and its level."""
+"""Each code and its severity."""

@@ -9,7 +9,6 @@ from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.codes import LEVELS
 from humanmcp.protocol.diagnostics.fix_safety import trust
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, TextEdit
 from humanmcp.protocol.diagnostics.raw import HOLE, FixKind
@@ -80,7 +79,7 @@ class Placer:
         line, column = self._lines.place(start) if source.text else (0, 0)
         return Diagnostic(
             found.code,
-            found.level or LEVELS[found.code],
+            found.severity,
             found.detail,
             pointer(found.path),
             start,

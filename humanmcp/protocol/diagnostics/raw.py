@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias, dataclass_transform
 
+from humanmcp.protocol.diagnostics.codes import LEVELS
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.model import Severity
     from humanmcp.protocol.json.jsonrpc import Json
 
 Step: TypeAlias = str | int
 Path: TypeAlias = tuple[Step, ...]
 """The names and indexes that lead from the message to a value: `("result", "content", 0)`."""
+
+Detail: TypeAlias = tuple[tuple[str, str], ...]
+"""What fills a sentence: names and texts."""
 
 LONGEST_QUOTE = 60
 """Characters of somebody's own text that a sentence repeats."""
@@ -56,18 +60,85 @@ class FixAction(NamedTuple):
     label: str = "fix"
 
 
-class RawDiagnostic(NamedTuple):
-    """One finding: a problem whose place is still a path. `at_name` points at the member's name.
+def _placed(*, default: Any = ..., kw_only: bool = False) -> Any:  # noqa: ANN401 - as `field` is
+    """Tell mypy which fields may be given by their position."""
 
-    `level` is None for the level that `codes.py` gives the code.
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(_placed,))
+class _Typed:
+    """What makes the annotations of a diagnostic's class the arguments of it, for mypy."""
+
+
+class RawDiagnostic(_Typed):
+    """One finding, whose place is still a path.
+
+    Each kind is a class that registers itself by its code; its docstring is the reason. Its fields
+    fill its sentence, which stands under the code in `locales/` in each language, and mypy holds
+    whoever makes one to them. `at_name` points at the member's name.
     """
 
-    code: str
-    path: Path
-    detail: tuple[tuple[str, str], ...] = ()
-    mend: FixAction | None = None
-    level: Severity | None = None
-    at_name: bool = False
+    code: ClassVar[str] = ""
+    severity: ClassVar[Severity]
+    if TYPE_CHECKING:
+        path: Path = _placed(kw_only=False)
+        mend: FixAction | None = _placed(default=None, kw_only=False)
+        at_name: bool = False
+
+        @property
+        def detail(self) -> Detail:
+            """Return what fills its sentence."""
+
+    else:
+
+        def __init__(self, path, mend=None, *, at_name=False, broken=(), **fillings):  # noqa: ANN001, ANN003, ANN204
+            vars(self).update(fillings)
+            self.path, self.mend, self.at_name = path, mend, at_name
+            self.detail = (*fillings.items(), *broken)
+
+    def __init_subclass__(cls, *, code: str = "", severity: Severity = Severity.ERROR) -> None:
+        """Register a kind of diagnostic under its code."""
+        cls.code, cls.severity = code, severity
+        if code:
+            KINDS[code] = cls
+
+    def without_fix(self, severity: Severity) -> RawDiagnostic:
+        """Return the same as it is said of what somebody else sent: so bad, and without a fix."""
+        other: RawDiagnostic = object.__new__(type(self))
+        vars(other).update(vars(self), severity=severity, mend=None)
+        return other
+
+
+def severities() -> dict[str, Severity]:
+    """Return every code there is, and how bad it is."""
+    return {**LEVELS, **{code: kind.severity for code, kind in KINDS.items()}}
+
+
+KINDS: Final[dict[str, type[RawDiagnostic]]] = {}
+"""Every class of a diagnostic, by its code."""
+
+
+class SchemaDiagnostic(RawDiagnostic):
+    """What does not fit a JSON Schema: which rule is broken fills the sentence of that rule."""
+
+    broken: Detail
+
+
+class CodedDiagnostic(RawDiagnostic):
+    """A finding of a kind that has no class of its own: its severity stands in `codes.py`."""
+
+    def __init__(  # noqa: PLR0913 - what a finding is made of
+        self,
+        code: str,
+        path: Path,
+        detail: Detail = (),
+        mend: FixAction | None = None,
+        severity: Severity | None = None,
+        *,
+        at_name: bool = False,
+    ) -> None:
+        """Make one by its code."""
+        super().__init__(path, mend, at_name=at_name)
+        vars(self).update(code=code, severity=severity or LEVELS[code], detail=detail)
 
 
 def quoted(value: Json) -> str:

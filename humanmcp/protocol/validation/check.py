@@ -14,7 +14,14 @@ from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 from humanmcp.protocol.diagnostics.grouping import grouped
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Fix, TextEdit
-from humanmcp.protocol.diagnostics.raw import FixAction, FixKind, RawDiagnostic, json_text, unwrap
+from humanmcp.protocol.diagnostics.raw import (
+    CodedDiagnostic,
+    FixAction,
+    FixKind,
+    RawDiagnostic,
+    json_text,
+    unwrap,
+)
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json.jsonrpc import Kind, compact, member, members
 from humanmcp.protocol.json.similar import half_width
@@ -112,7 +119,7 @@ def check(
         page = methods.page(exchange.method, exchange.revision)
         placer = Placer(Source(reading.json, text, _ROOTS[judged], _typed(reading), page))
         if late:
-            found = [RawDiagnostic(late, ()), *found]
+            found = [CodedDiagnostic(late, ()), *found]
         more = placer.problems(found)
         if any(each.code in REWRITTEN for each in problems):
             more = [each._replace(fix=None) for each in more]
@@ -197,12 +204,12 @@ def _findings(
     inner = _inner_json(value)
     if inner is not None:
         mend = FixAction(FixKind.REPLACE, _ROOTS[form], inner, label="unquote")
-        return [RawDiagnostic("J44", _ROOTS[form], (), mend)]
+        return [CodedDiagnostic("J44", _ROOTS[form], (), mend)]
     if form is TextForm.RESULT:
         return judge_result(exchange, value, known) + unwritten(value, ("result",), reading.json)
     if form is TextForm.ERROR:
         if isinstance(value, dict) and "error" in value and "code" not in value:
-            return [RawDiagnostic("R25", ("error",), (), unwrap(("error",), ("error",)))]
+            return [CodedDiagnostic("R25", ("error",), (), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.revision, ("error",))
         found = found or _rules_for_errors(exchange, value, known)
         return one_each([*found, *unwritten(value, ("error",), reading.json)])
@@ -322,11 +329,11 @@ def _check_plain(exchange: Exchange, text: str, form: TextForm, known: Known) ->
 
 def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -> list[Diagnostic]:
     late = TOO_LATE.get(exchange.state)
-    found = [RawDiagnostic(late, ())] if late else []
+    found: list[RawDiagnostic] = [CodedDiagnostic(late, ())] if late else []
     if not text.strip():
         return [problem("J19", text, 0, len(text))]
     if not methods.of(exchange.method).plain_text:
-        found.append(RawDiagnostic("M69", (), (("method", exchange.method),)))
+        found.append(CodedDiagnostic("M69", (), (("method", exchange.method),)))
     else:
         found += judge_result(exchange, result, known)
     if not found:

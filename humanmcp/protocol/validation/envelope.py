@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.raw import (
+    CodedDiagnostic,
     FixAction,
     FixKind,
     RawDiagnostic,
@@ -71,11 +72,11 @@ def _looks_like_an_answer(value: JsonObject) -> bool:
 def _batch(value: list[Json], revision: str) -> RawDiagnostic:
     """JSON-RPC arrays existed in 2025-03-26; there too each request is answered by itself here."""
     code = "R13" if features(revision).batches else "R12"
-    return RawDiagnostic(code, (), (), unwrap((), (0,)) if len(value) == 1 else None)
+    return CodedDiagnostic(code, (), (), unwrap((), (0,)) if len(value) == 1 else None)
 
 
 def _no_object(value: Json) -> RawDiagnostic:
-    return RawDiagnostic("R14", (), (("got", json_type(value)),))
+    return CodedDiagnostic("R14", (), (("got", json_type(value)),))
 
 
 def _no_answer(value: JsonObject, expected: RequestId) -> RawDiagnostic:
@@ -84,7 +85,7 @@ def _no_answer(value: JsonObject, expected: RequestId) -> RawDiagnostic:
         mend = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "error": ', "}")
     else:
         mend = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "result": ', "}")
-    return RawDiagnostic("R06", (), (("typed", _names(value)),), mend)
+    return CodedDiagnostic("R06", (), (("typed", _names(value)),), mend)
 
 
 def _names(value: JsonObject) -> str:
@@ -96,7 +97,7 @@ def _judge_version(value: JsonObject) -> list[RawDiagnostic]:
         typed = alike("jsonrpc", [name for name in value if name not in MEMBERS])
         if typed is not None:
             return [
-                RawDiagnostic(
+                CodedDiagnostic(
                     "R15",
                     (typed,),
                     (("key", "jsonrpc"), ("typed", shown(typed))),
@@ -104,9 +105,9 @@ def _judge_version(value: JsonObject) -> list[RawDiagnostic]:
                     at_name=True,
                 )
             ]
-        return [RawDiagnostic("R01", (), (), insert(("jsonrpc",), "2.0"))]
+        return [CodedDiagnostic("R01", (), (), insert(("jsonrpc",), "2.0"))]
     if value["jsonrpc"] != "2.0" or not isinstance(value["jsonrpc"], str):
-        return [RawDiagnostic("R01", ("jsonrpc",), (), replace_with(("jsonrpc",), "2.0"))]
+        return [CodedDiagnostic("R01", ("jsonrpc",), (), replace_with(("jsonrpc",), "2.0"))]
     return []
 
 
@@ -117,12 +118,12 @@ def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[RawDia
         if misspelt:
             detail = (("key", "id"), ("typed", misspelt))
             return [
-                RawDiagnostic(
+                CodedDiagnostic(
                     "R15", (misspelt,), detail, rename_to((misspelt,), "id"), at_name=True
                 )
             ]
         return [
-            RawDiagnostic(
+            CodedDiagnostic(
                 "R02",
                 (),
                 (("id", wanted),),
@@ -141,7 +142,7 @@ def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[RawDia
         code = "R16"
     mend = FixAction(FixKind.REPLACE, ("id",), wanted, label="replace")
     detail = (("typed", shown(typed or quoted(got))), ("id", shown(wanted)))
-    return [RawDiagnostic(code, ("id",), detail, mend)]
+    return [CodedDiagnostic(code, ("id",), detail, mend)]
 
 
 def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
@@ -153,21 +154,21 @@ def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
 
 def _judge_members(value: JsonObject, expected: RequestId) -> list[RawDiagnostic]:
     if "method" in value:
-        return [RawDiagnostic("R07", ("method",), (), delete(("method",)), at_name=True)]
+        return [CodedDiagnostic("R07", ("method",), (), delete(("method",)), at_name=True)]
     found: list[RawDiagnostic] = []
     both = "result" in value and "error" in value
     strange = [name for name in value if name not in MEMBERS]
     if both:
         none = next((name for name in ("error", "result") if value[name] is None), None)
         mend = delete((none,)) if none else None
-        found.append(RawDiagnostic("R05", ("error",), (), mend, at_name=True))
+        found.append(CodedDiagnostic("R05", ("error",), (), mend, at_name=True))
     elif "result" not in value and "error" not in value:
         typed = next((name for name in strange if alike(name, ("result", "error"))), None)
         if typed is not None:
             meant = alike(typed, ("result", "error")) or "result"
             strange.remove(typed)
             found.append(
-                RawDiagnostic(
+                CodedDiagnostic(
                     "R15",
                     (typed,),
                     (("key", meant), ("typed", shown(typed))),
@@ -179,7 +180,7 @@ def _judge_members(value: JsonObject, expected: RequestId) -> list[RawDiagnostic
             found.append(_no_body(value, strange, expected))
             strange = []
     found += [
-        RawDiagnostic("R17", (name,), (("key", shown(name)),), delete((name,)), at_name=True)
+        CodedDiagnostic("R17", (name,), (("key", shown(name)),), delete((name,)), at_name=True)
         for name in strange
         if half_width(name) not in ("jsonrpc", "id") and alike("jsonrpc", [name]) is None
     ]
@@ -194,7 +195,7 @@ def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawD
         member = "error" if "code" in strange and "message" in strange else "result"
         whole = f'{{"jsonrpc": "2.0", "id": {expected.token}, "{member}": {body}}}'
         mend = FixAction(FixKind.REPLACE, (), whole, label="wrap")
-    return RawDiagnostic("R06", (), (("typed", _names(value)),), mend)
+    return CodedDiagnostic("R06", (), (("typed", _names(value)),), mend)
 
 
 # -- what the two bodies must be -----------------------------------------------------------------
@@ -213,23 +214,24 @@ def judge_error(error: Json, revision: str, path: Path) -> list[RawDiagnostic]:
         mend = None
         if isinstance(error, str):
             mend = replace_with(path, {"code": -32603, "message": error}, "wrap")
-        return [RawDiagnostic("R18", path, (("got", json_type(error)),), mend)]
+        return [CodedDiagnostic("R18", path, (("got", json_type(error)),), mend)]
     found = _judge_code(error, revision, path)
     if not isinstance(error.get("message"), str):
         at = (*path, "message")
         if "message" not in error:
             found.append(
-                _renamed(error, "message", path) or RawDiagnostic("R09", path, (), insert(at, "…"))
+                _renamed(error, "message", path)
+                or CodedDiagnostic("R09", path, (), insert(at, "…"))
             )
         else:
             got = error["message"]
             mend = wrap(at, '"', '"') if isinstance(got, (int, float)) else replace_with(at, "…")
-            found.append(RawDiagnostic("R09", at, (), mend))
+            found.append(CodedDiagnostic("R09", at, (), mend))
     taken = {each.path[-1] for each in found if each.code == "R15"}
     extra = [name for name in error if name not in ("code", "message", "data", *taken)]
     for name in extra:
         at = (*path, name)
-        found.append(RawDiagnostic("R11", at, (("key", shown(name)),), delete(at), at_name=True))
+        found.append(CodedDiagnostic("R11", at, (("key", shown(name)),), delete(at), at_name=True))
     return found
 
 
@@ -238,7 +240,7 @@ def _renamed(error: JsonObject, name: str, path: Path) -> RawDiagnostic | None:
     if typed is None:
         return None
     at = (*path, typed)
-    return RawDiagnostic(
+    return CodedDiagnostic(
         "R15", at, (("key", name), ("typed", shown(typed))), rename_to(at, name), at_name=True
     )
 
@@ -246,10 +248,12 @@ def _renamed(error: JsonObject, name: str, path: Path) -> RawDiagnostic | None:
 def _judge_code(error: JsonObject, revision: str, path: Path) -> list[RawDiagnostic]:
     at = (*path, "code")
     if "code" not in error:
-        return [_renamed(error, "code", path) or RawDiagnostic("R19", path, (), insert(at, -32603))]
+        return [
+            _renamed(error, "code", path) or CodedDiagnostic("R19", path, (), insert(at, -32603))
+        ]
     code = error["code"]
     if isinstance(code, bool) or not isinstance(code, int):
-        return [RawDiagnostic("R08", at, (("got", json_type(code)),), _code_mend(code, at))]
+        return [CodedDiagnostic("R08", at, (("got", json_type(code)),), _code_mend(code, at))]
     return _judge_number(code, error, revision, path)
 
 
@@ -276,7 +280,7 @@ def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> li
         at = (*path, "data")
         if "data" not in error:
             return [
-                RawDiagnostic(
+                CodedDiagnostic(
                     "M09", path, (("key", "data"), ("example", "{…}"), ("where", "error"))
                 )
             ]
@@ -287,6 +291,6 @@ def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> li
         return []
     if not features(revision).error_codes:
         own = -32099 <= code <= -32000  # JSON-RPC leaves these to implementations
-        return [] if own else [RawDiagnostic("R10", at, detail)]
+        return [] if own else [CodedDiagnostic("R10", at, detail)]
     instead = RETIRED_2026.get(code)
-    return [RawDiagnostic("R10", at, detail, replace_with(at, instead) if instead else None)]
+    return [CodedDiagnostic("R10", at, detail, replace_with(at, instead) if instead else None)]

@@ -9,10 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.diagnostics.codes import LEVELS
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic, quoted, shown
+from humanmcp.protocol.diagnostics.raw import (
+    CodedDiagnostic,
+    RawDiagnostic,
+    SchemaDiagnostic,
+    quoted,
+    shown,
+)
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.similar import alike
 from humanmcp.protocol.repair.reading import strict
@@ -31,6 +36,10 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
 _NOBODY: Final = Known()
+
+
+class ArgumentsUnfit(SchemaDiagnostic, code="M08", severity=Severity.WARNING):
+    """A real server would refuse the call."""
 
 
 @remarking
@@ -74,7 +83,7 @@ def _with_params(
 
 def same_id(message: Message, revision: str) -> Diagnostic:
     """Say of a request that another one with the same id is still open."""
-    return _placed(message, [RawDiagnostic("N10", ("id",))], message.method, revision)[0]
+    return _placed(message, [CodedDiagnostic("N10", ("id",))], message.method, revision)[0]
 
 
 @remarking
@@ -84,14 +93,14 @@ def review(
     """Return what there is to say of somebody else's answer to a request."""
     found = _envelope(response)
     if "result" in response.body and "error" in response.body:
-        found.append(RawDiagnostic("R05", ("error",)))
+        found.append(CodedDiagnostic("R05", ("error",)))
     if response.id is not None and isinstance(response.id.value, float):
         wanted, typed = exchange.id.token, response.id.token  # `3.0` is 3, and not to everybody
         if typed != wanted:
-            found.append(RawDiagnostic("R16", ("id",), (("id", wanted), ("typed", typed))))
+            found.append(CodedDiagnostic("R16", ("id",), (("id", wanted), ("typed", typed))))
     for name in response.body:
         if name not in ("jsonrpc", "id", "result", "error"):
-            found.append(RawDiagnostic("R17", (name,), (("key", shown(name)),), at_name=True))
+            found.append(CodedDiagnostic("R17", (name,), (("key", shown(name)),), at_name=True))
     if response.kind is Kind.ERROR:
         found += judge_error(response.body.get("error"), exchange.revision, ("error",))
     else:
@@ -113,7 +122,7 @@ def _placed(
     page = methods.page(method, revision)
     placer = Placer(Source(message.raw, message.raw, (), None, page))
     problems = placer.problems(
-        each._replace(mend=None, level=_level(each, strict=strict)) for each in one_each(found)
+        each.without_fix(_level(each, strict=strict)) for each in one_each(found)
     )
     return tuple(sorted(problems, key=lambda each: each.start))
 
@@ -127,20 +136,20 @@ def _level(found: RawDiagnostic, *, strict: bool) -> Severity:
     if found.code == "M04":
         # "Otherwise, the server MUST respond with another protocol version it supports."
         return Severity.HINT
-    level = found.level or LEVELS[found.code]
-    return Severity.WARNING if level is Severity.ERROR and not strict else level
+    is_error = found.severity is Severity.ERROR
+    return Severity.WARNING if is_error and not strict else found.severity
 
 
 def _envelope(message: Message) -> list[RawDiagnostic]:
     found: list[RawDiagnostic] = []
     if message.body.get("jsonrpc") != "2.0":
-        found.append(RawDiagnostic("R01", ("jsonrpc",) if "jsonrpc" in message.body else ()))
+        found.append(CodedDiagnostic("R01", ("jsonrpc",) if "jsonrpc" in message.body else ()))
     try:
         strict(message.raw)
     except ValueError:
-        found.append(RawDiagnostic("M82", ()))
+        found.append(CodedDiagnostic("M82", ()))
     except RecursionError:
-        found.append(RawDiagnostic("J25", (), (("limit", "100"),)))
+        found.append(CodedDiagnostic("J25", (), (("limit", "100"),)))
     return found
 
 
@@ -149,26 +158,28 @@ def _method(message: Message, revision: str, known: Known) -> list[RawDiagnostic
     unserved = versions.unserved_in(message)
     if unserved is not None:
         at = ("params", "_meta", versions.META_REVISION)
-        return [RawDiagnostic("M90", at, (("typed", quoted(unserved)), ("revision", revision)))]
+        return [CodedDiagnostic("M90", at, (("typed", quoted(unserved)), ("revision", revision)))]
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
     if record.is_in(revision):
         return []
     if message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:
-        return [RawDiagnostic("M89", ("method",), (("method", shown(message.method)),))]
+        return [CodedDiagnostic("M89", ("method",), (("method", shown(message.method)),))]
     if record.name:
         detail = (
             ("method", shown(message.method)),
             ("revision", revision),
             ("revisions", ", ".join(record.versions)),
         )
-        return [RawDiagnostic("M85", ("method",), detail)]
+        return [CodedDiagnostic("M85", ("method",), detail)]
     every = (*methods.REQUESTS, *methods.NOTIFICATIONS)
     meant = alike(message.method, every)
     said = (("method", shown(message.method)), ("revision", revision))
     if meant is not None:
-        return [RawDiagnostic("M84", ("method",), (*said, ("meant", meant)))]
+        return [CodedDiagnostic("M84", ("method",), (*said, ("meant", meant)))]
     extended = declares_more(known.offered) or declares_more(known.client_capabilities)
-    return [RawDiagnostic("M71" if extended else "M83", ("method",), said, level=Severity.HINT)]
+    return [
+        CodedDiagnostic("M71" if extended else "M83", ("method",), said, severity=Severity.HINT)
+    ]
 
 
 def _order(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
@@ -176,14 +187,16 @@ def _order(message: Message, revision: str, known: Known) -> list[RawDiagnostic]
     if features(revision).stateless or known.initialized or methods.of(message.method).early:
         return []
     return [
-        RawDiagnostic("M86", ("method",), (("method", shown(message.method)),), level=Severity.HINT)
+        CodedDiagnostic(
+            "M86", ("method",), (("method", shown(message.method)),), severity=Severity.HINT
+        )
     ]
 
 
 def _call(message: Message, known: Known) -> list[RawDiagnostic]:
     params = message.params
     if "args" in params and "arguments" not in params:
-        return [RawDiagnostic("M87", ("params", "args"), (), at_name=True)]
+        return [CodedDiagnostic("M87", ("params", "args"), (), at_name=True)]
     if known.tools is None:
         return []
     name = params.get("name")
@@ -191,10 +204,10 @@ def _call(message: Message, known: Known) -> list[RawDiagnostic]:
     if tool is None:
         names = shown(", ".join(known.tools)) or "?"
         detail = (("tool", quoted(name)), ("tools", names))
-        return [RawDiagnostic("M62", ("params", "name"), detail)]
+        return [CodedDiagnostic("M62", ("params", "name"), detail)]
     schema = tool.get("inputSchema") if isinstance(tool, dict) else None
     at = ("params", "arguments") if "arguments" in params else ("params",)
-    return validator.first_found("M08", params.get("arguments", {}), schema, at)
+    return validator.first_found(ArgumentsUnfit, params.get("arguments", {}), schema, at)
 
 
 def _params(message: Message, revision: str) -> list[RawDiagnostic]:
@@ -202,7 +215,7 @@ def _params(message: Message, revision: str) -> list[RawDiagnostic]:
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
     params: Json = message.body.get("params", {})
     if not isinstance(params, dict):
-        return [RawDiagnostic("R38", ("params",))]
+        return [CodedDiagnostic("R38", ("params",))]
     if not record.name:
         return []
     found = judge(params, record.params, revision, ("params",))
@@ -224,4 +237,4 @@ def _meta_first(found: list[RawDiagnostic], params: JsonObject) -> list[RawDiagn
         if not (each.code == "M09" and dict(each.detail)["key"] in ("_meta", *needed))
     ]
     at = ("params", "_meta") if isinstance(meta, dict) else ("params",)
-    return [RawDiagnostic("M88", at, (("key", missing[0]),)), *rest]
+    return [CodedDiagnostic("M88", at, (("key", missing[0]),)), *rest]

@@ -12,6 +12,7 @@ from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.diagnostics.grouping import grouped
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.raw import (
+    CodedDiagnostic,
     RawDiagnostic,
     delete,
     insert,
@@ -98,12 +99,12 @@ def _kind(value: Json) -> Kind | None:
 
 def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> list[RawDiagnostic]:
     if isinstance(value, list):
-        return [RawDiagnostic("R12", ())]
+        return [CodedDiagnostic("R12", ())]
     if not isinstance(value, dict):
-        return [RawDiagnostic("R14", (), (("got", json_type(value)),))]
+        return [CodedDiagnostic("R14", (), (("got", json_type(value)),))]
     method = value["method"]
     if not isinstance(method, str):
-        return [RawDiagnostic("R31", ("method",), (("got", json_type(method)),))]
+        return [CodedDiagnostic("R31", ("method",), (("got", json_type(method)),))]
     found = _envelope(value)
     is_request = "id" in value
     if is_request:
@@ -115,12 +116,12 @@ def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> li
     if method == _CANCELLED and "params" not in value:
         example = '{"requestId": 1}'
         detail = (("key", "params"), ("example", example), ("where", method))
-        return [*found, RawDiagnostic("M09", (), detail)]
+        return [*found, CodedDiagnostic("M09", (), detail)]
     record = methods.named(method, is_request=is_request)
     params = value.get("params", {})
     if not isinstance(params, dict):
         mend = delete(("params",)) if params in (None, []) else None
-        return [*found, RawDiagnostic("R38", ("params",), (), mend)]
+        return [*found, CodedDiagnostic("R38", ("params",), (), mend)]
     if record.name and not any(each.code in _NO_SUCH for each in found):
         found += judge(params, record.params, revision, ("params",))
     return found
@@ -135,7 +136,7 @@ def gates(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
         return []
     judged = _request if message.kind is Kind.REQUEST else _notice
     found = judged(message.body, message.method, revision, known)
-    return [each._replace(mend=None) for each in found if each.code in ("R32", "R40", "R41")]
+    return [each for each in found if each.code in ("R32", "R40", "R41")]
 
 
 _NO_SUCH = frozenset({"R33", "R37", "R39"})
@@ -154,14 +155,16 @@ def _no_method(
         if _may_follow(value, unreadable=unreadable, invalid=invalid):
             return [*_envelope(value), *judge_error(value["error"], revision, ("error",))]
         if value.get("id") is None:
-            return [RawDiagnostic("R34", ("error",))]
+            return [CodedDiagnostic("R34", ("error",))]
     if "result" in value or "error" in value:
-        return [RawDiagnostic("R51", ("id",), (("typed", quoted(value.get("id"))),))]
+        return [CodedDiagnostic("R51", ("id",), (("typed", quoted(value.get("id"))),))]
     typed = alike("method", list(value))
     if typed is not None:
         detail = (("key", "method"), ("typed", shown(typed)))
-        return [RawDiagnostic("R15", (typed,), detail, rename_to((typed,), "method"), at_name=True)]
-    return [RawDiagnostic("R30", ())]
+        return [
+            CodedDiagnostic("R15", (typed,), detail, rename_to((typed,), "method"), at_name=True)
+        ]
+    return [CodedDiagnostic("R30", ())]
 
 
 def _may_follow(
@@ -182,14 +185,14 @@ def _envelope(value: JsonObject) -> list[RawDiagnostic]:
     if value.get("jsonrpc") != "2.0":
         there = "jsonrpc" in value
         mend = (replace_with if there else insert)(("jsonrpc",), "2.0")
-        found.append(RawDiagnostic("R01", ("jsonrpc",) if there else (), (), mend))
+        found.append(CodedDiagnostic("R01", ("jsonrpc",) if there else (), (), mend))
     members = ("jsonrpc", "id", "error") if "error" in value else _MEMBERS
     for name in value:
         if name in ("result", "error") and "method" in value:
-            found.append(RawDiagnostic("R35", (name,), (), delete((name,)), at_name=True))
+            found.append(CodedDiagnostic("R35", (name,), (), delete((name,)), at_name=True))
         elif name not in members:
             detail = (("key", shown(name)),)
-            found.append(RawDiagnostic("R17", (name,), detail, delete((name,)), at_name=True))
+            found.append(CodedDiagnostic("R17", (name,), detail, delete((name,)), at_name=True))
     return found
 
 
@@ -198,17 +201,17 @@ def _request(value: JsonObject, method: str, revision: str, known: Known) -> lis
     own = value["id"]
     if isinstance(own, bool) or not isinstance(own, (str, int)):
         return [
-            RawDiagnostic("R36", ("id",), (("typed", quoted(own)),), replace_with(("id",), "h-1"))
+            CodedDiagnostic("R36", ("id",), (("typed", quoted(own)),), replace_with(("id",), "h-1"))
         ]
     if method.startswith("notifications/"):
-        return [RawDiagnostic("R37", ("id",), (), delete(("id",)), at_name=True)]
+        return [CodedDiagnostic("R37", ("id",), (), delete(("id",)), at_name=True)]
     if not features(revision).server_requests:
-        return [RawDiagnostic("R39", at, (("method", shown(method)),))]
+        return [CodedDiagnostic("R39", at, (("method", shown(method)),))]
     if revision not in methods.named(method, is_request=True).to_client:
         return [_not_ours(method, revision)]
     missing = lacking(method, value.get("params"), known.client_capabilities)
     if missing:
-        return [RawDiagnostic("R32", at, (("capability", missing), ("method", shown(method))))]
+        return [CodedDiagnostic("R32", at, (("capability", missing), ("method", shown(method))))]
     return []
 
 
@@ -219,7 +222,7 @@ def _beyond(method: str, revision: str, known: Known) -> list[RawDiagnostic]:
     if found.mend is not None or method in methods.NOTIFICATIONS or not extended:
         return [found]
     detail = (("method", shown(method)), ("revision", revision))
-    return [] if _declared(method, known) else [RawDiagnostic("M71", ("method",), detail)]
+    return [] if _declared(method, known) else [CodedDiagnostic("M71", ("method",), detail)]
 
 
 def _declared(method: str, known: Known) -> bool:
@@ -240,7 +243,7 @@ def _not_ours(method: str, revision: str) -> RawDiagnostic:
     detail = (("method", shown(method)), ("revision", revision))
     meant = alike(method, ours)
     mend = replace_with(("method",), meant) if meant else None
-    return RawDiagnostic("R33", ("method",), detail, mend)
+    return CodedDiagnostic("R33", ("method",), detail, mend)
 
 
 def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list[RawDiagnostic]:
@@ -248,22 +251,22 @@ def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list
     record = methods.named(method, is_request=False)
     if revision not in record.to_client:
         if revision in methods.of(method).to_client:
-            return [RawDiagnostic("R02", (), (("id", '"h-1"'),), insert(("id",), "h-1"))]
+            return [CodedDiagnostic("R02", (), (("id", '"h-1"'),), insert(("id",), "h-1"))]
         return _beyond(method, revision, known)
     streamed = features(revision).subscriptions
     if streamed and record.capability and method != LOG:
         params = value.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None
         if not isinstance(meta, dict) or versions.META_SUBSCRIPTION not in meta:
-            return [RawDiagnostic("R41", at)]
+            return [CodedDiagnostic("R41", at)]
     capability = record.capability
     if capability and known.offered is not None and capability not in known.offered:
         if streamed and method == LOG:
             return []
-        return [RawDiagnostic("R40", at, (("capability", capability), ("method", method)))]
+        return [CodedDiagnostic("R40", at, (("capability", capability), ("method", method)))]
     return []
 
 
 def _too_early(revision: str) -> list[RawDiagnostic]:
     """MCP, lifecycle: before `initialized` a server should send nothing but pings and logs."""
-    return [] if features(revision).stateless else [RawDiagnostic("R24", ("method",))]
+    return [] if features(revision).stateless else [CodedDiagnostic("R24", ("method",))]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.codes import LEVELS
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import (
+    CodedDiagnostic,
     RawDiagnostic,
     delete,
     insert,
@@ -50,7 +50,7 @@ def judge_result(
     method = methods.of(exchange.method)
     kind = method.result
     if not method.is_in(exchange.revision):
-        found.append(RawDiagnostic("M68", path, _of(exchange)))
+        found.append(CodedDiagnostic("M68", path, _of(exchange)))
     if kind:
         kind, typed = _arm(exchange, value, kind, path)
         found += typed
@@ -73,7 +73,7 @@ def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
 
 def blocks(found: RawDiagnostic) -> bool:
     """Say whether a finding keeps an answer from being sent."""
-    return (found.level or LEVELS[found.code]) is Severity.ERROR
+    return found.severity is Severity.ERROR
 
 
 def _of(exchange: Exchange) -> tuple[tuple[str, str], ...]:
@@ -89,13 +89,13 @@ def _misplaced(exchange: Exchange, value: Json, known: Known, path: Path) -> Raw
         return _no_object(exchange, value, known, path)
     if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
         inner = unwrap(path, ("result",)) if "result" in value else None
-        return RawDiagnostic("M34", path, (), inner)
+        return CodedDiagnostic("M34", path, (), inner)
     kind = methods.of(exchange.method).result
     if set(value) == {"result"} and kind != "TaskStateResult":
-        return RawDiagnostic("M36", path, (), unwrap(path, ("result",)))
+        return CodedDiagnostic("M36", path, (), unwrap(path, ("result",)))
     is_error = {"code", "message"} <= set(value) or set(value) == {"error"}
     if is_error and kind not in ("", "TaskPayload"):
-        return RawDiagnostic("M35", path)
+        return CodedDiagnostic("M35", path)
     if kind == "CallToolResult" and "content" not in value and set(value) <= {"text", "type"}:
         return _bare_text(exchange, value, known, path)
     return None
@@ -119,7 +119,7 @@ def _no_object(exchange: Exchange, value: Json, known: Known, path: Path) -> Raw
                 after = ', "ttlMs": 0, "cacheScope": "private"}'
             before = f'{{"resultType": "complete", {before[1:]}'
         mend = wrap(path, before, after)
-    return RawDiagnostic("R20", path, detail, mend)
+    return CodedDiagnostic("R20", path, detail, mend)
 
 
 _LISTED: Final = {
@@ -138,7 +138,7 @@ def _bare_text(
     text = value.get("text")
     if not isinstance(text, str):
         return None
-    return RawDiagnostic(
+    return CodedDiagnostic(
         "M64", path, (), replace_with(path, tool_text(exchange.revision, text, known), "wrap")
     )
 
@@ -185,7 +185,7 @@ def _arm(
         )
     if methods.of(exchange.method).as_task and "task" in value and "content" not in value:
         if not wished:
-            return "", [RawDiagnostic("M75", (*path, "task"), (), at_name=True)]
+            return "", [CodedDiagnostic("M75", (*path, "task"), (), at_name=True)]
         return "CreateTaskResult", []
     return kind, []
 
@@ -200,17 +200,17 @@ def _typed_arm(  # noqa: PLR0911 - one return an arm
     if told == "complete":
         if asks and asking:
             mend = (replace_with if "resultType" in value else insert)(at, "input_required")
-            return "", [RawDiagnostic("M54", at, (), mend)]
+            return "", [CodedDiagnostic("M54", at, (), mend)]
         return kind, []
     if told == "input_required":
         if not asking:
             can = sorted(one.name for one in methods.REQUESTS.values() if one.asks_back)
-            return "", [RawDiagnostic("M52", at, (("allowed", ", ".join(can)),))]
+            return "", [CodedDiagnostic("M52", at, (("allowed", ", ".join(can)),))]
         return "InputRequiredResult", _asked_and_answered(value, path)
     extension = methods.answering(exchange.method, told)
     if extension is not None:
         allowed = _is_declared(exchange, extension)
-        return (extension.result, []) if allowed else ("", [RawDiagnostic("M56", at)])
+        return (extension.result, []) if allowed else ("", [CodedDiagnostic("M56", at)])
     if not isinstance(told, str):
         return kind, []
     return "", _odd_type(exchange, value, kind, path)
@@ -223,7 +223,7 @@ def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> l
     names = ("complete", "input_required") if asking else ("complete",)
     detail = (("value", quoted(told)), ("allowed", ", ".join(json_text(n) for n in names)))
     meant = alike(told, names) or ("complete" if told.lower().startswith("complet") else None)
-    found = RawDiagnostic("M51", at, detail, replace_with(at, meant) if meant else None)
+    found = CodedDiagnostic("M51", at, detail, replace_with(at, meant) if meant else None)
     rest = judge({**value, "resultType": "complete"}, kind, exchange.revision, path)
     return [found, *rest]
 
@@ -234,11 +234,11 @@ def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
     extra = [name for name in names if name in value]
     if extra:
         at = (*path, extra[0])
-        return [RawDiagnostic("M55", at, (("key", extra[0]),), delete(at), at_name=True)]
+        return [CodedDiagnostic("M55", at, (("key", extra[0]),), delete(at), at_name=True)]
     there, at = "inputRequests" in value, (*path, "inputRequests")
     if value.get("inputRequests") == {} or (not there and "requestState" not in value):
         return [
-            RawDiagnostic(
+            CodedDiagnostic(
                 "M53",
                 at if there else path,
                 (),

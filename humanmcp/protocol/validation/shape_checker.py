@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.protocol.diagnostics.raw import (
+    CodedDiagnostic,
     RawDiagnostic,
     delete,
     insert,
@@ -145,7 +146,7 @@ def _token(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return
     path = path_of(chain)
-    out.append(RawDiagnostic("M81", path, what(path, value)))
+    out.append(CodedDiagnostic("M81", path, what(path, value)))
 
 
 def _answer(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
@@ -154,7 +155,7 @@ def _answer(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if texts or isinstance(value, (str, int, float)):
         return
     path = path_of(chain)
-    out.append(null(path) if value is None else RawDiagnostic("M76", path, what(path, value)))
+    out.append(null(path) if value is None else CodedDiagnostic("M76", path, what(path, value)))
 
 
 _ONE_VALUE: Final = "string, number, boolean"
@@ -165,7 +166,7 @@ def _one_answer(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if isinstance(value, list):
         path = path_of(chain)
         told = (("value", quoted(value)), ("since", R2025_11), ("allowed", _ONE_VALUE))
-        out.append(RawDiagnostic("M24", path, (*told, ("revision", R2025_06))))
+        out.append(CodedDiagnostic("M24", path, (*told, ("revision", R2025_06))))
     else:
         _answer(value, chain, out)
 
@@ -249,7 +250,7 @@ def _not_a_list(value: Json, path: Path, kind: types.Many, revision: str) -> Raw
     elif isinstance(value, dict) and "name" not in value and _named(value, kind, revision):
         listed = [{"name": name, **item} for name, item in value.items()]
         mend = replace_with(path, listed, "wrap")
-    return RawDiagnostic("M01", path, detail, mend)
+    return CodedDiagnostic("M01", path, detail, mend)
 
 
 def _named(value: dict[str, Json], kind: types.Many, revision: str) -> bool:
@@ -286,12 +287,12 @@ def _each(kind: types.Each, revision: str) -> Judge:
 
 def _misnamed(names: Iterable[str], rule: str, path: Path, revision: str) -> list[RawDiagnostic]:
     """Report the free names of an object that do not look as they must."""
-    found = []
+    found: list[RawDiagnostic] = []
     for name in names:
         code = NAMES[rule](name, revision)
         if code:
             detail = (("key", shown(name)), ("revision", revision))
-            found.append(RawDiagnostic(code, (*path, name), detail, at_name=True))
+            found.append(CodedDiagnostic(code, (*path, name), detail, at_name=True))
     return found
 
 
@@ -331,7 +332,7 @@ def _by_presence(kind: types.ByPresence, revision: str) -> Judge:
         path = path_of(chain)
         if len(there) > 1:  # two of them: the first one counts for most clients
             detail = (("kept", there[0]), ("lost", there[1]))
-            out.append(RawDiagnostic("M28", (*path, there[1]), detail, delete((*path, there[1]))))
+            out.append(CodedDiagnostic("M28", (*path, there[1]), detail, delete((*path, there[1]))))
             rest = {name: item for name, item in value.items() if name != there[1]}
             arms[there[0]](rest, chain, out)
             return
@@ -352,10 +353,10 @@ def _neither(
             rest = {name: item for name, item in value.items() if name != "type"}
             mend = replace_with(path, {"uri": example_uri, **rest})
         detail = (("key", "uri"), ("example", json_text(example_uri)), ("where", name_of(path)))
-        return [RawDiagnostic("M09", path, detail, mend)]
+        return [CodedDiagnostic("M09", path, detail, mend)]
     names = " / ".join(json_text(name) for name in kind.shapes)
     what = (("allowed", names), ("where", name_of(path)))
-    return [RawDiagnostic("M27", path, what, insert((*path, "text"), "…"))]
+    return [CodedDiagnostic("M27", path, what, insert((*path, "text"), "…"))]
 
 
 def _one_or_many(kind: types.OneOrMany, revision: str) -> Judge:
@@ -422,7 +423,7 @@ def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> l
     known = {name for name, member in shape.members.items() if member.exists(revision)}
     strange = [name for name in value if name not in known]
     if shape.alone and strange:
-        return [RawDiagnostic("M37", path, (("key", shown(strange[0])),), replace_with(path, {}))]
+        return [CodedDiagnostic("M37", path, (("key", shown(strange[0])),), replace_with(path, {}))]
     found: list[RawDiagnostic] = []
     lacking = [
         name
@@ -461,7 +462,7 @@ def _nested(  # noqa: PLR0913, PLR0917 - what the sentence needs
         return None
     whole = {key: item for key, item in value.items() if key not in inner} | {name: inner}
     detail = (("key", name), ("example", shown(json_text(inner))), ("where", name_of(path)))
-    return RawDiagnostic("M09", path, detail, replace_with(path, whole, "wrap"))
+    return CodedDiagnostic("M09", path, detail, replace_with(path, whole, "wrap"))
 
 
 def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
@@ -470,8 +471,8 @@ def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
     at = (*path, typed)
     detail = (("key", name), ("typed", shown(typed)), ("where", name_of(path)))
     if fits(value, member.kind(revision), revision):
-        return RawDiagnostic("M10", at, detail, rename_to(at, name), at_name=True)
-    return RawDiagnostic("M10", at, detail, at_name=True)
+        return CodedDiagnostic("M10", at, detail, rename_to(at, name), at_name=True)
+    return CodedDiagnostic("M10", at, detail, at_name=True)
 
 
 def _strange(
@@ -488,7 +489,7 @@ def _strange(
             if member.since in STATELESS
             else judge(value[name], member.kind(revision), member.since, at)
         )
-        late = RawDiagnostic(code, at, (*detail, ("since", when)), delete(at), at_name=True)
+        late = CodedDiagnostic(code, at, (*detail, ("since", when)), delete(at), at_name=True)
         return found or [late]
     free = [
         known for known, m in shape.members.items() if m.exists(revision) and known not in value
@@ -496,5 +497,5 @@ def _strange(
     meant = alike(name, free)
     if meant is not None:
         more = (*detail, ("meant", meant))
-        return [RawDiagnostic("M11", at, more, rename_to(at, meant), at_name=True)]
-    return [RawDiagnostic("M12", at, detail, delete(at), at_name=True)]
+        return [CodedDiagnostic("M11", at, more, rename_to(at, meant), at_name=True)]
+    return [CodedDiagnostic("M12", at, detail, delete(at), at_name=True)]

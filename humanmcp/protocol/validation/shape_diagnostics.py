@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.protocol.diagnostics.raw import (
+    CodedDiagnostic,
     RawDiagnostic,
     delete,
     insert,
@@ -81,7 +82,7 @@ def what(path: Path, value: Json) -> tuple[tuple[str, str], ...]:
 
 def null(path: Path) -> RawDiagnostic:
     """Report `null` for a member that is better left out."""
-    return RawDiagnostic("M20", path, what(path, None), delete(path))
+    return CodedDiagnostic("M20", path, what(path, None), delete(path))
 
 
 def not_text(value: Json, path: Path) -> RawDiagnostic:
@@ -89,7 +90,7 @@ def not_text(value: Json, path: Path) -> RawDiagnostic:
     mend = None
     if value is not None and not isinstance(value, (dict, list)):
         mend = wrap(path, '"', '"')
-    return RawDiagnostic("M15", path, what(path, value), mend)
+    return CodedDiagnostic("M15", path, what(path, value), mend)
 
 
 def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
@@ -102,18 +103,18 @@ def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
     elif isinstance(value, float):
         mend = replace_with(path, round(value))
     detail = (("key", name_of(path)), ("value", quoted(value)))
-    return RawDiagnostic("M18" if whole else "M19", path, detail, mend)
+    return CodedDiagnostic("M18" if whole else "M19", path, detail, mend)
 
 
 def not_an_object(value: Json, path: Path) -> RawDiagnostic:
     """Report what should be an object."""
     if value is None:
-        return RawDiagnostic("M16", path, what(path, None), replace_with(path, {}))
+        return CodedDiagnostic("M16", path, what(path, None), replace_with(path, {}))
     # `"tools": true` among capabilities means `{}`; a list of names means an object of them
     mend = replace_with(path, {}) if value is True else None
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         mend = replace_with(path, {item: {} for item in value})
-    return RawDiagnostic("M16", path, what(path, value), mend)
+    return CodedDiagnostic("M16", path, what(path, value), mend)
 
 
 def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawDiagnostic:
@@ -126,22 +127,24 @@ def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawD
             mend = replace_with(path, {"type": "text", "text": value}, "wrap")
         elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             mend = unwrap(path, (0,))
-        return RawDiagnostic("M16", path, what(path, value), mend)
+        return CodedDiagnostic("M16", path, what(path, value), mend)
     told = value.get(kind.member)
     at = (*path, kind.member)
     if kind.member not in value:
         meant = next((name for name in names if name in value), None)
         mend = insert(at, meant) if meant else None
         detail = (("key", kind.member), ("allowed", allowed), ("where", name_of(path)))
-        return RawDiagnostic("M26", path, detail, mend)
+        return CodedDiagnostic("M26", path, detail, mend)
     if isinstance(told, str) and told in kind.shapes:
         since = SHAPES[kind.shapes[told]].since
         late = (("value", told), ("since", since), ("revision", revision), ("allowed", allowed))
-        return RawDiagnostic("M24", at, late)
+        return CodedDiagnostic("M24", at, late)
     meant = alike(told, names)
     mend = None if meant is None else replace_with(at, meant)
     detail = (("value", quoted(told)), ("allowed", allowed), ("key", name_of(at)))
-    return RawDiagnostic(kind.code or ("M02" if kind.member == "type" else "M21"), at, detail, mend)
+    return CodedDiagnostic(
+        kind.code or ("M02" if kind.member == "type" else "M21"), at, detail, mend
+    )
 
 
 def missing(name: str, path: Path, member: Member, revision: str) -> RawDiagnostic:
@@ -149,19 +152,19 @@ def missing(name: str, path: Path, member: Member, revision: str) -> RawDiagnost
     value = example(member, revision)
     detail = (("key", name), ("example", json_text(value)), ("where", name_of(path)))
     code = "M07" if name == "resultType" else "M09"
-    return RawDiagnostic(code, path, detail, insert((*path, name), value))
+    return CodedDiagnostic(code, path, detail, insert((*path, name), value))
 
 
 def none_of(names: tuple[str, ...], path: Path) -> RawDiagnostic:
     """Report an object that has none of the members of which it needs one."""
     allowed = " / ".join(json_text(name) for name in names)
-    return RawDiagnostic("M27", path, (("allowed", allowed), ("where", name_of(path))))
+    return CodedDiagnostic("M27", path, (("allowed", allowed), ("where", name_of(path))))
 
 
 def ill_formed(trouble: FormatTrouble, value: str, path: Path) -> RawDiagnostic:
     """Report a text that does not look like what it must be."""
     mend = None if trouble.mended is None else replace_with(path, trouble.mended)
-    return RawDiagnostic(
+    return CodedDiagnostic(
         trouble.code, path, (("key", name_of(path)), ("value", shown(value))), mend
     )
 
@@ -169,13 +172,13 @@ def ill_formed(trouble: FormatTrouble, value: str, path: Path) -> RawDiagnostic:
 def beyond(code: str, value: Json, limit: float, path: Path) -> RawDiagnostic:
     """Report a number outside its range."""
     detail = (("key", name_of(path)), ("value", quoted(value)), ("limit", quoted(limit)))
-    return RawDiagnostic(code, path, detail, replace_with(path, limit))
+    return CodedDiagnostic(code, path, detail, replace_with(path, limit))
 
 
 def too_many(count: int, most: int, path: Path) -> RawDiagnostic:
     """Report a list that is too long."""
     detail = (("key", name_of(path)), ("limit", str(most)), ("count", str(count)))
-    return RawDiagnostic("M25", path, detail)
+    return CodedDiagnostic("M25", path, detail)
 
 
 def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
@@ -183,7 +186,7 @@ def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
     words = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
     meant = words.get(str(value).strip().lower()) if isinstance(value, (str, int)) else None
     mend = None if meant is None else replace_with(path, meant)
-    return RawDiagnostic("M17", path, what(path, value), mend)
+    return CodedDiagnostic("M17", path, what(path, value), mend)
 
 
 def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:
@@ -195,4 +198,4 @@ def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:
     )
     meant = kind.values[0] if len(kind.values) == 1 else alike(value, kind.values)
     mend = None if meant is None else replace_with(path, meant)
-    return RawDiagnostic(kind.code, path, detail, mend)
+    return CodedDiagnostic(kind.code, path, detail, mend)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp.protocol.diagnostics.model import Severity
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, SchemaDiagnostic
 from humanmcp.protocol.validation.json_schema.errors import detail_of, uncertain, unchecked
 from humanmcp.protocol.validation.json_schema.references import References
 from humanmcp.protocol.validation.json_schema.work import UncheckedError, Work, size
@@ -180,18 +180,24 @@ def mismatch(value: Json, schema: Json) -> tuple[Path, Detail] | None:
     return (differences[0].path, differences[0].detail) if differences else None
 
 
-def first_found(code: str, value: Json, schema: Json, path: Path) -> list[RawDiagnostic]:
-    """Report the first difference under a code, or as a hint that there was no comparison."""
+class Unchecked(SchemaDiagnostic, code="M91", severity=Severity.HINT):
+    """The schema costs too much, or says what we do not know."""
+
+
+def first_found(
+    kind: type[SchemaDiagnostic], value: Json, schema: Json, path: Path
+) -> list[RawDiagnostic]:
+    """Report the first difference as of this kind, or as a hint that there was no comparison."""
     differences, missed = compare(value, schema)
     if differences:
         inside, detail = differences[0]
-        return [RawDiagnostic(code, (*path, *inside), detail)]
+        return [kind((*path, *inside), broken=detail)]
     return unchecked_at(path, missed)
 
 
 def unchecked_at(path: Path, missed: Detail) -> list[RawDiagnostic]:
     """Report as a hint that something was not held against its schema, where it was not."""
-    return [RawDiagnostic("M91", path, missed, level=Severity.HINT)] if missed else []
+    return [Unchecked(path, broken=missed)] if missed else []
 
 
 def within_limits(schema: Json) -> bool:

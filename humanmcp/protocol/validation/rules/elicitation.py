@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic, delete, quoted, shown
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, SchemaDiagnostic, delete, quoted, shown
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.rules.registry import rule
@@ -43,6 +44,30 @@ def declares_more(capabilities: Mapping[str, Json] | None) -> bool:
     return any((capabilities or {}).get(name) for name in ("experimental", "extensions"))
 
 
+class NotToBeAsked(RawDiagnostic, code="M57"):
+    """A client refuses a question that it did not declare."""
+
+    capability: str
+
+
+class ContentWithoutAccept(RawDiagnostic, code="M77", severity=Severity.WARNING):
+    """Servers read it only where the user has accepted."""
+
+    action: str
+
+
+class FieldMissing(RawDiagnostic, code="M78"):
+    """The server refuses the form."""
+
+    key: str
+
+
+class FieldUnfit(SchemaDiagnostic, code="M79"):
+    """The server refuses the form."""
+
+    key: str
+
+
 @rule(*(one.name for one in methods.REQUESTS.values() if one.asks_back))
 def declared_by_client(answer: Answer) -> Iterator[RawDiagnostic]:
     """A server must not ask for what this request's client did not declare.
@@ -61,7 +86,7 @@ def declared_by_client(answer: Answer) -> Iterator[RawDiagnostic]:
         missing = lacking(method, request.get("params"), declared)
         if missing:
             at = answer.at("inputRequests", name, "method")
-            yield RawDiagnostic("M57", at, (("capability", missing),))
+            yield NotToBeAsked(at, capability=missing)
 
 
 @rule("elicitation/create")
@@ -73,7 +98,7 @@ def nothing_filled_in(answer: Answer) -> Iterator[RawDiagnostic]:
     """
     action, at = answer.value.get("action"), answer.at("content")
     if action in ("decline", "cancel") and answer.value.get("content"):
-        yield RawDiagnostic("M77", at, (("action", str(action)),), delete(at), at_name=True)
+        yield ContentWithoutAccept(at, delete(at), at_name=True, action=str(action))
 
 
 @rule("elicitation/create")
@@ -100,10 +125,10 @@ def _unfit(
     """Report one way in which the answers of a form break its schema: by the field, if any."""
     if detail.get("rule") == "required" and not inside:
         names = detail["names"].split(", ")
-        return [RawDiagnostic("M78", at, (("key", name),)) for name in names]
+        return [FieldMissing(at, key=name) for name in names]
     key = str(inside[0]) if inside else "content"
-    told = detail | {"key": shown(key)} | _titled(schema, inside, detail)
-    return [RawDiagnostic("M79", (*at, *inside), tuple(told.items()))]
+    told = detail | _titled(schema, inside, detail)
+    return [FieldUnfit((*at, *inside), key=shown(key), broken=tuple(told.items()))]
 
 
 def _titled(schema: JsonObject, inside: Path, detail: dict[str, str]) -> dict[str, str]:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic, json_text, quoted, replace_with, shown
+from humanmcp.protocol.diagnostics.raw import (
+    CodedDiagnostic,
+    RawDiagnostic,
+    json_text,
+    quoted,
+    replace_with,
+    shown,
+)
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.rules.registry import rule
@@ -36,7 +43,14 @@ def outcome_beside_status(answer: Answer) -> Iterator[RawDiagnostic]:
     name, example = needed
     if name not in answer.value:
         detail = (("key", name), ("example", json_text(example)), ("where", "result"))
-        yield RawDiagnostic("M09", answer.path, detail)
+        yield CodedDiagnostic("M09", answer.path, detail)
+
+
+class OtherSubscription(RawDiagnostic, code="M74"):
+    """The client would not know which of its subscriptions it ends."""
+
+    typed: str
+    id: str
 
 
 @rule("subscriptions/listen")
@@ -51,5 +65,5 @@ def own_subscription(answer: Answer) -> Iterator[RawDiagnostic]:
     typed, wanted = meta[versions.META_SUBSCRIPTION], answer.exchange.id.value
     if type(typed) is not type(wanted) or typed != wanted:
         at = answer.at("_meta", versions.META_SUBSCRIPTION)
-        detail = (("typed", quoted(typed)), ("id", shown(answer.exchange.id.token)))
-        yield RawDiagnostic("M74", at, detail, replace_with(at, wanted))
+        own = shown(answer.exchange.id.token)
+        yield OtherSubscription(at, replace_with(at, wanted), typed=quoted(typed), id=own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import (
     RawDiagnostic,
     delete,
@@ -23,6 +24,60 @@ if TYPE_CHECKING:
     from humanmcp.protocol.validation.rules.registry import Answer
 
 
+class NotDeclared(RawDiagnostic, code="M05", severity=Severity.WARNING):
+    """Clients do not ask for what was not declared."""
+
+    capability: str
+    method: str
+
+
+class NoSuchVersion(RawDiagnostic, code="M44"):
+    """A client ends the session with a version that it does not know."""
+
+    value: str
+    allowed: str
+
+
+class OtherVersion(RawDiagnostic, code="M04", severity=Severity.WARNING):
+    """A client that has only the one it asked for disconnects."""
+
+    asked: str
+    answered: str
+
+
+class OldNameOfCompletions(RawDiagnostic, code="M48", severity=Severity.WARNING):
+    """A client looks for the name of today."""
+
+
+class CapabilitiesInServerInfo(RawDiagnostic, code="M47", severity=Severity.WARNING):
+    """Clients read the other place."""
+
+    only: str
+
+
+class CapabilityOutside(RawDiagnostic, code="M63", severity=Severity.WARNING):
+    """Clients look for it inside `capabilities`."""
+
+    key: str
+
+
+class CalledClient(RawDiagnostic, code="M49", severity=Severity.HINT):
+    """The name is shown to users as that of the server."""
+
+    value: str
+
+
+class NoVersions(RawDiagnostic, code="M45", severity=Severity.WARNING):
+    """A client has nothing to choose from."""
+
+
+class OtherVersions(RawDiagnostic, code="M46", severity=Severity.WARNING):
+    """A client falls back to a handshake."""
+
+    value: str
+    allowed: str
+
+
 @rule()
 def declared_capability(answer: Answer) -> Iterator[RawDiagnostic]:
     """What a server answers, it has declared.
@@ -36,9 +91,7 @@ def declared_capability(answer: Answer) -> Iterator[RawDiagnostic]:
     if offered is None or not capability or capability in offered:
         return
     if capability != "completions" or features(answer.exchange.revision).completions:
-        yield RawDiagnostic(
-            "M05", answer.path, (("capability", capability), ("method", shown(method)))
-        )
+        yield NotDeclared(answer.path, capability=capability, method=shown(method))
 
 
 @rule("initialize")
@@ -56,11 +109,10 @@ def agreed_version(answer: Answer) -> Iterator[RawDiagnostic]:
     speaks = wanted in versions.HANDSHAKE
     if typed not in versions.HANDSHAKE:
         meant = wanted if speaks else versions.LATEST_HANDSHAKE
-        detail = (("value", shown(typed)), ("allowed", ", ".join(versions.HANDSHAKE)))
-        yield RawDiagnostic("M44", at, detail, replace_with(at, meant))
+        allowed = ", ".join(versions.HANDSHAKE)
+        yield NoSuchVersion(at, replace_with(at, meant), value=shown(typed), allowed=allowed)
     elif speaks and typed != wanted:
-        detail = (("asked", str(wanted)), ("answered", typed))
-        yield RawDiagnostic("M04", at, detail, replace_with(at, wanted))
+        yield OtherVersion(at, replace_with(at, wanted), asked=str(wanted), answered=typed)
 
 
 @rule("initialize", "server/discover")
@@ -73,7 +125,7 @@ def name_of_completions(answer: Answer) -> Iterator[RawDiagnostic]:
     if not isinstance(declared, dict) or "completion" not in declared:
         return
     if features(answer.exchange.revision).completions and "completions" not in declared:
-        yield RawDiagnostic("M48", at, (), rename_to(at, "completions"), at_name=True)
+        yield OldNameOfCompletions(at, rename_to(at, "completions"), at_name=True)
 
 
 @rule("initialize")
@@ -90,12 +142,12 @@ def capabilities_in_their_place(answer: Answer) -> Iterator[RawDiagnostic]:
             for name in (there if isinstance(there, dict) else ())
             if not isinstance(declared, dict) or name not in declared
         ]
-        detail = (("only", shown(", ".join(only)) or "?"),)
-        yield RawDiagnostic("M47", at, detail, delete(at), at_name=True)
+        names = shown(", ".join(only)) or "?"
+        yield CapabilitiesInServerInfo(at, delete(at), at_name=True, only=names)
     for name in SHAPES["ServerCapabilities"].members:
         if name in answer.value:
             at = answer.at(name)
-            yield RawDiagnostic("M63", at, (("key", name),), delete(at), at_name=True)
+            yield CapabilityOutside(at, delete(at), at_name=True, key=name)
 
 
 @rule("initialize")
@@ -104,7 +156,7 @@ def name_of_the_server(answer: Answer) -> Iterator[RawDiagnostic]:
     server = answer.value.get("serverInfo")
     name = server.get("name") if isinstance(server, dict) else None
     if isinstance(name, str) and "client" in name.lower():
-        yield RawDiagnostic("M49", answer.at("serverInfo", "name"), (("value", shown(name)),))
+        yield CalledClient(answer.at("serverInfo", "name"), value=shown(name))
 
 
 @rule("server/discover")
@@ -119,8 +171,7 @@ def versions_that_there_are(answer: Answer) -> Iterator[RawDiagnostic]:
     mend = replace_with(at, list(versions.STATELESS))
     unknown = [each for each in named if isinstance(each, str) and each not in versions.ALL]
     if not named:
-        yield RawDiagnostic("M45", at, (), mend)
+        yield NoVersions(at, mend)
     elif unknown or not any(each in versions.STATELESS for each in named):
         wrong = shown(json_text(unknown or named))
-        detail = (("value", wrong), ("allowed", ", ".join(versions.ALL)))
-        yield RawDiagnostic("M46", at, detail, mend)
+        yield OtherVersions(at, mend, value=wrong, allowed=", ".join(versions.ALL))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import RawDiagnostic, delete, shown
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.rules.registry import rule
@@ -12,6 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.protocol.validation.rules.registry import Answer
+
+
+class EmptyCursor(RawDiagnostic, code="M42", severity=Severity.WARNING):
+    """A client asks for another page by it, and for the same again."""
+
+
+class SameCursor(RawDiagnostic, code="M43", severity=Severity.WARNING):
+    """The client would ask for this page again, and again."""
+
+
+class TwiceInList(RawDiagnostic, code="M38", severity=Severity.WARNING):
+    """Clients keep one of the two, or refuse the list."""
+
+    key: str
+    value: str
 
 
 @rule()
@@ -23,9 +39,9 @@ def next_page(answer: Answer) -> Iterator[RawDiagnostic]:
     """
     cursor, at = answer.value.get("nextCursor"), answer.at("nextCursor")
     if cursor == "":
-        yield RawDiagnostic("M42", at, (), delete(at))
+        yield EmptyCursor(at, delete(at))
     elif isinstance(cursor, str) and cursor == answer.exchange.request.params.get("cursor"):
-        yield RawDiagnostic("M43", at, (("cursor", shown(cursor)),), delete(at))
+        yield SameCursor(at, delete(at))
 
 
 @rule(*(one.name for one in methods.LISTS))
@@ -44,6 +60,6 @@ def entries_apart(answer: Answer) -> Iterator[RawDiagnostic]:
         if not isinstance(own, str):
             continue
         if own in seen:
-            detail = (("key", listing.key), ("value", shown(own)))
-            yield RawDiagnostic("M38", answer.at(listing.member, index, listing.key), detail)
+            at = answer.at(listing.member, index, listing.key)
+            yield TwiceInList(at, key=listing.key, value=shown(own))
         seen.add(own)

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.protocol.validation.rules.registry import Answer
 
+
+class Unwritten(RawDiagnostic, code="M61"):
+    """The words of an example would reach the user as an answer."""
+
+    text: str
+
+
 _TYPED: Final = f'"{PLACEHOLDER}"'
 _ESCAPED: Final = json.dumps(PLACEHOLDER).strip('"')
 
@@ -29,7 +36,7 @@ def words_of_the_draft(answer: Answer) -> Iterator[RawDiagnostic]:
         text = block.get("text") if isinstance(block, dict) else None
         if isinstance(text, str) and text in PLACEHOLDERS.values() and not answer.asks_back:
             steps = ("content", at) if isinstance(content, list) else ("content",)
-            yield RawDiagnostic("M61", answer.at(*steps, "text"), (("text", text),))
+            yield Unwritten(answer.at(*steps, "text"), text=text)
 
 
 def unwritten(value: Json, path: Path, text: str) -> list[RawDiagnostic]:
@@ -42,7 +49,7 @@ def unwritten(value: Json, path: Path, text: str) -> list[RawDiagnostic]:
 
 def _unwritten(value: Json, path: Path) -> list[RawDiagnostic]:
     if value == PLACEHOLDER:
-        return [RawDiagnostic("M61", path, (("text", PLACEHOLDER),))]
+        return [Unwritten(path, text=PLACEHOLDER)]
     steps: Iterable[tuple[str | int, Json]] = ()
     if isinstance(value, dict):
         steps = value.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import RawDiagnostic, replace_with, shown
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.rules.registry import rule
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
     from humanmcp.protocol.validation.rules.registry import Answer
 
 
+class NothingRead(RawDiagnostic, code="M60", severity=Severity.WARNING):
+    """A client cannot tell it from an empty resource."""
+
+    instead: str
+
+
+class OtherResource(RawDiagnostic, code="M70", severity=Severity.HINT):
+    """A client may hold it for what it asked for."""
+
+    asked: str
+    answered: str
+
+
 @rule("resources/read")
 def something_read(answer: Answer) -> Iterator[RawDiagnostic]:
     """A resource that is not there is an error, and no empty list.
@@ -24,7 +38,7 @@ def something_read(answer: Answer) -> Iterator[RawDiagnostic]:
     """
     if answer.value.get("contents") == [] and not answer.asks_back:
         code = features(answer.exchange.revision).resource_not_found
-        yield RawDiagnostic("M60", answer.at("contents"), (("code", str(code)),))
+        yield NothingRead(answer.at("contents"), instead=str(code))
 
 
 @rule("resources/read")
@@ -36,8 +50,8 @@ def read_what_was_asked(answer: Answer) -> Iterator[RawDiagnostic]:
     uris = [each.get("uri") for each in contents if isinstance(each, dict)]
     if uris and not any(_within(uri, wanted) for uri in uris):
         at = answer.at("contents", 0, "uri")
-        detail = (("asked", shown(wanted)), ("answered", shown(str(uris[0]))))
-        yield RawDiagnostic("M70", at, detail, replace_with(at, wanted))
+        answered = shown(str(uris[0]))
+        yield OtherResource(at, replace_with(at, wanted), asked=shown(wanted), answered=answered)
 
 
 def _within(uri: Json, wanted: str) -> bool:

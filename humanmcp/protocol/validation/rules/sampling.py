@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic, quoted, replace_with, shown
+from humanmcp.protocol.diagnostics.raw import (
+    RawDiagnostic,
+    SchemaDiagnostic,
+    quoted,
+    replace_with,
+    shown,
+)
 from humanmcp.protocol.json.similar import alike
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.rules.registry import rule
@@ -25,6 +31,31 @@ if TYPE_CHECKING:
 TEXT_ONLY: Final = "humanmcp host"
 """The client whose conversation with a model holds text and calls of tools, and nothing else."""
 _HELD: Final = frozenset({"text", "tool_use"})
+
+
+class ToolNotOffered(RawDiagnostic, code="M95"):
+    """The server cannot call it."""
+
+    tool: str
+    tools: str
+
+
+class InputUnfit(SchemaDiagnostic, code="M96"):
+    """The server refuses the call."""
+
+    tool: str
+
+
+class IdTaken(RawDiagnostic, code="M97"):
+    """The result of a call names it by its id."""
+
+    id: str
+
+
+class NeitherTextNorCall(RawDiagnostic, code="M98"):
+    """This host would leave it out."""
+
+    kind: str
 
 
 @rule("sampling/createMessage")
@@ -45,7 +76,7 @@ def text_and_calls_only(answer: Answer) -> Iterator[RawDiagnostic]:
     for block, at in _blocks(answer.value.get("content"), answer.at("content")):
         kind = block.get("type")
         if isinstance(kind, str) and kind not in _HELD:
-            yield RawDiagnostic("M98", (*at, "type"), (("kind", shown(kind)),))
+            yield NeitherTextNorCall((*at, "type"), kind=shown(kind))
 
 
 def _blocks(content: Json, path: Path) -> Iterator[tuple[JsonObject, Path]]:
@@ -83,14 +114,14 @@ def _call(exchange: Exchange, block: JsonObject, path: Path) -> list[RawDiagnost
     if name not in offered:
         meant = alike(name, list(offered))
         mend = replace_with((*path, "name"), meant) if meant else None
-        detail = (("tool", quoted(name)), ("tools", shown(", ".join(offered)) or "-"))
-        return [RawDiagnostic("M95", (*path, "name"), detail, mend)]
+        tools = shown(", ".join(offered)) or "-"
+        return [ToolNotOffered((*path, "name"), mend, tool=quoted(name), tools=tools)]
     at = (*path, "input")
     differences, missed = validator.compare(given, offered[name].get("inputSchema"))
     if not differences:
         return validator.unchecked_at(at, missed)
     inside, rule = differences[0]
-    return [RawDiagnostic("M96", (*at, *inside), (("tool", quoted(name)), *rule))]
+    return [InputUnfit((*at, *inside), tool=quoted(name), broken=rule)]
 
 
 def _own_id(own: Json, taken: set[str], path: Path) -> list[RawDiagnostic]:
@@ -104,8 +135,5 @@ def _own_id(own: Json, taken: set[str], path: Path) -> list[RawDiagnostic]:
         f"{own}-{number}" for number in range(2, len(taken) + 3) if f"{own}-{number}" not in taken
     )
     taken.add(free)
-    return [
-        RawDiagnostic(
-            "M97", (*path, "id"), (("id", quoted(own)),), replace_with((*path, "id"), free)
-        )
-    ]
+    at = (*path, "id")
+    return [IdTaken(at, replace_with(at, free), id=quoted(own))]

@@ -6,7 +6,16 @@ import binascii
 import re
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic, json_text, quoted, replace_with, shown
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.raw import (
+    CodedDiagnostic,
+    RawDiagnostic,
+    SchemaDiagnostic,
+    json_text,
+    quoted,
+    replace_with,
+    shown,
+)
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.json_schema.references import DATA
@@ -19,6 +28,26 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.validation.rules.registry import Answer
+
+
+class NoSchema(SchemaDiagnostic, code="M40", severity=Severity.WARNING):
+    """Clients that compile it refuse the tool, or the whole list."""
+
+
+class UnusableSchema(SchemaDiagnostic, code="M92", severity=Severity.WARNING):
+    """Clients refuse it, although it is a schema."""
+
+
+class RequiredUnknown(RawDiagnostic, code="M41", severity=Severity.HINT):
+    """It can never be given by its description."""
+
+    key: str
+
+
+class NoHeader(RawDiagnostic, code="M99", severity=Severity.WARNING):
+    """Clients leave out a tool with such a header."""
+
+    value: str
 
 
 @rule("tools/list")
@@ -42,18 +71,18 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
             return []  # the shape says so
         detail = (("key", "required"), ("got", "text"), ("example", '["…"]'))
         mend = replace_with((*path, "required"), [required]) if isinstance(required, str) else None
-        return [RawDiagnostic("M01", (*path, "required"), detail, mend)]
-    for code, look in (("M40", validator.trouble_in), ("M92", validator.unusable_in)):
+        return [CodedDiagnostic("M01", (*path, "required"), detail, mend)]
+    for kind, look in ((NoSchema, validator.trouble_in), (UnusableSchema, validator.unusable_in)):
         trouble = look(schema)
         if trouble is not None:
-            inside, rule = trouble
-            return [RawDiagnostic(code, (*path, *inside), rule)]
+            inside, broken = trouble
+            return [kind((*path, *inside), broken=broken)]
     names = properties if isinstance(properties, dict) else {}
     missing = [each for each in required or () if isinstance(each, str) and each not in names]
     found = _headers(schema, path) if features(exchange.revision).header_arguments else []
     if missing and "$ref" not in schema and "allOf" not in schema:
         at = (*path, "required")
-        found.append(RawDiagnostic("M41", at, (("key", shown(missing[0])),)))
+        found.append(RequiredUnknown(at, key=shown(missing[0])))
     return found
 
 
@@ -75,7 +104,7 @@ def _headers(schema: JsonObject, path: Path) -> list[RawDiagnostic]:
             isinstance(name, str) and re.fullmatch(_HEADER_NAME, name) and name.lower() not in seen
         )
         if not fits or not reachable or part.get("type") not in _IN_A_HEADER:
-            return [RawDiagnostic("M99", (*path, *at, HEADER), (("value", quoted(name)),))]
+            return [NoHeader((*path, *at, HEADER), value=quoted(name))]
         seen.add(name.lower())
     return []
 
@@ -99,6 +128,20 @@ def _marked(schema: JsonObject) -> Iterator[tuple[Path, JsonObject, bool]]:
         ]
 
 
+class StructuredUnfit(SchemaDiagnostic, code="M06"):
+    """Clients that check it report an error in the place of the answer."""
+
+
+class StructuredMissing(RawDiagnostic, code="M58"):
+    """Clients that check it report an error in the place of the answer."""
+
+    tool: str
+
+
+class NotAsText(RawDiagnostic, code="M59", severity=Severity.HINT):
+    """Older clients show the text only."""
+
+
 @rule("tools/call")
 def structured_content(answer: Answer) -> Iterator[RawDiagnostic]:
     """A tool that declares an output schema gives what fits it, if it has not failed.
@@ -115,9 +158,9 @@ def structured_content(answer: Answer) -> Iterator[RawDiagnostic]:
         return
     if "structuredContent" in answer.value:
         structured, at = answer.value["structuredContent"], answer.at("structuredContent")
-        yield from validator.first_found("M06", structured, schema, at)
+        yield from validator.first_found(StructuredUnfit, structured, schema, at)
     else:
-        yield RawDiagnostic("M58", answer.path, (("tool", shown(tool)),))
+        yield StructuredMissing(answer.path, tool=shown(tool))
 
 
 @rule("tools/call")
@@ -136,7 +179,7 @@ def structured_content_as_text(answer: Answer) -> Iterator[RawDiagnostic]:
     mend = None
     if not validator.is_large(structured):
         mend = replace_with(at, [{"type": "text", "text": json_text(structured)}])
-    yield RawDiagnostic("M59", at, (), mend)
+    yield NotAsText(at, mend)
 
 
 def _structures(answer: Answer) -> bool:
@@ -155,6 +198,13 @@ _MAGIC: Final = (
     ("audio/flac", b"fLaC"),
 )
 """How files of a type begin. Types of other names are taken at their word."""
+
+
+class OtherPicture(RawDiagnostic, code="M66", severity=Severity.WARNING):
+    """Models refuse a picture of another type."""
+
+    said: str
+    really: str
 
 
 @rule("tools/call")
@@ -177,8 +227,11 @@ def type_of_pictures(answer: Answer) -> Iterator[RawDiagnostic]:
         really = next((mime for mime, magic in _MAGIC if first.startswith(magic)), "")
         where = answer.at("content", at, "mimeType")
         mend = replace_with(where, really) if really else None
-        detail = (("said", shown(str(said))), ("really", really or "?"))
-        yield RawDiagnostic("M66", where, detail, mend)
+        yield OtherPicture(where, mend, said=shown(str(said)), really=really or "?")
+
+
+class ErrorNotSeen(RawDiagnostic, code="M50", severity=Severity.HINT):
+    """A model that does not see it cannot mend its call."""
 
 
 @rule("tools/call", errors=True)
@@ -192,7 +245,7 @@ def error_that_a_model_could_mend(answer: Answer) -> Iterator[RawDiagnostic]:
     unknown = known.tools is not None and answer.exchange.tool not in known.tools
     code = answer.value.get("code")
     if code not in _NOT_FOR_A_MODEL and not unknown:
-        yield RawDiagnostic("M50", answer.path)
+        yield ErrorNotSeen(answer.path)
 
 
 _NOT_FOR_A_MODEL: Final = (-32700, -32600, -32601, -32603, -32042, -32021, -32022)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.validation.json_schema import validator
+from humanmcp.protocol.validation.rules.tools import StructuredUnfit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,6 +139,6 @@ def _say_of(one: Hostile) -> list[str]:
     validator.unusable_in(one.schema)
     said = []
     for value in one.values:
-        found = validator.first_found("M06", value, one.schema, ())
+        found = validator.first_found(StructuredUnfit, value, one.schema, ())
         said += [dict(each.detail)["rule"] for each in found]
     return said

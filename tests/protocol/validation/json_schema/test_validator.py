@@ -15,6 +15,7 @@ import pytest
 from hypothesis import assume, given
 
 from humanmcp.protocol.validation.json_schema import validator
+from humanmcp.protocol.validation.rules.tools import StructuredUnfit
 from tests.protocol.validation.json_schema.hostile_schemas import HOSTILE
 from tests.waiting import PATIENCE
 
@@ -121,7 +122,7 @@ def test_r8_what_is_not_compared_is_said_to_be_unchecked(
     schema: dict[str, Any], value: Json, why: str
 ) -> None:
     """Row 8: silence looked like approval."""
-    found = validator.first_found("M06", value, schema, ("result",))
+    found = validator.first_found(StructuredUnfit, value, schema, ("result",))
     assert [(each.code, dict(each.detail)["rule"]) for each in found] == [("M91", why)]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, lists, registry, resources
+from humanmcp.protocol.validation.rules.lifecycle import CalledClient
 from humanmcp.protocol.validation.rules.registry import Answer, judge, rule
+from humanmcp.protocol.validation.rules.tools import ErrorNotSeen
 from tests.asking import R2026, asked, check, codes, stating
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from humanmcp.protocol.diagnostics.raw import RawDiagnostic
     from humanmcp.protocol.validation.rules.registry import Rule
 
 TWICE = {"tools": [{"name": "a"}, {"name": "a"}], "nextCursor": ""}
@@ -71,14 +73,14 @@ def test_a_rule_is_found_by_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
 
     @rule("ping")
     def never(answer: Answer) -> Iterator[RawDiagnostic]:
-        yield RawDiagnostic("M49", answer.at("name"))
+        yield CalledClient(answer.at("name"), value="x")
 
     @rule(errors=True)
     def nor_errors(answer: Answer) -> Iterator[RawDiagnostic]:
-        yield RawDiagnostic("M50", answer.path)
+        yield ErrorNotSeen(answer.path)
 
-    assert list(judge(answer("ping", {}))) == list(never(answer("ping", {})))
+    assert [each.code for each in judge(answer("ping", {}))] == ["M49"]
     assert judge(answer("tools/list", TWICE)) == []
-    assert list(judge(answer("tools/list", {}), errors=True)) == list(nor_errors(answer("x", {})))
+    assert [each.code for each in judge(answer("x", {}), errors=True)] == ["M50"]
     verdict = check(asked("ping"), '{"result": {"name": 1}}')
     assert "M49" in codes(verdict.problems)
