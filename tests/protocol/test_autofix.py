@@ -122,6 +122,15 @@ def test_k3_no_bulk_fix_loses_or_invents_anything() -> None:
 WORDS: Final = st.text(alphabet="abc déあ晴:,'\"{}[]\\/\n…-5", min_size=1, max_size=12)
 
 
+def test_k3_a_version_that_swallowed_the_answer_is_not_replaced() -> None:
+    """K3: a quote too many made one text of all that follows; the answer stays in it."""
+    broken = (
+        '{"jsonrpc"\': "2.0", "id": 3, "result": {"content": '
+        '[{"type": "text", "text": "5"}], "note": "\' "}}'
+    )
+    assert "5" in fix(Typed("any", "tools/call", broken, {})).text
+
+
 @settings(max_examples=300, deadline=None)
 @given(WORDS, WORDS, st.data())
 def test_k3_whatever_is_typed_survives(one: str, other: str, data: st.DataObject) -> None:

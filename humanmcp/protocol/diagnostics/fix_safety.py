@@ -25,6 +25,8 @@ PLACEHOLDER: Final = "…"
 
 _ENVELOPE: Final = frozenset({("jsonrpc",), ("id",)})
 """What belongs to the envelope, which humanmcp writes where a person leaves it out."""
+_HOLDS_MORE: Final = re.compile(r'[\[{]|\\"')
+"""An id or a version that is an object, or that swallowed other members after a lost quote."""
 _FILLERS: Final = frozenset({"jsonrpc", "id", "resultType", "ttlMs", "cacheScope", "type"})
 """Members that carry no answer: they may be added without anybody having typed them."""
 _SCAFFOLD: Final = frozenset(
@@ -51,7 +53,7 @@ def trust(found: RawDiagnostic, mend: FixAction, old: str, new: str) -> Applicab
             return _renaming(found, json.loads(old), json.loads(mend.new))
         case FixKind.INSERT:
             return Applicability.SAFE if mend.path[-1] in _FILLERS else _made_up(new)
-        case _ if mend.path in _ENVELOPE:
+        case _ if mend.path in _ENVELOPE and not _HOLDS_MORE.search(old):
             return Applicability.SAFE
         case FixKind.WRAP:
             return _replacing("", mend.new.replace(HOLE, " "), mend.path)
