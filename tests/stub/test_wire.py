@@ -505,9 +505,9 @@ print("stray", flush=True)
 # -- the end ----------------------------------------------------------------------------------
 
 UNTIL_TOLD: Final = """
-stop = Stop(wire.wake)
+stop = StopSignals(wire.wake)
 wire.put(b"ready")
-while not isinstance(got := wire.get(60), (Told, EndOfInput)):
+while not isinstance(got := wire.get(60), (SignalArrived, EndOfInput)):
     pass
 wire.put(b"%s" % str(getattr(got, "signal", 0)).encode())
 wire.flush(0.05)
@@ -573,7 +573,7 @@ sys.stderr.write("%s\\n" % start)
 def test_signals_tear_no_line_apart() -> None:
     """EINTR: a read or write that a signal interrupts goes on where it was."""
     script = """
-stop = Stop(wire.wake)
+stop = StopSignals(wire.wake)
 wire.put(b"ready")
 while not isinstance(got := wire.get(60), EndOfInput):
     if isinstance(got, bytes):
