@@ -130,7 +130,8 @@ CALLS_JA: Final = {
     ),
     "GET /api/sessions/{session}/lines/{seq}": "記録した行を 1 つ、そのままの形と整えた形で返します。",
     "POST /api/exchanges/{session}/{number}/check": (
-        "文章の問題点と、送ることになる行（`line`）を返します。何も送りません。"
+        "文章の問題点と、送ることになる行（`line`）を返します。何も送りません。\n\n"
+        "`fields` には、まだ JSON になっていない項目の文字を、ポインターごとに入れます。項目は 1 つずつチェックされ、JSON になるまで何も送れません。"
     ),
     "POST /api/exchanges/{session}/{number}/autofix": (
         "何も消さず、何も作り出さず、推測でもない修正を、すべて適用します。"
@@ -204,7 +205,8 @@ SHAPES_JA: Final = {
     "LoginKeyShape": "ページを一度だけ開けるもの。アドレス用のキーと、入力するコードです。",
     "OpeningBody": "すべてのセッションの始まりに人が回答するかどうか。",
     "OutcomeShape": "送った回答がどうなったか。",
-    "ProblemShape": "チェックが 1 か所について言うこと。`line` が 0 のときは、全体についてです。",
+    "DiagnosticShape": "チェックが 1 か所について言うこと。`line` が 0 のときは、全体についてです。\n\n"
+    "`field` は、まだ JSON になっていない項目の場所です。位置は、その項目の文字の中で数えます。",
     "RemoveBody": "捨てる回答の番号。",
     "RemovedShape": "捨てた回答の番号。",
     "ReplyBody": "人が送るもの。`anyway` は、チェックがエラーを見つけても送ります。",
@@ -221,6 +223,7 @@ SHAPES_JA: Final = {
     "SessionsShape": "すべてのセッション。新しい順です。",
     "StartedShape": "デモのホストを起動したかどうか。",
     "StateShape": "デスクの今の様子と、変わったこと。",
+    "CheckBody": "文章と、まだ JSON になっていない項目の文字。項目はポインターで示します。",
     "TextBody": "文章と、それが表すもの。",
     "TicketShape": "どうなったかを後で聞くための名前。",
     "VerdictShape": "文章についてチェックが言うこと。問題点の場所は `text` の中で数えます。",

@@ -3,7 +3,7 @@
 // It lives in a shadow root: there CodeMirror adopts its style sheets, which the page's content
 // security policy allows; in the page itself it would add style elements, which it forbids.
 
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { Annotation, Compartment, EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
@@ -112,14 +112,15 @@ export class CodeEditor {
       if (update.selectionSet || update.docChanged) onMove(this.position(update.state));
     });
     const extensions = [
-      marks, lineNumbers(), signs, history(), drawSelection(), highlightActiveLine(), indentOnInput(),
+      marks, lineNumbers(), signs, drawSelection(), highlightActiveLine(), indentOnInput(),
       bracketMatching(), json(), syntaxHighlighting(colours), look, told,
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
-      // Keys that belong to the page: Ctrl+Enter sends. Esc, then Tab leaves the editor.
+      // Keys that belong to the page: Ctrl+Enter sends, and Ctrl+Z undoes in every view what was
+      // written in any of them. Esc, then Tab leaves the editor.
       keymap.of([
         { key: "Mod-Enter", run: () => false },
-        ...defaultKeymap.filter((one) => one.key !== "Mod-Enter"), ...historyKeymap, indentWithTab,
+        ...defaultKeymap.filter((one) => one.key !== "Mod-Enter"), indentWithTab,
       ]),
       this.writable.of([]),
     ];
@@ -136,7 +137,7 @@ export class CodeEditor {
     return this.view.hasFocus;
   }
 
-  // Only the part that differs is replaced, so the caret and the undo history stay.
+  // Only the part that differs is replaced, so the caret stays.
   set(text) {
     const now = this.view.state.doc.toString();
     if (now === text) return;

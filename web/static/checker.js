@@ -5,7 +5,7 @@
 import { call } from "./talk.js";
 
 /** @import { MessageDocument } from "./document.js" */
-/** @import { ProblemShape, VerdictShape } from "../types/desk.js" */
+/** @import { DiagnosticShape, VerdictShape } from "../types/desk.js" */
 
 const CHECK_AFTER = 180;
 
@@ -13,16 +13,29 @@ export class Checker {
   /**
    * @param {string} path of the exchange at the desk
    * @param {MessageDocument} draft
+   * @param {() => boolean} asForm whether the form is open: it knows which field is no JSON yet
    * @param {() => void} onVerdict
    */
-  constructor(path, draft, onVerdict) {
+  constructor(path, draft, asForm, onVerdict) {
     this.path = path;
     this.draft = draft;
+    this.asForm = asForm;
     this.onVerdict = onVerdict;
     /** @type {VerdictShape | null} */
     this.verdict = null;
+    /** @type {string | null} the text that the verdict is about */
+    this.checked = null;
     this.asked = 0;
     this.waiting = 0;
+  }
+
+  // In the form, fields that are no JSON yet are checked by themselves, and the rest without them.
+  get fields() {
+    return this.asForm() ? this.draft.fields : null;
+  }
+
+  get base() {
+    return this.fields?.base ?? this.draft.text;
   }
 
   soon() {
@@ -33,11 +46,13 @@ export class Checker {
   async check() {
     clearTimeout(this.waiting);
     const asked = ++this.asked;
-    const text = this.draft.text;
+    const { text } = this.draft;
     try {
-      const verdict = await call(`${this.path}/check`, { text, form: "message" });
+      const fields = this.fields?.byPointer ?? {};
+      const verdict = await call(`${this.path}/check`, { text: this.base, form: "message", fields });
       if (asked !== this.asked || text !== this.draft.text) return;
       this.verdict = verdict;
+      this.checked = text;
     } catch {
       return; // the stub checks again; the chip in the bar says that the desk is away
     }
@@ -47,25 +62,26 @@ export class Checker {
   // The verdict on what is written now, null when the desk cannot be asked.
   async settled() {
     clearTimeout(this.waiting);
-    if (this.verdict?.text !== this.draft.text) await this.check();
-    return this.verdict?.text === this.draft.text ? this.verdict : null;
+    if (this.checked !== this.draft.text) await this.check();
+    return this.checked === this.draft.text ? this.verdict : null;
   }
 
   /**
    * The stub gave the answer back.
    *
-   * @param {ProblemShape[]} problems
+   * @param {DiagnosticShape[]} problems
    */
   refused(problems) {
     const none = { line: null, bytes: null, kind: null };
     this.verdict = { ...none, ...this.verdict, text: this.draft.text, sendable: false, forcible: true, problems };
+    this.checked = this.draft.text;
     this.onVerdict();
   }
 
   /** Apply every fix that is sure. Returns null when somebody went on writing meanwhile. */
   async autofix() {
-    const text = this.draft.text;
-    const fixed = await call(`${this.path}/autofix`, { text, form: "message" });
+    const { text } = this.draft;
+    const fixed = await call(`${this.path}/autofix`, { text: this.base, form: "message" });
     return text === this.draft.text ? String(fixed.text) : null;
   }
 }

@@ -5,7 +5,6 @@
 import { Breaking } from "./breaking.js";
 import { Checker } from "./checker.js";
 import { Diagnostics } from "./diagnostics.js";
-import { MessageDocument } from "./document.js";
 import { byId, maybe } from "./dom.js";
 import { DraftStore } from "./draftstore.js";
 import { isComposing } from "./keys.js";
@@ -41,9 +40,9 @@ export class Composer {
     this.box = box;
     this.path = `/api/exchanges/${facts.session}/${facts.number}`;
     this.drafts = new DraftStore(facts, this.path);
-    this.draft = new MessageDocument(facts, this.drafts.newer() ?? facts.document);
+    this.draft = this.drafts.open(facts);
     this.breaking = new Breaking(facts);
-    this.checker = new Checker(this.path, this.draft, () => this.diagnostics.show());
+    this.checker = new Checker(this.path, this.draft, () => this.views.current === "form", () => this.diagnostics.show());
     this.diagnostics = new Diagnostics(this);
     this.sender = new Sender(this, (outcome) => onSent(outcome, this));
     this.views = new Views(this);
@@ -62,9 +61,11 @@ export class Composer {
 
   /** @param {Origin} from */
   changed(from) {
-    if (from === "other") this.breaking.end(); // another answer altogether
+    // Another answer altogether, or the one from before it was broken.
+    if (["kind", "replaced"].includes(from) || this.draft.text === this.breaking.before) this.breaking.end();
     this.drafts.changed(this.draft);
     this.views.refresh(from);
+    this.showReplaced();
     this.checker.soon();
   }
 
@@ -78,6 +79,11 @@ export class Composer {
     else this.views.focus();
   }
 
+  // What took the place of a draft can be undone, as every other change.
+  showReplaced() {
+    byId("replaced").hidden = this.draft.replaced === null || this.locked;
+  }
+
   /** What a digit means: an option of the question, else a saved answer. @param {number} key */
   digit(key) {
     if (this.facts.options.length) this.toolbar.choose(key);
@@ -89,7 +95,7 @@ export class Composer {
     this.draft.locked = true;
     this.box.classList.add("locked");
     this.sender.setSending(this.sender.sending);
-    for (const name of ["anyway", "mend"]) byId(name).hidden = true;
+    for (const name of ["anyway", "mend", "replaced"]) byId(name).hidden = true;
     byId("copy").hidden = false;
     const line = byId("lock");
     line.hidden = !why;

@@ -6,7 +6,7 @@ import { fixed, ProblemList } from "./problemlist.js";
 import { say, tellFailed, visible } from "./words.js";
 
 /** @import { Composer } from "./composer.js" */
-/** @import { ProblemShape } from "../types/desk.js" */
+/** @import { DiagnosticShape } from "../types/desk.js" */
 
 const LONGEST_LINE = 100_000;
 const LONGEST_READ = 2000;
@@ -38,8 +38,9 @@ export class Diagnostics {
     const quiet = this.nothingYet || (!draft.touched && !verdict.sendable);
     // That it is written over several lines is how it is shown here, not what the person did.
     const problems = quiet ? [] : verdict.problems.filter((one) => one.level !== "repaired");
-    this.list.show(problems);
-    views.json.mark(problems, draft.text);
+    const form = views.current === "form";
+    this.list.show(form ? views.form.marks.show(problems, (problem) => this.fix(problem)) : problems);
+    views.json.mark(problems.filter((one) => !one.field), draft.text);
     const blocking = problems.filter((one) => one.blocks).length;
     const found = byId("found");
     found.className = `found ${blocking ? "bad" : problems.length || quiet ? "" : "good"}`;
@@ -77,22 +78,35 @@ export class Diagnostics {
 
   // Why nothing was sent: the focus goes to what can be done about it.
   focus() {
+    const { views } = this.composer;
+    if (views.current === "form" && views.form.marks.focus()) return;
     const act = maybe("problems")?.querySelector("button, a");
     if (act instanceof HTMLElement) act.focus();
   }
 
-  /** @param {ProblemShape} problem */
+  /** @param {DiagnosticShape} problem */
   fix(problem) {
-    const { draft, views } = this.composer;
-    draft.write(fixed(draft.text, problem), "fix");
-    views.focus();
+    const { checker, views } = this.composer;
+    if (problem.field) {
+      views.form.fixField(problem.field, (raw) => fixed(raw, problem));
+    } else {
+      this.mend(fixed(checker.base, problem));
+      views.focus();
+    }
+  }
+
+  /** What the check was asked of is changed; fields that it could not read stay. @param {string} text */
+  mend(text) {
+    const { draft, checker } = this.composer;
+    const fields = checker.fields?.withBase(text) ?? null;
+    draft.write(fields?.text ?? text, "fix", fields);
   }
 
   async fixAll() {
-    const { draft, checker, views } = this.composer;
+    const { checker, views } = this.composer;
     try {
       const mended = await checker.autofix();
-      if (mended !== null) draft.write(mended, "fix");
+      if (mended !== null) this.mend(mended);
     } catch (error) {
       tellFailed(error);
     }

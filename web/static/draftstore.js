@@ -3,10 +3,11 @@
 
 import { keep } from "./choices.js";
 import { byId } from "./dom.js";
+import { MessageDocument } from "./document.js";
 import { call } from "./talk.js";
+import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
 
-/** @import { MessageDocument } from "./document.js" */
 /** @import { Island } from "../types/desk.js" */
 
 const SAVE_AFTER = 500;
@@ -25,17 +26,18 @@ export class DraftStore {
     this.waiting = 0;
   }
 
-  // What this browser has and the desk has not, null where there is nothing of the kind.
-  newer() {
-    const kept = localStorage.getItem(this.name);
-    if (!kept) return null;
-    const { text, at } = JSON.parse(kept);
-    return at > this.known ? String(text) : null;
+  // What the desk has, or what this browser has and the desk has not; and how the form reads it.
+  /** @param {Island} facts */
+  open(facts) {
+    const kept = JSON.parse(localStorage.getItem(this.name) ?? "null");
+    const text = kept && kept.at > this.known ? String(kept.text) : facts.document;
+    const fields = kept?.fields && kept.text === text ? new UnreadFields(kept.fields.base, kept.fields.unread) : null;
+    return new MessageDocument(facts, text, fields);
   }
 
-  /** @param {MessageDocument} draft */
-  keepHere(draft) {
-    keep(this.name, { text: draft.text, at: Date.now() });
+  /** @param {MessageDocument} draft @param {number} [at] */
+  keepHere({ text, fields }, at = Date.now()) {
+    keep(this.name, { text, fields, at });
   }
 
   /** @param {MessageDocument} draft */
@@ -57,7 +59,7 @@ export class DraftStore {
     try {
       const { at } = await call(`${this.path}/draft`, { text, form: "message", touched, hold: this.hold, who: this.who });
       if (text !== draft.text) return;
-      keep(this.name, { text, at: Date.parse(at) });
+      this.keepHere(draft, Date.parse(at));
       byId("saved-at").textContent = say("saved");
     } catch {
       byId("saved-at").textContent = say("unsaved");

@@ -5,7 +5,7 @@
 import { unitsAt } from "./jsontree.js";
 
 /**
- * @import { ProblemShape } from "../types/desk.js"
+ * @import { DiagnosticShape } from "../types/desk.js"
  * @typedef {{line: number, column: number}} Place
  * @typedef {{from: number, to: number}} Range
  * @typedef {Range & {severity: string, message: string}} Mark
@@ -73,7 +73,7 @@ class Editor {
     this.inner.setReadOnly(on);
   }
 
-  /** @param {ProblemShape[]} problems @param {string} text */
+  /** @param {DiagnosticShape[]} problems @param {string} text */
   mark(problems, text) {
     this.marks = problems.filter((one) => one.line).map((one) => ({
       from: unitsAt(text, one.start),
@@ -84,7 +84,7 @@ class Editor {
     this.inner.mark(this.marks);
   }
 
-  /** @param {ProblemShape} problem @param {string} text */
+  /** @param {DiagnosticShape} problem @param {string} text */
   select(problem, text) {
     this.inner.select({ from: unitsAt(text, problem.start), to: unitsAt(text, problem.end) });
   }

@@ -1,151 +1,143 @@
 // @ts-check
-// The fields of a form, made from a JSON Schema, for the parts of it that people fill in; what no
-// field can show stays a piece of JSON. The names come from the wire: they are only ever text and
-// steps of a path.
+// The fields of a form, as the desk describes them; what no field can show stays a piece of JSON.
+// The names come from the wire: they are only ever text and steps of a path.
 
 import { button, make } from "./dom.js";
-import { kindOf, skeleton } from "./formschema.js";
-import { find, parse } from "./jsontree.js";
+import { pointerOf } from "./jsontext.js";
+import { find } from "./jsontree.js";
 import { say, visible } from "./words.js";
 
+/** @import { Control } from "./fieldmarks.js" */
 /** @import { FormView } from "./formview.js" */
 /** @import { JsonNode, Path } from "./jsontree.js" */
+/** @import { FieldShape } from "../types/desk.js" */
 
-const DEEPEST = 6;
 const MOST_FIELDS = 200;
-const LONGEST_HELP = 300;
+const LONG = 80; // characters from which on a text gets several lines
 
 export class FormFields {
-  /**
-   * @param {FormView} view
-   * @param {string} text
-   * @param {JsonNode} root of that text
-   */
-  constructor(view, text, root) {
+  /** @param {FormView} view @param {JsonNode} root of what the view reads */
+  constructor(view, root) {
     this.view = view;
-    this.text = text;
     this.root = root;
     this.count = 0;
-    this.ids = 0;
   }
 
-  /**
-   * @param {any} schema
-   * @param {Path} path
-   * @param {number} depth
-   * @returns {HTMLElement}
-   */
-  build(schema, path, depth) {
+  /** @param {FieldShape} field @param {Path} path @returns {HTMLElement} */
+  build(field, path) {
     this.count += 1;
-    const kind = kindOf(schema);
-    if (depth > DEEPEST || this.count > MOST_FIELDS || !kind) return this.json(path);
     const there = find(this.root, path);
-    if ((kind === "object" || kind === "array") && there && there.type !== kind) return this.json(path);
-    if (kind === "object") return this.group(schema, path, depth);
-    if (kind === "array") return this.items(schema, path, depth);
-    return this.field(schema, kind, path);
+    if (this.count > MOST_FIELDS || !fits(field, there)) return this.json(path);
+    switch (field.kind) {
+      case "group": return make("div", { class: "form-group" }, ...field.fields.map((one) => this.row(one, [...path, one.name])));
+      case "list": return this.list(field, path);
+      case "choice": return this.choice(field, path);
+      case "number": return this.number(path);
+      case "text": case "long": return this.string(field, path);
+      default: return this.json(path);
+    }
   }
 
-  /** @param {any} schema @param {Path} path @param {number} depth */
-  group(schema, path, depth) {
-    const group = make("div", { class: "form-group" });
-    const needed = new Set(Array.isArray(schema.required) ? schema.required : []);
-    for (const [name, part] of Object.entries(schema.properties ?? {})) {
-      if (part && typeof part === "object" && "const" in part) continue; // there is nothing to choose
-      group.append(this.row(name, part, [...path, name], depth, needed.has(name)));
+  /** @param {FieldShape} field @param {Path} path */
+  row(field, path) {
+    const inner = this.build(field, path);
+    const label = [visible(field.name), field.needed ? make("span", { class: "needed", title: say("needed") }, "*") : null];
+    const help = field.help ? make("span", { class: "help" }, visible(field.help)) : null;
+    if (field.kind === "group" || field.kind === "list") {
+      const parts = inner.matches("textarea") ? [inner] : inner.childNodes;
+      if (inner.matches("textarea")) inner.setAttribute("aria-label", visible(field.name));
+      return make("fieldset", { class: "form-group" }, make("legend", {}, ...label), help, ...parts);
     }
-    return group;
-  }
-
-  /** @param {string} name @param {any} schema @param {Path} path @param {number} depth @param {boolean} needed */
-  row(name, schema, path, depth, needed) {
-    const inner = this.build(schema, path, depth + 1);
-    const label = [visible(name), needed ? make("span", { class: "needed", title: say("needed") }, "*") : null];
-    const help = typeof schema?.description === "string"
-      ? make("span", { class: "help" }, visible(schema.description.slice(0, LONGEST_HELP))) : null;
-    if (["object", "array"].includes(kindOf(schema) ?? "")) {
-      return make("fieldset", { class: "form-group" }, make("legend", {}, ...label), help, ...inner.childNodes);
-    }
-    inner.id = `field-${(this.ids += 1)}`;
-    if (needed) inner.setAttribute("aria-required", "true");
+    if (field.needed) inner.setAttribute("aria-required", "true");
     return make("div", { class: "form-row" }, make("label", { for: inner.id }, ...label), inner, help);
   }
 
-  /** @param {any} schema @param {Path} path @param {number} depth */
-  items(schema, path, depth) {
-    const list = make("div", { class: "form-group" });
+  /** @param {FieldShape} field @param {Path} path */
+  list(field, path) {
+    const pointer = pointerOf(path);
     const there = find(this.root, path);
-    const item = schema.items && !Array.isArray(schema.items) ? schema.items : {};
-    (there?.type === "array" ? there.items : []).forEach((_, at) => {
-      const inner = this.build(item, [...path, at], depth + 1);
+    const items = (there?.type === "array" ? there.items : []).map((_, at) => {
+      const inner = field.item ? this.build(field.item, [...path, at]) : this.json([...path, at]);
       inner.classList.remove("form-group");
-      list.append(make("fieldset", { class: "form-group form-item" }, make("legend", {}, String(at + 1)), inner,
-        make("div", {}, button(say("remove"), "small", () => this.view.removeItem([...path, at])))));
+      const remove = button(say("remove"), "small", () => this.view.removeItem([...path, at]));
+      remove.dataset.remove = "";
+      return make("fieldset", { class: "form-group form-item", "data-list": pointer },
+        make("legend", {}, String(at + 1)), inner, make("div", {}, remove));
     });
-    list.append(make("div", {}, button(`+ ${say("add")}`, "small", () => this.view.addItem(path, skeleton(item)))));
-    return list;
+    const add = button(`+ ${say("add")}`, "small", () => this.view.addItem(path, field.blank));
+    add.dataset.add = pointer;
+    return make("div", { class: "form-group" }, ...items, make("div", {}, add));
   }
 
-  /** @param {any} schema @param {string} kind @param {Path} path */
-  field(schema, kind, path) {
-    const raw = this.rawAt(path);
-    if (Array.isArray(schema.enum)) return this.choice(schema.enum.map((/** @type {unknown} */ one) => JSON.stringify(one)), raw, path);
-    if (kind === "boolean") return this.choice(["true", "false"], raw, path);
-    if (kind === "string") return this.string(schema, raw, path);
-    const input = make("input", { inputmode: kind === "integer" ? "numeric" : "decimal", autocomplete: "off" });
-    input.value = raw ?? "";
-    // A number stays as it is typed; what is no number is written as text, and the check says so.
-    input.addEventListener("input", () => {
-      const typed = input.value.trim();
-      const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(typed);
-      this.view.write(path, typed === "" ? null : number ? typed : JSON.stringify(typed));
-    });
+  // A number stays as it is typed.
+  /** @param {Path} path */
+  number(path) {
+    const input = this.control(make("input", { inputmode: "decimal", autocomplete: "off" }), path);
+    input.value = this.rawAt(path) ?? "";
+    input.addEventListener("input", () => this.view.write(path, input.value.trim() || null));
     return input;
   }
 
-  /** @param {any} schema @param {string | null} raw @param {Path} path */
-  string(schema, raw, path) {
-    if (raw !== null && !raw.startsWith('"')) return this.json(path);
+  // Our own placeholder is shown as one: it is never text that somebody wrote.
+  /** @param {FieldShape} field @param {Path} path */
+  string(field, path) {
+    const raw = this.rawAt(path);
     const value = raw === null ? "" : String(JSON.parse(raw));
-    const long = schema.format === "long" || value.includes("\n") || value.length > 80;
-    const input = long ? make("textarea", { autocomplete: "off", rows: 3 }) : make("input", { autocomplete: "off" });
-    input.value = value;
+    const ours = this.view.draft.facts.placeholders.includes(value);
+    const long = field.kind === "long" || value.includes("\n") || value.length > LONG;
+    const attributes = { autocomplete: "off", placeholder: ours ? value : null };
+    const input = this.control(long ? make("textarea", { rows: 3, ...attributes }) : make("input", attributes), path);
+    input.value = ours ? "" : value;
     input.addEventListener("input", () => this.view.write(path, JSON.stringify(input.value)));
     return input;
   }
 
-  /** @param {string[]} values @param {string | null} raw @param {Path} path */
-  choice(values, raw, path) {
-    const select = make("select", {}, make("option", { value: "" }, say("leave")));
+  /** @param {FieldShape} field @param {Path} path */
+  choice(field, path) {
+    const raw = this.rawAt(path);
+    const select = this.control(make("select", {}, make("option", { value: "" }, say("leave"))), path);
     /** @type {Record<string, string>} */
     const words = { true: say("yes"), false: say("no") };
-    for (const one of values) {
-      const label = words[one] ?? visible(String(JSON.parse(one)));
-      select.append(make("option", { value: one, selected: one === raw }, label));
+    for (const [value, title] of field.choices) {
+      const label = title || (words[value] ?? String(JSON.parse(value)));
+      select.append(make("option", { value, selected: value === raw }, visible(label)));
     }
-    if (raw !== null && !values.includes(raw)) select.append(make("option", { value: raw, selected: true }, visible(raw)));
+    const known = raw === null || field.choices.some(([value]) => value === raw);
+    if (!known) select.append(make("option", { value: raw, selected: true }, visible(raw)));
     select.addEventListener("change", () => this.view.write(path, select.value || null));
     return select;
   }
 
   /** @param {Path} path */
   json(path) {
-    const raw = this.rawAt(path) ?? "";
-    const area = make("textarea", { class: "json", rows: Math.min(8, raw.split("\n").length + 1), spellcheck: "false" });
-    area.value = dedent(raw);
-    area.addEventListener("input", () => {
-      const valid = area.value.trim() === "" || parse(area.value) !== null;
-      area.setAttribute("aria-invalid", String(!valid));
-      if (valid) this.view.write(path, area.value.trim() === "" ? null : area.value);
-    });
+    const raw = this.view.reading.rawAt(path) ?? dedent(this.rawAt(path) ?? "");
+    const rows = Math.min(8, raw.split("\n").length + 1);
+    const area = this.control(make("textarea", { class: "json", rows, spellcheck: "false" }), path);
+    area.value = raw;
+    area.addEventListener("input", () => this.view.write(path, area.value.trim() ? area.value : null));
     return area;
+  }
+
+  /** @template {Control} C @param {C} control @param {Path} path */
+  control(control, path) {
+    control.id = `field-${this.count}`;
+    control.dataset.pointer = pointerOf(path);
+    return control;
   }
 
   /** @param {Path} path */
   rawAt(path) {
+    const { reading } = this.view;
     const node = find(this.root, path);
-    return node && this.text.slice(node.start, node.end);
+    return reading.rawAt(path) ?? (node && reading.base.slice(node.start, node.end));
   }
+}
+
+/** @param {FieldShape} field @param {JsonNode | null} there */
+function fits(field, there) {
+  /** @type {Record<string, string>} */
+  const wanted = { group: "object", list: "array", text: "string", long: "string" };
+  return there === null || (wanted[field.kind] ?? there.type) === there.type;
 }
 
 /**
@@ -159,14 +151,4 @@ function dedent(raw) {
   const margins = rest.filter((line) => line.trim()).map((line) => line.length - line.trimStart().length);
   const margin = margins.length ? Math.min(...margins) : 0;
   return [head, ...rest.map((line) => line.slice(margin))].join("\n");
-}
-
-/**
- * Which fields there are, without what is in them.
- *
- * @param {HTMLElement} element
- */
-export function outline(element) {
-  return [...element.querySelectorAll("label, legend, input, select, textarea")]
-    .map((one) => `${one.tagName}${one.matches("label, legend") ? one.textContent : ""}`).join("|");
 }

@@ -1,10 +1,13 @@
 // @ts-check
-// The view of the document as a form: each field changes its own place and nothing else.
+// The view of the document as a form: each field changes its own place and nothing else. What a field
+// holds that is no JSON yet stays as it was typed, and the check speaks of it at that field.
 
-import { all, byId } from "./dom.js";
-import { FormFields, outline } from "./formfields.js";
-import { append, compact, drop, put, steps, textAt } from "./jsontext.js";
+import { all, byId, first } from "./dom.js";
+import { FieldMarks } from "./fieldmarks.js";
+import { FormFields } from "./formfields.js";
+import { append, compact, pointerOf, put, steps, textAt } from "./jsontext.js";
 import { find, parse } from "./jsontree.js";
+import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
 
 /** @import { MessageDocument } from "./document.js" */
@@ -14,16 +17,13 @@ import { say } from "./words.js";
 const READ_BY_MODEL = ["result", "content", 0, "text"];
 
 export class FormView {
-  /**
-   * @param {HTMLElement} place
-   * @param {MessageDocument} draft
-   */
+  /** @param {HTMLElement} place @param {MessageDocument} draft */
   constructor(place, draft) {
     this.place = place;
     this.draft = draft;
-    this.shape = "";
-    /** @type {string | null} */
+    /** @type {string | null} the text for the model as we wrote it */
     this.mirrored = null;
+    this.marks = new FieldMarks(place);
     this.become(draft.facts.form);
   }
 
@@ -31,83 +31,89 @@ export class FormView {
     return this.draft.kind !== "error" && this.form !== null;
   }
 
-  /**
-   * Show another part of the document, by another schema.
-   *
-   * @param {FormShape | null} form
-   */
+  get reading() {
+    return this.draft.fields ?? new UnreadFields(this.draft.text);
+  }
+
+  /** Show another part of the document, with other fields. @param {FormShape | null} form */
   become(form) {
     this.form = form;
     /** @type {Path} */
     this.path = form ? steps(form.pointer) : [];
-    this.shape = "";
   }
 
   // The cursor goes to what is to be written: a field that must be filled in and is not, else the
   // long text of the only item of a list, else the first field of all.
   focus() {
-    const fields = all(this.place, "input, textarea, select, button", HTMLInputElement);
-    const needed = fields.find((one) => one.getAttribute("aria-required") === "true" && one.value === "");
+    const { controls } = this.marks;
     const items = this.place.querySelectorAll(".form-item");
-    const long = items.length === 1 ? all(items[0], "textarea:not(.json)", HTMLTextAreaElement)[0] : null;
-    (needed ?? (long?.value === "" ? long : fields[0]))?.focus();
+    const long = items.length === 1 ? first(items[0], "textarea:not(.json)", HTMLTextAreaElement) : null;
+    const needed = controls.find((one) => one.getAttribute("aria-required") === "true" && one.value === "");
+    (needed ?? (long?.value === "" ? long : controls[0] ?? first(this.place, "button")))?.focus();
   }
 
-  // The fields are made anew only when there are others than before.
+  // The fields are made anew, and the one that had the focus has it again.
   fill() {
     const instead = byId("form-instead");
-    const root = parse(this.draft.text);
+    const { base } = this.reading;
+    const root = parse(base);
     instead.hidden = Boolean(this.form && root);
     this.place.hidden = !instead.hidden;
     if (!this.form || !root) {
       instead.textContent = say(this.form ? "tojson" : "noform");
       return;
     }
-    const fields = new FormFields(this, this.draft.text, root).build(this.form.schema, this.path, 0);
-    const shape = outline(fields);
-    const focused = this.place.contains(document.activeElement);
-    if (focused && shape === this.shape) return; // what is being typed in is already right
-    this.shape = shape;
+    const active = document.activeElement;
+    const focused = active instanceof HTMLElement && this.place.contains(active) ? active.dataset.pointer : undefined;
+    const fields = new FormFields(this, root).build(this.form.field, this.path);
     fields.classList.add("form-top");
     this.place.replaceChildren(fields);
+    this.marks.forget();
+    if (focused !== undefined) this.marks.at(focused)?.focus();
   }
 
-  /**
-   * @param {Path} path
-   * @param {string | null} json null takes the member out
-   */
-  write(path, json) {
-    const text = this.draft.text;
-    this.change(json === null ? drop(text, path) : put(text, path, json));
+  /** @param {Path} path @param {string | null} raw JSON, or what is none yet; null takes the member out */
+  write(path, raw) {
+    this.change(this.reading.write(path, raw));
+  }
+
+  /** @param {string} pointer @param {(raw: string) => string} fixed */
+  fixField(pointer, fixed) {
+    const unread = this.reading.unread.find(({ path }) => pointerOf(path) === pointer);
+    if (!unread) return;
+    this.write(unread.path, fixed(unread.raw));
+    this.fill();
+    this.marks.at(pointer)?.focus();
   }
 
   /** @param {Path} path @param {string} json */
   addItem(path, json) {
-    this.change(append(this.draft.text, path, json));
-    this.again();
+    this.change(this.reading.withBase(append(this.reading.base, path, json)));
+    this.fill();
+    const item = all(this.place, `[data-list="${CSS.escape(pointerOf(path))}"]`).at(-1);
+    if (item) first(item, "input, textarea, select, button")?.focus();
   }
 
   /** @param {Path} path */
   removeItem(path) {
-    this.write(path, null);
-    this.again();
+    this.change(this.reading.removeItem(path));
+    this.fill();
+    const list = CSS.escape(pointerOf(path.slice(0, -1)));
+    const left = all(this.place, `[data-list="${list}"] [data-remove]`);
+    (left[Math.min(Number(path.at(-1)), left.length - 1)] ?? first(this.place, `[data-add="${list}"]`))?.focus();
   }
 
-  /** @param {string} text */
-  change(text) {
-    this.draft.write(this.reflect(text), "form");
+  /** @param {UnreadFields} reading */
+  change(reading) {
+    const next = reading.withBase(this.reflect(reading.base));
+    this.draft.write(next.text, "form", next.unread.length ? next : null);
   }
 
-  /**
-   * Structured content is also given to the model as text: the same value, written as JSON.
-   *
-   * @param {string} text
-   */
+  /** Structured content is also given to the model as text: the same value, as JSON. @param {string} text */
   reflect(text) {
     if (!this.draft.facts.mirror) return text;
-    const shown = textAt(text, READ_BY_MODEL);
     const written = textAt(text, this.path);
-    if (written === null || !this.isOurs(shown)) return text;
+    if (written === null || !this.isOurs(textAt(text, READ_BY_MODEL))) return text;
     this.mirrored = JSON.stringify(compact(written));
     const content = find(parse(text), ["result", "content"]);
     if (content?.type === "array" && content.items.length === 0) {
@@ -116,20 +122,10 @@ export class FormView {
     return put(text, READ_BY_MODEL, this.mirrored);
   }
 
-  /**
-   * Whether the text for the model is what we wrote, and no words of a person's own.
-   *
-   * @param {string | null} shown
-   */
+  /** Whether the text for the model is what we wrote, and no words of a person's own. @param {string | null} shown */
   isOurs(shown) {
-    const same = JSON.stringify(compact(textAt(this.draft.text, this.path) ?? ""));
+    const same = JSON.stringify(compact(textAt(this.reading.base, this.path) ?? ""));
     const placeholders = this.draft.facts.placeholders.map((one) => JSON.stringify(one));
     return shown === null || [this.mirrored, '""', same, ...placeholders].includes(shown);
-  }
-
-  again() {
-    this.shape = "";
-    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
-    this.fill();
   }
 }

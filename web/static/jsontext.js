@@ -23,6 +23,11 @@ export function stringAt(text, path) {
   return node?.type === "string" ? JSON.parse(text.slice(node.start, node.end)) : null;
 }
 
+/** The JSON Pointer of a path. @param {Path} path */
+export function pointerOf(path) {
+  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
 /** @param {string} pointer a JSON Pointer @returns {Path} */
 export function steps(pointer) {
   return pointer.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));

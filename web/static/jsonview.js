@@ -6,7 +6,7 @@ import { openEditor } from "./editor.js";
 import { say } from "./words.js";
 
 /** @import { MessageDocument } from "./document.js" */
-/** @import { ProblemShape } from "../types/desk.js" */
+/** @import { DiagnosticShape } from "../types/desk.js" */
 
 export class JsonView {
   /** @param {MessageDocument} draft */
@@ -33,14 +33,14 @@ export class JsonView {
   }
 
   /**
-   * @param {ProblemShape[]} problems
+   * @param {DiagnosticShape[]} problems
    * @param {string} text in which their places count
    */
   mark(problems, text) {
     this.editor.mark(problems, text);
   }
 
-  /** @param {ProblemShape} problem */
+  /** @param {DiagnosticShape} problem */
   select(problem) {
     this.editor.select(problem, this.draft.text);
   }

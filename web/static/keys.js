@@ -50,7 +50,16 @@ function withControl(event, composer) {
   } else if (event.code === "KeyS") {
     event.preventDefault();
     composer.saveNow();
+  } else if ((event.code === "KeyZ" || event.code === "KeyY") && undoes(event.target, composer)) {
+    event.preventDefault();
+    if (event.code === "KeyY" || event.shiftKey) composer.draft.redo();
+    else composer.draft.undo();
   }
+}
+
+/** Fields elsewhere undo by themselves. @param {EventTarget | null} target @param {Composer} composer */
+function undoes(target, composer) {
+  return !inField(target) || (target instanceof Node && composer.box.contains(target));
 }
 
 /** @param {KeyboardEvent} event @param {Composer | null} composer */

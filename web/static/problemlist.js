@@ -5,8 +5,8 @@ import { unitsAt } from "./jsontree.js";
 import { button, byId, make } from "./dom.js";
 import { say, visible } from "./words.js";
 
-/** @import { ProblemShape } from "../types/desk.js" */
-/** @typedef {(problem: ProblemShape) => void} Act */
+/** @import { DiagnosticShape } from "../types/desk.js" */
+/** @typedef {(problem: DiagnosticShape) => void} Act */
 
 export class ProblemList {
   /** @param {{fix: Act, show: Act, fixAll: () => void}} acts */
@@ -16,7 +16,7 @@ export class ProblemList {
     this.shown = "";
   }
 
-  /** @param {ProblemShape[]} problems */
+  /** @param {DiagnosticShape[]} problems */
   show(problems) {
     // What did not change stays as it is: a screen reader speaks of it once, and the focus stays.
     const now = JSON.stringify(problems);
@@ -31,30 +31,29 @@ export class ProblemList {
     if (focused) this.list.querySelector("button")?.focus();
   }
 
-  /** @param {ProblemShape[]} problems */
+  /** @param {DiagnosticShape[]} problems */
   all(problems) {
     const label = say("fixall", { count: problems.reduce((sum, one) => sum + one.count, 0) });
     return make("li", { class: "problem-all" }, button(label, "fix small", () => this.act.fixAll()));
   }
 
-  /** @param {ProblemShape} problem */
+  /** @param {DiagnosticShape} problem */
   one(problem) {
-    /** @type {HTMLElement[]} */
-    const parts = [];
-    if (problem.line) {
-      parts.push(button(say("place", problem), "place", () => this.act.show(problem)));
-    }
-    parts.push(make("span", { class: "what" }, visible(problem.text)));
-    if (problem.fix) {
-      parts.push(button(problem.fix.label, "fix", () => this.act.fix(problem)));
-    }
-    if (problem.page) {
-      parts.push(make("a", { class: "why", href: problem.page, target: "_blank", rel: "noreferrer noopener" }, say("why")));
-    }
-    parts.push(make("code", { class: "code" }, problem.code));
-    return make("li", { class: `problem ${problem.level}` }, ...parts);
+    const place = problem.line ? button(say("place", problem), "place", () => this.act.show(problem)) : null;
+    return make("li", { class: `problem ${problem.level}` }, place, ...problemParts(problem, this.act.fix));
   }
 
+}
+
+/** What is said of a problem, wherever it is shown. @param {DiagnosticShape} problem @param {Act} fix */
+export function problemParts(problem, fix) {
+  const why = { class: "why", href: problem.page, target: "_blank", rel: "noreferrer noopener" };
+  return [
+    make("span", { class: "what" }, visible(problem.text)),
+    problem.fix && button(problem.fix.label, "fix", () => fix(problem)),
+    problem.page ? make("a", why, say("why")) : null,
+    make("code", { class: "code" }, problem.code),
+  ];
 }
 
 /**
@@ -62,7 +61,7 @@ export class ProblemList {
  * the check, which alone knows what may be done without a look at it.
  *
  * @param {string} text
- * @param {ProblemShape} problem
+ * @param {DiagnosticShape} problem
  */
 export function fixed(text, problem) {
   const edits = [...problem.fix?.edits ?? []].sort((one, other) => one[0] - other[0] || one[1] - other[1]);

@@ -2,10 +2,10 @@
 // Other texts to go on from: the template, the last answer, a saved one, a beginning of the model's,
 // an answer that is broken on purpose; and what is kept for the next time.
 
+import { bodyOf, flagged, isOneText, messageOf, TEXT_PATH } from "./answers.js";
 import { askFault, askName, askRule } from "./asking.js";
 import { all, byId, maybe } from "./dom.js";
 import { put } from "./jsontext.js";
-import { TEXT_PATH } from "./document.js";
 import { call } from "./talk.js";
 import { say, tell, tellFailed, visible } from "./words.js";
 
@@ -41,14 +41,13 @@ export class StartingPoints {
 
   /** @param {string} text */
   goOnFrom(text) {
-    this.composer.draft.write(text);
+    this.composer.draft.replace(text);
     this.composer.views.showAgain();
   }
 
   toTemplate() {
     const { draft, views, facts } = this.composer;
-    draft.write(facts.template);
-    draft.touched = false;
+    draft.replace(facts.template, false);
     views.show(views.best, { focus: true });
   }
 
@@ -68,11 +67,10 @@ export class StartingPoints {
     const saved = facts.saved[key - 1];
     if (!saved || draft.locked) return;
     if (saved.form === "text" || saved.form === "tool error") {
-      draft.become(saved.form === "text" ? "result" : "tool error");
-      const base = draft.onlyText ? draft.text : facts.template;
-      this.goOnFrom(put(base, TEXT_PATH, JSON.stringify(saved.text)));
+      const base = isOneText(draft.text) ? draft.text : facts.template;
+      this.goOnFrom(flagged(facts, put(base, TEXT_PATH, JSON.stringify(saved.text)), saved.form === "tool error"));
     } else {
-      this.goOnFrom(draft.withBody(saved.form, saved.text));
+      this.goOnFrom(messageOf(facts, saved.form, saved.text));
     }
     tell(say("inserted", { name: visible(saved.name) }));
   }
@@ -86,7 +84,7 @@ export class StartingPoints {
     const { draft, views } = this.composer;
     if (draft.locked) return;
     views.form.become(start.form);
-    draft.write(start.document);
+    draft.replace(start.document);
     views.show("form", { focus: true });
   }
 
@@ -110,13 +108,13 @@ export class StartingPoints {
 
   mend() {
     const { draft, breaking, views } = this.composer;
-    if (breaking.before !== null) draft.write(breaking.before);
+    if (breaking.before !== null) draft.write(breaking.before, "kind");
     views.show(views.best, { focus: true });
   }
 
   async keepAnswer() {
     const { facts, draft } = this.composer;
-    const { form, text } = draft.body;
+    const { form, text } = bodyOf(facts, draft.text);
     const name = await askName(text.slice(0, 40));
     if (!name) return;
     const saved = await call("/api/answers", { name, method: facts.method, tool: facts.tool, form, text });
@@ -125,6 +123,7 @@ export class StartingPoints {
   }
 
   makeRule() {
-    return askRule(this.composer.facts, this.composer.draft.body);
+    const { facts, draft } = this.composer;
+    return askRule(facts, bodyOf(facts, draft.text));
   }
 }

@@ -1,8 +1,10 @@
 // @ts-check
 // The view of an answer that is one text, and of an error: its code and its message.
 
+import { isOneText, TEXT_PATH } from "./answers.js";
 import { byId, fillField } from "./dom.js";
 import { put, stringAt, textAt } from "./jsontext.js";
+import { parse } from "./jsontree.js";
 import { say } from "./words.js";
 
 /** @import { MessageDocument } from "./document.js" */
@@ -19,7 +21,7 @@ export class TextView {
     this.message = byId("error-message", HTMLInputElement);
     this.sentence.addEventListener("input", () => {
       onTyped();
-      draft.writeSentence(this.sentence.value);
+      draft.write(put(draft.text, TEXT_PATH, JSON.stringify(this.sentence.value)), "text");
     });
     for (const field of [this.code, this.message]) field.addEventListener("input", () => this.writeError());
   }
@@ -33,9 +35,10 @@ export class TextView {
   }
 
   fill() {
-    const { text, kind, broken } = this.draft;
+    const { text, kind } = this.draft;
+    const broken = parse(text) === null;
     const error = kind === "error";
-    const plain = error ? textAt(text, ["error"]) !== null : this.draft.onlyText;
+    const plain = error ? textAt(text, ["error"]) !== null : isOneText(text);
     const instead = byId("text-instead");
     instead.hidden = !broken && plain;
     instead.textContent = broken ? say("tojson") : say("notext");

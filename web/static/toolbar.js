@@ -26,11 +26,11 @@ export class Toolbar {
   }
 
   listen() {
-    const { draft, starting, sender } = this.composer;
+    const { draft, starting, sender, views } = this.composer;
     const menu = {
       reuse: () => starting.reuse(),
       template: () => starting.toTemplate(),
-      tidy: () => draft.write(layOut(draft.text)),
+      tidy: () => draft.write(layOut(draft.text), "fix"),
       "keep-answer": () => starting.keepAnswer(),
       "make-rule": () => starting.makeRule(),
       break: () => starting.breakIt(),
@@ -40,6 +40,10 @@ export class Toolbar {
     }
     maybe("keep-open")?.addEventListener("click", () => sender.sendAndKeepOpen());
     byId("copy").addEventListener("click", () => this.copy());
+    byId("put-back").addEventListener("click", () => {
+      draft.putBack();
+      views.showAgain();
+    });
     byId("mend").addEventListener("click", () => starting.mend());
     byId("more").addEventListener("toggle", () => this.placeMenu());
   }
@@ -52,7 +56,7 @@ export class Toolbar {
   become(kind) {
     const { draft, views } = this.composer;
     if (kind === draft.kind || draft.locked) return;
-    draft.become(kind);
+    draft.turnInto(kind);
     views.showAgain({ focus: false });
   }
 

@@ -8,7 +8,7 @@ import { TextView } from "./textview.js";
 
 /** @import { Composer } from "./composer.js" */
 /** @import { Origin } from "./document.js" */
-/** @import { ProblemShape } from "../types/desk.js" */
+/** @import { DiagnosticShape } from "../types/desk.js" */
 /** @typedef {"text" | "form" | "json"} ViewName */
 
 /** @type {ViewName[]} */
@@ -64,6 +64,7 @@ export class Views {
     this.text.fill();
     this.offer();
     this.composer.diagnostics.show();
+    if (this.composer.draft.fields) this.composer.checker.check(); // the form reads it otherwise
     if (focus) this.focus();
   }
 
@@ -95,7 +96,7 @@ export class Views {
     this[this.current].focus();
   }
 
-  /** @param {ProblemShape} problem */
+  /** @param {DiagnosticShape} problem */
   showPlace(problem) {
     this.show("json");
     this.json.select(problem);

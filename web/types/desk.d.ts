@@ -7,8 +7,10 @@ export interface FixShape {
   edits: Array<[number, number, string]>;
 }
 
-/** What the check says of one place. `line` is 0 where the place is the whole. */
-export interface ProblemShape {
+/** What the check says of one place. `line` is 0 where the place is the whole.
+
+    `field` is the place of a field whose text is no JSON; the places then count in that text. */
+export interface DiagnosticShape {
   code: string;
   level: "error" | "warning" | "hint" | "repaired";
   blocks: boolean;
@@ -19,6 +21,7 @@ export interface ProblemShape {
   line: number;
   column: number;
   page: string;
+  field: string;
   count: number;
   fix: FixShape | null;
 }
@@ -31,7 +34,7 @@ export interface VerdictShape {
   bytes: number | null;
   kind: string | null;
   text: string;
-  problems: Array<ProblemShape>;
+  problems: Array<DiagnosticShape>;
 }
 
 /** What became of a reply. */
@@ -41,7 +44,7 @@ export interface OutcomeShape {
   bytes: number;
   by: string;
   state: "pending" | "answered" | "cancelled" | "abandoned";
-  problems: Array<ProblemShape>;
+  problems: Array<DiagnosticShape>;
 }
 
 /** What changed: `arrived`, `changed`, `closed`, `session`; `everything` names no exchange.
@@ -70,10 +73,24 @@ export interface SavedShape {
   text: string;
 }
 
-/** A JSON Schema, and the place in the message that it describes. */
+/** A field of a form; see `form_fields`. `blank` is the JSON that a new item starts from.
+
+    A choice is its JSON and its title, which may be "". */
+export interface FieldShape {
+  kind: "group" | "list" | "choice" | "number" | "text" | "long" | "json";
+  name: string;
+  help: string;
+  needed: boolean;
+  fields: Array<FieldShape>;
+  item: FieldShape | null;
+  blank: string;
+  choices: Array<[string, string]>;
+}
+
+/** The field that stands for a place in the message, with those inside it. */
 export interface FormShape {
   pointer: string;
-  schema: Record<string, any>;
+  field: FieldShape;
 }
 
 /** What a person in the model's seat may begin with. */

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from humanmcp.desk.presenters.page_types import (
     ChangeShape,
-    ProblemShape,
+    DiagnosticShape,
     SavedShape,
     VerdictShape,
 )
@@ -120,8 +120,8 @@ class ExchangeShape(TypedDict):
     waiting: WaitShape
     draft: DraftShape
     document: str
-    problems: list[ProblemShape]
-    remarks: list[ProblemShape]
+    problems: list[DiagnosticShape]
+    remarks: list[DiagnosticShape]
     on_its_way: bool
     answer: AnswerShape | None
 
@@ -182,7 +182,7 @@ class SaidShape(TypedDict):
     """What became of something said first: `waiting`, `sent` or `refused`."""
 
     became: str
-    problems: list[ProblemShape]
+    problems: list[DiagnosticShape]
 
 
 class SavedAnswersShape(TypedDict):

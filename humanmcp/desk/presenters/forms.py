@@ -47,6 +47,7 @@ def _list(item: dict[str, Any]) -> dict[str, Any]:
 
 
 _ANY: Final[dict[str, Any]] = {}
+_SCHEMA: Final = {"default": {"type": "object"}}
 _ROLE: Final = {"type": "string", "enum": ["user", "assistant"]}
 _TEXT_ITEM: Final = _object(("type", "text"), type={"const": "text"}, text=_LONG)
 _ENTRY: Final = {"title": _TEXT, "description": _LONG}
@@ -69,7 +70,9 @@ _BY_METHOD: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         ),
         "tools/list": _object(
             ("tools",),
-            tools=_list(_object(("name", "inputSchema"), name=_TEXT, **_ENTRY, inputSchema=_ANY)),
+            tools=_list(
+                _object(("name", "inputSchema"), name=_TEXT, **_ENTRY, inputSchema=_SCHEMA)
+            ),
         ),
         "resources/list": _object(
             ("resources",),

@@ -23,8 +23,11 @@ class FixShape(TypedDict):
     edits: list[tuple[int, int, str]]
 
 
-class ProblemShape(TypedDict):
-    """What the check says of one place. `line` is 0 where the place is the whole."""
+class DiagnosticShape(TypedDict):
+    """What the check says of one place. `line` is 0 where the place is the whole.
+
+    `field` is the place of a field whose text is no JSON; the places then count in that text.
+    """
 
     code: str
     level: Annotated[str, Severity]
@@ -36,6 +39,7 @@ class ProblemShape(TypedDict):
     line: int
     column: int
     page: str
+    field: str
     count: int
     fix: FixShape | None
 
@@ -49,7 +53,7 @@ class VerdictShape(TypedDict):
     bytes: int | None
     kind: str | None
     text: str
-    problems: list[ProblemShape]
+    problems: list[DiagnosticShape]
 
 
 class OutcomeShape(TypedDict):
@@ -60,7 +64,7 @@ class OutcomeShape(TypedDict):
     bytes: int
     by: str
     state: Annotated[str, ExchangeState]
-    problems: list[ProblemShape]
+    problems: list[DiagnosticShape]
 
 
 class ChangeShape(TypedDict, total=False):
@@ -93,11 +97,27 @@ class SavedShape(TypedDict):
     text: str
 
 
+class FieldShape(TypedDict):
+    """A field of a form; see `form_fields`. `blank` is the JSON that a new item starts from.
+
+    A choice is its JSON and its title, which may be "".
+    """
+
+    kind: Literal["group", "list", "choice", "number", "text", "long", "json"]
+    name: str
+    help: str
+    needed: bool
+    fields: list["FieldShape"]
+    item: "FieldShape | None"
+    blank: str
+    choices: list[tuple[str, str]]
+
+
 class FormShape(TypedDict):
-    """A JSON Schema, and the place in the message that it describes."""
+    """The field that stands for a place in the message, with those inside it."""
 
     pointer: str
-    schema: dict[str, Any]
+    field: FieldShape
 
 
 class StartShape(TypedDict):

@@ -10,7 +10,7 @@ from humanmcp.protocol.diagnostics.model import Applicability, Severity
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.desk.presenters.page_types import FaultShape, ProblemShape
+    from humanmcp.desk.presenters.page_types import DiagnosticShape, FaultShape
     from humanmcp.protocol.diagnostics.model import Diagnostic, Fix
     from humanmcp.protocol.validation.faults import Fault
 
@@ -40,7 +40,7 @@ def for_scripts(language: str) -> Mapping[str, str]:
     return {code[len(SCRIPT) :]: text for code, text in found.items() if code.startswith(SCRIPT)}
 
 
-def describe(found: Diagnostic, language: str) -> ProblemShape:
+def describe(found: Diagnostic, language: str) -> DiagnosticShape:
     """Write a problem as the page and the scripts read it."""
     fix = found.fix
     return {
@@ -54,6 +54,7 @@ def describe(found: Diagnostic, language: str) -> ProblemShape:
         "line": found.line,
         "column": found.column,
         "page": found.page,
+        "field": "",
         "count": found.times,
         "fix": None
         if fix is None

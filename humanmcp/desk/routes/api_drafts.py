@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -19,7 +19,8 @@ from humanmcp.desk.presenters.api_types import (
     SaidShape,
     TicketShape,
 )
-from humanmcp.desk.presenters.page_types import OutcomeShape, VerdictShape
+from humanmcp.desk.presenters.form_fields import unread
+from humanmcp.desk.presenters.page_types import DiagnosticShape, OutcomeShape, VerdictShape
 from humanmcp.desk.presenters.serializers import describe
 from humanmcp.desk.state.board import Writer
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply
@@ -72,11 +73,39 @@ class HoldBody:
     hold: bool = True
 
 
+@dataclass
+class CheckBody(TextBody):
+    """A text, and the texts of those of its fields that are no JSON yet, each by its pointer."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+
+
 @router.post("/exchanges/{session}/{number}/check")
-def check(request: Request, session: str, number: int, body: TextBody) -> VerdictShape:
-    """Return what is wrong with a text, and the `line` that would be sent. Nothing is sent."""
+def check(request: Request, session: str, number: int, body: CheckBody) -> VerdictShape:
+    """Return what is wrong with a text, and the `line` that would be sent. Nothing is sent.
+
+    `fields` holds the texts of those members that are no JSON yet, each by its pointer; each is
+    checked by itself, and nothing is sendable before it is JSON.
+    """
     case = desk_of(request).case(Key(session, number))
-    return write_verdict(service.judge(case, body.text, body.form), spoken(request))
+    judged = service.judge(case, body.text, body.form)
+    found = write_verdict(judged, spoken(request))
+    return _with_unread(found, body.fields, spoken(request)) if body.fields else found
+
+
+def _with_unread(found: VerdictShape, fields: dict[str, str], language: str) -> VerdictShape:
+    """Add what keeps fields from being JSON; what else is said of these is not what was typed."""
+    problems: list[DiagnosticShape] = [
+        {**describe(one, language), "field": pointer, "pointer": pointer}
+        for pointer, raw in fields.items()
+        for one in unread(raw)
+    ]
+    within = tuple(f"{pointer}/" for pointer in fields)
+    others = [one for one in found["problems"] if not f"{one['pointer']}/".startswith(within)]
+    blocked: VerdictShape = {**found, "problems": [*problems, *others]}
+    blocked["sendable"] = blocked["forcible"] = False
+    blocked["line"] = blocked["bytes"] = None
+    return blocked
 
 
 @router.post("/exchanges/{session}/{number}/autofix")

@@ -22,6 +22,7 @@ from humanmcp.desk.http.request_context import script_json, spoken
 from humanmcp.desk.presenters import input_requests, sequence, serializers
 from humanmcp.desk.presenters import rows as row_words
 from humanmcp.desk.presenters.conversation import conversation_of
+from humanmcp.desk.presenters.form_fields import field_of
 from humanmcp.desk.presenters.forms import AnswerForm, form_of
 from humanmcp.desk.presenters.page_types import FormShape, Island
 from humanmcp.desk.presenters.starting_points import chosen, starts_of
@@ -230,7 +231,7 @@ def _island(desk: Desk, case: Case, exchange: Exchange | None, language: str) ->
 
 
 def _form(form: AnswerForm) -> FormShape:
-    return {"pointer": form.pointer, "schema": dict(form.schema)}
+    return {"pointer": form.pointer, "field": field_of(form.schema)}
 
 
 def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:

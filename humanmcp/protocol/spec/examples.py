@@ -296,16 +296,7 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
     },
     "prompts/get": {
         "typical": {
-            "description": "Short summary",
-            "messages": [
-                {
-                    "role": "user",
-                    "content": {
-                        "type": "text",
-                        "text": "Summarise the following text in three sentences:\n\n…",
-                    },
-                }
-            ],
+            "messages": [{"role": "user", "content": {"type": "text", "text": _PLACEHOLDER}}]
         },
         "minimal": {"messages": [{"role": "user", "content": {"type": "text", "text": ""}}]},
         "empty": {"messages": []},

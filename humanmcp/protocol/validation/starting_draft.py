@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
 _NOBODY: Final = Known()
+_DEEPEST: Final = 20
+"""Objects inside each other that are filled in."""
 
 
 def start(exchange: Exchange, known: Known = _NOBODY, language: str = "en") -> str:
@@ -115,7 +117,7 @@ def _fitted(  # noqa: PLR0911 - one line a method
         case "subscriptions/listen":
             meta = {**result.get("_meta", {}), versions.META_SUBSCRIPTION: exchange.id.value}
             return {**result, "_meta": meta}
-        case "tools/call" | "sampling/createMessage" | "tasks/result":
+        case "tools/call" | "prompts/get" | "sampling/createMessage" | "tasks/result":
             worded: JsonObject = _worded(result, words)
             return worded
         case "elicitation/create" if result.get("action") == "accept":
@@ -155,20 +157,27 @@ def _filled(result: JsonObject, params: JsonObject) -> JsonObject:
 def empty_arguments(tool: Json) -> JsonObject:
     """Fill in what a tool must be called with, with its defaults or with empty values."""
     schema = tool.get("inputSchema") if isinstance(tool, dict) else None
-    fields = schema.get("properties") if isinstance(schema, dict) else None
-    needed = schema.get("required") if isinstance(schema, dict) else None
-    if not isinstance(fields, dict) or not isinstance(needed, list):
+    return _empty_object(schema, 0) if isinstance(schema, dict) else {}
+
+
+def _empty_object(schema: JsonObject, depth: int) -> JsonObject:
+    """Fill in what an object must have, and what has one possible value."""
+    fields, needed = schema.get("properties"), schema.get("required")
+    if not isinstance(fields, dict) or depth > _DEEPEST:
         return {}
-    return _filled_in({name: fields[name] for name in fields if name in needed}, needed)
+    names = needed if isinstance(needed, list) else []
+    fixed = {name for name, field in fields.items() if isinstance(field, dict) and "const" in field}
+    wanted = {name: field for name, field in fields.items() if name in names or name in fixed}
+    return _filled_in(wanted, names, depth)
 
 
-def _filled_in(fields: Mapping[str, Json], needed: list[Json]) -> JsonObject:
+def _filled_in(fields: Mapping[str, Json], needed: list[Json], depth: int = 0) -> JsonObject:
     """Fill in fields: with their defaults, a first choice, or what is empty and fits.
 
     One that needs more than that is left out where it may be; else it stays wrong, and the check
     says what it takes.
     """
-    values = {name: _first_value(field) for name, field in fields.items()}
+    values = {name: first_value(field, depth + 1) for name, field in fields.items()}
     return {
         name: value
         for name, value in values.items()
@@ -176,7 +185,8 @@ def _filled_in(fields: Mapping[str, Json], needed: list[Json]) -> JsonObject:
     }
 
 
-def _first_value(field: Json) -> Json:
+def first_value(field: Json, depth: int = 0) -> Json:  # noqa: PLR0911 - one line a kind
+    """Return what a field starts from: its default, a first choice, or what is empty and fits."""
     if not isinstance(field, dict):
         return ""
     if field.get("default") is not None:
@@ -191,7 +201,9 @@ def _first_value(field: Json) -> Json:
         least, items = field.get("minItems"), field.get("items")
         offered = validator.choices(items) if isinstance(items, dict) else []
         return offered[: least if type(least) is int and least > 0 else 0]
-    return {"boolean": False, "object": {}}.get(kind, "") if isinstance(kind, str) else ""
+    if kind == "object":
+        return _empty_object(field, depth)
+    return False if kind == "boolean" else ""
 
 
 def _nearest_to_zero(field: JsonObject) -> Json:

@@ -70,6 +70,20 @@ def test_r11_every_member_of_every_body_and_answer_is_documented(name: str) -> N
                 )
 
 
+def test_d1_fields_that_are_no_json_are_checked_by_themselves(
+    seats: tuple[Desking, Serving],
+) -> None:
+    """D1: each problem names its field and counts in it; nothing else is said of that place."""
+    desk, _ = seats
+    text = '{"result": {"content": [{"type": "text", "text": 7}], "structuredContent": 1}}'
+    place = "/result/structuredContent"
+    body = {"text": text, "fields": {place: '{"a": 1', "/result/content/0/text": "+5"}}
+    judged = desk.post(f"{path(desk)}/check", body).json()
+    found = {(one["code"], one["field"], one["pointer"]) for one in judged["problems"]}
+    assert found == {("J07", place, place), ("J21", *["/result/content/0/text"] * 2)}
+    assert (judged["sendable"], judged["forcible"], judged["line"]) == (False, False, None)
+
+
 def test_a_script_checks_saves_and_sends(seats: tuple[Desking, Serving]) -> None:
     """Check, draft, reply: what the page does, in three calls."""
     desk, host = seats

@@ -253,7 +253,8 @@ def test_u04_every_draft_can_be_sent_untouched_or_asks_for_its_words(
     exchange = asked(method, params, token='"é"', revision=revision)
     text = draft_check.start(exchange, language=language)
     assert text.startswith('{\n  "jsonrpc": "2.0",\n  "id": "é",\n')
-    expected = ["M61"] if method in (CALL, "sampling/createMessage", "tasks/result") else []
+    worded = (CALL, "prompts/get", "sampling/createMessage", "tasks/result")
+    expected = ["M61"] if method in worded else []
     assert codes(check(exchange, text).problems) == expected
 
 
@@ -275,6 +276,17 @@ def test_a_tool_call_is_never_sent_untouched_in_any_form() -> None:
     """M61: "replace the placeholder", in either language."""
     for words in examples.PLACEHOLDERS.values():
         assert codes(check(asked(CALL), words, TextForm.TEXT).problems) == ["M61"]
+
+
+@pytest.mark.parametrize("words", examples.PLACEHOLDERS.values())
+@pytest.mark.parametrize("typed", ["{}It is sunny.", "It is sunny. {}\n"])
+def test_d2_a_placeholder_beside_words_is_refused(typed: str, words: str) -> None:
+    """D2: who writes behind the placeholder, or before it, does not send it."""
+    text = typed.format(words)
+    assert codes(check(asked(CALL), text, TextForm.TEXT).problems) == ["M61"]
+    message = {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
+    prompt = asked("prompts/get", {"name": "greet"})
+    assert codes(check(prompt, json.dumps(message), TextForm.RESULT).problems) == ["M61"]
 
 
 @pytest.mark.parametrize("spelt", ["…", "\\u2026"])

@@ -24,6 +24,7 @@ class Unwritten(RawDiagnostic, code="M61"):
     text: str
 
 
+_OURS: Final = tuple(PLACEHOLDERS.values())
 _TYPED: Final = f'"{PLACEHOLDER}"'
 _ESCAPED: Final = json.dumps(PLACEHOLDER).strip('"')
 
@@ -31,12 +32,28 @@ _ESCAPED: Final = json.dumps(PLACEHOLDER).strip('"')
 @rule("tools/call", "tasks/result", "sampling/createMessage")
 def words_of_the_draft(answer: Answer) -> Iterator[RawDiagnostic]:
     """The words of the starting draft were replaced."""
-    content = answer.value.get("content")
+    if not answer.asks_back:
+        yield from _left_in(answer.value.get("content"), answer.at("content"))
+
+
+@rule("prompts/get")
+def words_of_a_prompt(answer: Answer) -> Iterator[RawDiagnostic]:
+    """So were those of the messages of a prompt."""
+    messages = answer.value.get("messages")
+    for at, message in enumerate(messages if isinstance(messages, list) else ()):
+        if isinstance(message, dict):
+            yield from _left_in(message.get("content"), answer.at("messages", at, "content"))
+
+
+def _left_in(content: Json, path: Path) -> Iterator[RawDiagnostic]:
+    """Find a placeholder in content, alone or beside a person's own words."""
     for at, block in enumerate(content if isinstance(content, list) else [content]):
         text = block.get("text") if isinstance(block, dict) else None
-        if isinstance(text, str) and text in PLACEHOLDERS.values() and not answer.asks_back:
-            steps = ("content", at) if isinstance(content, list) else ("content",)
-            yield Unwritten(answer.at(*steps, "text"), text=text)
+        words = text.strip() if isinstance(text, str) else ""
+        left = next((one for one in _OURS if words.startswith(one) or words.endswith(one)), None)
+        if left is not None:
+            where = (*path, at) if isinstance(content, list) else path
+            yield Unwritten((*where, "text"), text=left)
 
 
 def unwritten(value: Json, path: Path, text: str) -> list[RawDiagnostic]:

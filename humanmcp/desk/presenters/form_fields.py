@@ -1,0 +1,107 @@
+"""The fields of a form: what a JSON Schema lets a person fill in, as the page's scripts draw it.
+
+The scripts know no JSON Schema. What no field can show is a piece of JSON, and the check judges all
+of it: a form never decides what is right.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.desk.presenters.page_types import FieldShape
+from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
+from humanmcp.protocol.repair.reading import read
+from humanmcp.protocol.validation.json_schema.validator import choices
+from humanmcp.protocol.validation.starting_draft import first_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+
+DEEPEST: Final = 6
+LONGEST_HELP: Final = 300
+_COMBINED: Final = ("anyOf", "oneOf", "allOf", "$ref")
+
+
+def field_of(schema: Any, name: str = "", *, needed: bool = False, depth: int = 0) -> FieldShape:  # noqa: ANN401 - it came over a wire
+    """Return the field of a schema, with the fields inside it."""
+    if not isinstance(schema, dict):
+        schema = {}
+    help_text = schema.get("description")
+    field = FieldShape(
+        kind="json",
+        name=name,
+        help=help_text[:LONGEST_HELP] if isinstance(help_text, str) else "",
+        needed=needed,
+        fields=[],
+        item=None,
+        blank="",
+        choices=_choices(schema),
+    )
+    kind = _type_of(schema)
+    if field["choices"]:
+        field["kind"] = "choice"
+    elif depth >= DEEPEST or any(word in schema for word in _COMBINED):
+        pass
+    elif kind == "object" and isinstance(schema.get("properties"), dict):
+        field["kind"] = "group"
+        field["fields"] = _members(schema, depth)
+    elif kind == "array":
+        item = schema.get("items")
+        field["kind"] = "list"
+        field["item"] = field_of(item, depth=depth + 1)
+        field["blank"] = json.dumps(first_value(item or {}), ensure_ascii=False, indent=2)
+    elif kind == "string":
+        field["kind"] = "long" if schema.get("format") == "long" else "text"
+    elif kind in ("number", "integer"):
+        field["kind"] = "number"
+    return field
+
+
+def _members(schema: Mapping[str, Any], depth: int) -> list[FieldShape]:
+    """List the fields of an object; a member with one possible value leaves nothing to choose."""
+    needed = schema.get("required")
+    names = needed if isinstance(needed, list) else []
+    return [
+        field_of(part, name, needed=name in names, depth=depth + 1)
+        for name, part in schema["properties"].items()
+        if not (isinstance(part, dict) and "const" in part)
+    ]
+
+
+def _type_of(schema: Mapping[str, Any]) -> object:
+    """Return the type of a schema; of several the first that says something."""
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return next((one for one in kind if one != "null"), None)
+    return kind
+
+
+def _choices(schema: dict[str, Any]) -> list[tuple[str, str]]:
+    """List the few values that are allowed, as JSON, each with its title or ""."""
+    if _type_of(schema) == "boolean":
+        return [("true", ""), ("false", "")]
+    forms = [schema[word] for word in ("oneOf", "anyOf") if isinstance(schema.get(word), list)]
+    titled = [one if isinstance(one, dict) else {} for form in forms for one in form]
+    if not all("const" in one for one in titled):
+        return []
+    titles = {_written(one["const"]): str(one.get("title", "")) for one in titled}
+    return [(one, titles.get(one, "")) for one in map(_written, choices(schema))]
+
+
+def _written(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def unread(raw: str) -> tuple[Diagnostic, ...]:
+    """Say what keeps the text of one field from being JSON."""
+    found = [one for one in read(raw).problems if one.blocks]
+    return tuple(_quoted(one, raw) if one.code == "J20" else one for one in found)
+
+
+def _quoted(found: Diagnostic, raw: str) -> Diagnostic:
+    """Offer the quotes that words need: in a field, unlike a message, words can be all there is."""
+    edit = TextEdit(0, len(raw), _written(raw.strip()))
+    return found._replace(fix=Fix((edit,), "quote", Applicability.GUESS))

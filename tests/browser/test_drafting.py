@@ -1,0 +1,208 @@
+"""What is being written: nothing of it is dropped, made up or lost. Faults D1 to D3 of the page."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seats import INITIALIZE, begin, call, request
+from tests.browser.test_answering import read_json
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.browser.seats import Window
+    from tests.desk.desking import Desking
+    from tests.serving import Serving
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+OUTPUT = {
+    "type": "object",
+    "properties": {
+        "what": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+        "days": {"type": "integer"},
+        "sky": {
+            "oneOf": [{"const": "s", "title": "Sunny"}, {"const": "r", "title": "Rain"}],
+        },
+    },
+    "required": ["what"],
+}
+
+
+def declare(desk: Desking, host: Serving) -> str:
+    """Offer a tool with an outputSchema, and have it called. Returns the address of the call."""
+    begin(host, desk)
+    host.say(request("tools/list", None, "1"))
+    (waiting,) = until(lambda: desk.get("/api/exchanges")["waiting"], "the list is asked for")
+    tool = {"name": "lookup", "inputSchema": {"type": "object"}, "outputSchema": OUTPUT}
+    reply = {"text": json.dumps({"tools": [tool]}), "form": "result"}
+    name = waiting["session"]
+    assert desk.post(f"/api/exchanges/{name}/2/reply", reply).status == 200
+    host.hear()
+    host.say(call("2", tool="lookup"))
+    until(lambda: desk.get("/api/exchanges")["waiting"], "the call is there")
+    return f"/m/{name}/3"
+
+
+def test_a_field_that_is_no_json_blocks_and_keeps_its_text(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D1: cut the last brace of an inputSchema: said there, Send goes there, nothing is sent."""
+    begin(host, desk)
+    host.say(request("tools/list", None, "1"))
+    page = window().page
+    page.locator("#tab-form").click()
+    schema = page.locator("#form-fields textarea.json").first
+    schema.fill('{"type": "object", "properties": {"n": {"type": "integer"}}')
+    expect(page.locator("#form-fields .at-field")).to_contain_text("ends too early")
+    expect(schema).to_have_attribute("aria-invalid", "true")
+    page.locator("#form-fields input").first.focus()
+    page.keyboard.press("Control+Enter")
+    expect(schema).to_be_focused()
+    expect(page.locator("#found")).to_contain_text("1")
+    expect(page.locator("#anyway")).to_be_hidden()
+    page.locator("#form-fields").get_by_label("description").first.fill("Rolls")
+    expect(schema).to_have_value('{"type": "object", "properties": {"n": {"type": "integer"}}')
+    expect(page.locator("#saved-at")).to_contain_text("saved")
+    page.reload()
+    schema = page.locator("#form-fields textarea.json").first
+    expect(schema).to_have_value('{"type": "object", "properties": {"n": {"type": "integer"}}')
+    page.locator("#tab-json").click()
+    assert '{"n": {"type": "integer"}}' in read_json(page)
+    page.locator("#tab-form").click()
+    page.locator("#form-fields .at-field .fix").click()
+    expect(page.locator("#form-fields .at-field")).to_have_count(0)
+    page.locator("#send").click()
+    first = json.loads(host.hear())["result"]["tools"][0]
+    assert first["inputSchema"] == {"type": "object", "properties": {"n": {"type": "integer"}}}
+    assert first["description"] == "Rolls"
+
+
+def test_words_in_a_field_of_several_types_are_asked_about(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D1: a plain hello in a field of oneOf is not dropped: quotes are offered."""
+    page = window().goto(declare(desk, host))
+    field = page.locator("#form-fields").get_by_label("what")
+    field.fill("hello")
+    expect(page.locator("#form-fields .at-field .code")).to_have_text("J20")
+    page.locator("#form-fields .at-field .fix").click()
+    expect(field).to_have_value('"hello"')
+    expect(field).to_be_focused()
+    page.locator("#form-fields").get_by_label("sky").select_option(label="Rain")
+    page.locator("#send").click()
+    result = json.loads(host.hear())["result"]
+    assert result["structuredContent"] == {"what": "hello", "sky": "r"}
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+
+
+def test_what_is_no_number_is_not_sent_as_another(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D1: a number field keeps what was typed, and the check speaks of it there."""
+    page = window().goto(declare(desk, host))
+    fields = page.locator("#form-fields")
+    fields.get_by_label("what").fill("1")
+    fields.get_by_label("days").fill("3 days")
+    expect(fields.get_by_label("days")).to_have_attribute("aria-invalid", "true")
+    page.locator("#send").click()
+    expect(fields.get_by_label("days")).to_be_focused()
+    expect(fields.get_by_label("days")).to_have_value("3 days")
+    fields.get_by_label("days").fill("3")
+    page.locator("#send").click()
+    assert json.loads(host.hear())["result"]["structuredContent"] == {"what": 1, "days": 3}
+
+
+def test_a_removed_item_leaves_what_was_typed_into_the_others(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D1 and D16: the text of a field moves up with its item, and the focus stays in the list."""
+    begin(host, desk)
+    host.say(request("tools/list", None, "1"))
+    page = window().page
+    page.locator("#tab-form").click()
+    fields = page.locator("#form-fields")
+    page.get_by_role("button", name="+ Add").click()
+    expect(fields.get_by_label("name").last).to_be_focused()
+    fields.locator("textarea.json").last.fill('{"type"')
+    count = fields.locator("textarea.json").count()
+    page.get_by_role("button", name="Remove").first.click()
+    expect(fields.locator("textarea.json")).to_have_count(count - 1)
+    expect(page.get_by_role("button", name="Remove").first).to_be_focused()
+    expect(fields.locator("textarea.json").last).to_have_value('{"type"')
+    while page.get_by_role("button", name="Remove").count():
+        page.get_by_role("button", name="Remove").first.click()
+    expect(page.get_by_role("button", name="+ Add")).to_be_focused()
+    expect(page.locator("#found")).to_have_text("No problems.")
+
+
+def test_a_placeholder_is_no_text_of_anybody(desk: Desking, host: Serving, window: Windows) -> None:
+    """D2: it is shown as one, it is not sent, and what is typed stands alone."""
+    begin(host, desk)
+    host.say(request("prompts/get", {"name": "greet"}, "1"))
+    page = window().page
+    field = page.locator("#form-fields").get_by_label("text")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("")
+    expect(field).to_have_attribute("placeholder", "Type the answer here.")
+    page.keyboard.press("Control+Enter")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_be_focused()
+    page.keyboard.type("It is sunny.")
+    expect(field).not_to_have_attribute("aria-invalid", "true")
+    page.keyboard.press("Control+Enter")
+    (message,) = json.loads(host.hear())["result"]["messages"]
+    assert message["content"]["text"] == "It is sunny."
+
+
+def test_a_replaced_draft_comes_back(desk: Desking, host: Serving, window: Windows) -> None:
+    """D3: one key after Esc takes a written answer away: Undo and Ctrl+Z bring it back."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window().page
+    box = page.locator("#sentence")
+    box.fill("a careful answer")
+    page.keyboard.press("Escape")
+
+    def gone() -> bool:
+        page.keyboard.press("t")
+        return bool(box.input_value() == "")
+
+    until(gone, "single keys act")
+    expect(page.locator("#replaced")).to_be_visible()
+    page.locator("#put-back").click()
+    expect(box).to_have_value("a careful answer")
+    expect(page.locator("#replaced")).to_be_hidden()
+    page.keyboard.press("Escape")
+    page.keyboard.press("t")
+    expect(box).to_have_value("")
+    page.keyboard.press("Control+z")
+    expect(box).to_have_value("a careful answer")
+    expect(page.locator("#replaced")).to_be_hidden()
+    page.locator("#send").click()
+    assert json.loads(host.hear())["result"]["content"][0]["text"] == "a careful answer"
+
+
+def test_every_view_undoes(desk: Desking, host: Serving, window: Windows) -> None:
+    """D3: Ctrl+Z takes back what was written in the text, in a form and in JSON, and Ctrl+Y not."""
+    host.say(INITIALIZE)
+    page = window().page
+    field = page.locator("#form-fields").get_by_label("instructions")
+    field.fill("Be brief.")
+    page.keyboard.press("Control+z")
+    expect(field).to_have_value("")
+    page.keyboard.press("Control+y")
+    expect(field).to_have_value("Be brief.")
+    page.locator("#tab-json").click()
+    assert "Be brief." in read_json(page)
+    page.keyboard.press("Control+z")
+    until(lambda: "Be brief." not in read_json(page), "the JSON view undoes it too")
+    page.locator("#tab-form").click()
+    expect(field).to_have_value("")

@@ -1,0 +1,54 @@
+// @ts-check
+// What stood in the box before: every change can be undone, also what replaced a whole draft.
+
+/** @import { UnreadFields } from "./unreadfields.js" */
+/** @typedef {{text: string, fields: UnreadFields | null, touched: boolean}} Snapshot */
+
+const TOGETHER = 1000; // milliseconds between two keys of one step
+const MOST = 200;
+const LONGEST = 4_000_000; // characters of all steps together
+
+export class EditHistory {
+  constructor() {
+    /** @type {Snapshot[]} */
+    this.past = [];
+    /** @type {Snapshot[]} */
+    this.future = [];
+    this.last = { from: "", at: 0 };
+  }
+
+  /**
+   * Keep what a change replaces. What is typed in one go is one step.
+   *
+   * @param {Snapshot} before
+   * @param {string} from
+   */
+  keep(before, from) {
+    const at = Date.now();
+    const together = ["text", "form", "json"].includes(from) && from === this.last.from && at - this.last.at < TOGETHER;
+    this.last = { from, at };
+    this.future = [];
+    if (!together) this.past.push(before);
+    let length = this.past.reduce((sum, one) => sum + one.text.length, 0);
+    while (this.past.length > MOST || (length > LONGEST && this.past.length > 1)) length -= this.past.shift()?.text.length ?? 0;
+  }
+
+  /** @param {Snapshot} now @returns {Snapshot | null} */
+  back(now) {
+    return this.step(this.past, this.future, now);
+  }
+
+  /** @param {Snapshot} now @returns {Snapshot | null} */
+  forward(now) {
+    return this.step(this.future, this.past, now);
+  }
+
+  /** @param {Snapshot[]} from @param {Snapshot[]} to @param {Snapshot} now */
+  step(from, to, now) {
+    const found = from.pop();
+    if (!found) return null;
+    to.push(now);
+    this.last.from = "";
+    return found;
+  }
+}

@@ -1,0 +1,72 @@
+// @ts-check
+// What the check says, shown at the fields of a form that it is about.
+
+import { all, make } from "./dom.js";
+import { problemParts } from "./problemlist.js";
+
+/** @import { DiagnosticShape } from "../types/desk.js" */
+/** @typedef {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} Control */
+/** @typedef {(problem: DiagnosticShape) => void} Act */
+
+export class FieldMarks {
+  /** @param {HTMLElement} place that holds the fields */
+  constructor(place) {
+    this.place = place;
+    this.shown = "";
+  }
+
+  // The fields were made anew, without their marks.
+  forget() {
+    this.shown = "";
+  }
+
+  get controls() {
+    return /** @type {Control[]} */ (all(this.place, "[data-pointer]"));
+  }
+
+  /** @param {string} pointer */
+  at(pointer) {
+    return this.controls.find((one) => one.dataset.pointer === pointer);
+  }
+
+  /** The field at a place of the document, or the innermost that holds the place. @param {string} pointer */
+  around(pointer) {
+    const found = this.controls.filter(({ dataset }) => `${pointer}/`.startsWith(`${dataset.pointer}/`));
+    return found.sort((one, other) => (other.dataset.pointer ?? "").length - (one.dataset.pointer ?? "").length)[0];
+  }
+
+  /**
+   * Show each problem at its field. What did not change stays as it is: a screen reader speaks of it once.
+   *
+   * @param {DiagnosticShape[]} problems
+   * @param {Act} fix
+   * @returns {DiagnosticShape[]} those that are about no field
+   */
+  show(problems, fix) {
+    const placed = problems.map((problem) => ({ problem, control: this.around(problem.pointer) }));
+    const now = JSON.stringify(problems);
+    if (now !== this.shown) {
+      this.shown = now;
+      for (const old of all(this.place, ".at-field")) old.remove();
+      for (const one of this.controls) for (const name of ["aria-invalid", "aria-describedby"]) one.removeAttribute(name);
+      for (const { problem, control } of placed) if (control) mark(control, problem, fix);
+    }
+    return placed.filter(({ control }) => !control).map(({ problem }) => problem);
+  }
+
+  /** Go to the first field that is wrong. Returns whether there is one. */
+  focus() {
+    const wrong = this.controls.find((one) => one.getAttribute("aria-invalid") === "true");
+    wrong?.focus();
+    return Boolean(wrong);
+  }
+}
+
+/** @param {Control} control @param {DiagnosticShape} problem @param {Act} fix */
+function mark(control, problem, fix) {
+  const id = `${control.id}-${problem.code}`;
+  const line = make("p", { class: `problem at-field ${problem.level}`, id }, ...problemParts(problem, fix));
+  if (problem.blocks) control.setAttribute("aria-invalid", "true");
+  control.setAttribute("aria-describedby", `${control.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
+  control.parentElement?.append(line);
+}
