@@ -9,13 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.answering.summary import GIST, summary_of
-from humanmcp.protocol.conversation.observer import (
-    ConversationObserver,
+from humanmcp.protocol.conversation.state import (
+    ConversationState,
     ObservedMessage,
     ObservedRequest,
     name_of,
 )
-from humanmcp.protocol.conversation.perspective import Perspective
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line
@@ -150,7 +149,7 @@ class _Telling:
 
     def __init__(self, recording: Recording, side: Direction) -> None:
         self._recording = recording
-        self._correlation = ConversationObserver()
+        self._conversation = ConversationState()
         self._view = Perspective(side)
         self._turns: list[Entry] = []
         self._seen: list[Entry] = []
@@ -174,13 +173,13 @@ class _Telling:
             turns=tuple(self._turns),
             seen=tuple(self._seen),
             talks=tuple(self._talks.values()),
-            known=self._correlation.known,
-            revision=self._correlation.revision or (facts.revision if facts else ""),
+            known=self._conversation.known,
+            revision=self._conversation.revision or (facts.revision if facts else ""),
             server_info=self._server,
         )
 
     def _turn(self, frame: Frame) -> Entry:
-        revision = self._correlation.revision or versions.LATEST_HANDSHAKE
+        revision = self._conversation.revision or versions.LATEST_HANDSHAKE
         if frame.way in (Direction.NOTE, Direction.ERR):
             return Entry(frame, frame.way.value, revision)
         match jsonrpc.read(frame.raw):
@@ -195,7 +194,7 @@ class _Telling:
 
     @property
     def _known(self) -> Known:
-        return self._correlation.known
+        return self._conversation.known
 
     def _hear(self, turn: Entry) -> Entry:
         if turn.kind == "batch":
@@ -207,9 +206,9 @@ class _Telling:
         return self._hear_message(turn, turn.message) if turn.message else turn
 
     def _hear_message(self, turn: Entry, message: Message) -> Entry:
-        heard = self._correlation.hear(turn.frame.way, message)
-        revision = heard.asked.revision if heard.asked else self._correlation.revision
-        found = hints(heard, self._known, self._correlation.revision)
+        heard = self._conversation.observe(turn.frame.way, message)
+        revision = heard.asked.revision if heard.asked else self._conversation.revision
+        found = hints(heard, self._known, self._conversation.revision)
         turn = replace(turn, heard=heard, hints=found, revision=revision or turn.revision)
         asked = heard.asked
         if asked is not None and message.kind is Kind.REQUEST:

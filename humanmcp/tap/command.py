@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.protocol.conversation.observer import ConversationObserver
+    from humanmcp.protocol.conversation.state import ConversationState
     from humanmcp.protocol.policy.hold_patterns import Pattern
 
 logger = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ def _tap(
     return status
 
 
-def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationObserver:
+def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationState:
     """Return what was heard of every line that has passed."""
     recorder.catch_up()
     return listening.so_far()

@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.observer import ConversationObserver
+from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
@@ -19,7 +19,7 @@ from humanmcp.protocol.policy.answer_book import Rule, RuleAction, first_rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.protocol.conversation.observer import ObservedMessage, ObservedRequest
+    from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
     from humanmcp.protocol.policy.answer_book import Book
     from humanmcp.protocol.policy.hold_patterns import Pattern
 
@@ -66,7 +66,7 @@ class HoldPolicy:
         *,
         record: Callable[[Held], object],
         keep: Callable[[Held | Cancelled], object],
-        passed: Callable[[], ConversationObserver] = ConversationObserver,
+        passed: Callable[[], ConversationState] = ConversationState,
     ) -> None:
         """Let everything pass until told otherwise.
 
@@ -80,10 +80,10 @@ class HoldPolicy:
         self._patterns: tuple[Pattern, ...] = ()
         self._book: Book | None = None
         self._used: dict[int, int] = {}
-        self._correlation = ConversationObserver()
+        self._conversation = ConversationState()
         self._held = 0
         self._held_requests: dict[int, int] = {}
-        """From the number of a request in the correlation to the number it is held under."""
+        """From the number of a request in the conversation to the number it is held under."""
         self.closed = False
         """Whether anything is to be held."""
 
@@ -110,7 +110,7 @@ class HoldPolicy:
         was_closed = self.closed
         self.closed = bool(self._patterns or self._book or self._held_requests)
         if self.closed and not was_closed:
-            self._correlation = self._passed()
+            self._conversation = self._passed()
 
     def settled(self, held: Held, *, went_on: bool) -> None:
         """Hold a line no more. A request that never went on is forgotten: no answer will come."""
@@ -118,7 +118,7 @@ class HoldPolicy:
             for asked in held.requests:
                 self._held_requests.pop(asked.number, None)
                 if not went_on:
-                    self._correlation.forget(asked)
+                    self._conversation.forget(asked)
             self._see()
 
     # -- in the pumps' threads ------------------------------------------------------------------
@@ -142,7 +142,7 @@ class HoldPolicy:
         return False
 
     def _look(self, way: Direction, line: bytes, message: Message) -> Held | None:
-        heard = self._correlation.hear(way, message)
+        heard = self._conversation.observe(way, message)
         if message.method == "notifications/cancelled":
             self._pass_on_cancel(heard)
         found = self._rule(heard)
@@ -160,7 +160,7 @@ class HoldPolicy:
         asked: list[ObservedRequest] = []
         for item in batch.items:
             if isinstance(item, Message):
-                heard = self._correlation.hear(way, item)
+                heard = self._conversation.observe(way, item)
                 asked += _asks(heard)
                 if wanted is None and self._wanted(heard):
                     wanted = heard
@@ -194,7 +194,7 @@ class HoldPolicy:
         requests = _asks(heard) if batch is None else batch
         if batch is None:  # of an array one request may be cancelled: the others in it still wait
             self._held_requests |= {one.number: self._held for one in requests}
-        revision = (asked.revision if asked else "") or self._correlation.revision
+        revision = (asked.revision if asked else "") or self._conversation.revision
         return Held(self._held, way, line, heard, revision, batch is not None, rule, requests)
 
     def _pass_on_cancel(self, heard: ObservedMessage) -> None:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import problem as sentence
-from humanmcp.protocol.conversation.observer import ConversationObserver
 from humanmcp.protocol.conversation.perspective import Perspective
+from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import COMMAND, Direction, Frame
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from humanmcp.inbox.contract import SessionFacts, StubInbox
     from humanmcp.protocol.conversation.exchange import Known
-    from humanmcp.protocol.conversation.observer import ObservedMessage, ObservedRequest
+    from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.unanswered import NeverAnswered
 
@@ -85,7 +85,7 @@ class Listening:
         self._language = language
         self._command = command
         self._view = Perspective(Direction.IN)
-        self._correlation = ConversationObserver()
+        self._conversation = ConversationState()
         self._unanswered = Unanswered()
         self._hearing = threading.Lock()
         self._unchecked: deque[_Unchecked] = deque()
@@ -135,7 +135,7 @@ class Listening:
             self._remark(json.dumps(self._command).encode(), COMMAND)
         if self._hurried:
             return
-        self.unanswered = self._unanswered.left(self._correlation)
+        self.unanswered = self._unanswered.left(self._conversation)
         for one in self.unanswered:
             if not one.dropped:  # else it was said when it happened
                 self._say(one.seq, one.problem)
@@ -143,10 +143,10 @@ class Listening:
     def close(self) -> None:
         """Do nothing: whoever began the session ends it."""
 
-    def so_far(self) -> ConversationObserver:
+    def so_far(self) -> ConversationState:
         """Return what was heard up to now, for somebody in another thread."""
         with self._hearing:
-            return self._correlation.copy()
+            return self._conversation.copy()
 
     # -- hearing --------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class Listening:
         if not frame.raw.strip():
             return
         found = jsonrpc.read(frame.raw)
-        said = line_hints(frame.raw, found, self._correlation.revision)
+        said = line_hints(frame.raw, found, self._conversation.revision)
         for problem in said:
             self._say(frame.seq, problem)
         match found:
@@ -170,7 +170,7 @@ class Listening:
 
     def _hear_message(self, frame: Frame, message: Message, said: tuple[Diagnostic, ...]) -> None:
         with self._hearing:
-            heard = self._correlation.hear(frame.way, message)
+            heard = self._conversation.observe(frame.way, message)
         self._unanswered.heard(frame.seq, heard)
         if heard.method != "server/discover":
             self._is_no_probe()
@@ -183,7 +183,7 @@ class Listening:
     def _check_later(
         self, frame: Frame, heard: ObservedMessage | Malformed, said: tuple[Diagnostic, ...]
     ) -> None:
-        now, size = self._correlation, len(frame.raw)
+        now, size = self._conversation, len(frame.raw)
         waiting = self._waiting_for(frame.way) if isinstance(heard, Malformed) else ()
         self._unchecked.append(
             _Unchecked(frame.seq, size, heard, now.known, now.revision, said, waiting)
@@ -193,7 +193,7 @@ class Listening:
             self._next_unchecked()
 
     def _waiting_for(self, way: Direction) -> tuple[ObservedRequest, ...]:
-        return tuple(asked for asked in self._correlation.open if asked.way is not way)
+        return tuple(asked for asked in self._conversation.open if asked.way is not way)
 
     def _next_unchecked(self) -> _Unchecked:
         one = self._unchecked.popleft()
@@ -202,7 +202,7 @@ class Listening:
 
     def _describe(self) -> None:
         """Tell the desks who speaks, when that has changed."""
-        known, revision = self._correlation.known, self._correlation.revision
+        known, revision = self._conversation.known, self._conversation.revision
         now = (known, revision, self._facts.probe)
         if now == self._told:
             return

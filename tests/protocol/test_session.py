@@ -23,7 +23,7 @@ from humanmcp.protocol.conversation.events import (
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
-from humanmcp.protocol.conversation.observer import ConversationObserver
+from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
@@ -129,12 +129,12 @@ def test_asking_again_which_revisions_there_are_takes_none_back() -> None:
 
     Who hears it from between the two says the same.
     """
-    session, between = Session(), ConversationObserver()
+    session, between = Session(), ConversationState()
     for number, method in enumerate(("server/discover", "tools/list", "server/discover"), 1):
         arrived(session, method, number, _meta=MODERN)
         heard = read(line(method, number, _meta=MODERN))
         assert isinstance(heard, Message)
-        between.hear(Direction.IN, heard)
+        between.observe(Direction.IN, heard)
     assert session.revision == between.revision == "2026-07-28"
     said = '{"jsonrpc":"2.0","method":"notifications/progress","params":%s}'
     told = session.judge(said % '{"progressToken":1,"progress":1}')

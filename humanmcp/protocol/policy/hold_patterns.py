@@ -14,7 +14,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from humanmcp.protocol.conversation.observer import ObservedMessage
+    from humanmcp.protocol.conversation.state import ObservedMessage
 
 NEXT: Final = "next"
 _TOOL: Final = "tool:"

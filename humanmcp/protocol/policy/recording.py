@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.observer import ConversationObserver
 from humanmcp.protocol.conversation.perspective import as_client
+from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
@@ -35,7 +35,7 @@ from humanmcp.protocol.spec.versions import features
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from humanmcp.protocol.conversation.observer import ObservedMessage, ObservedRequest
+    from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
     from humanmcp.protocol.conversation.transcript import Frame
 
 BY_STUB: Final = "humanmcp"
@@ -142,7 +142,7 @@ class _Part:
 
 class _Reader:
     def __init__(self) -> None:
-        self._correlation = ConversationObserver()
+        self._conversation = ConversationState()
         self._parts: list[_Part] = []
         self._waiting: dict[int, _Part] = {}
         """The requests without an answer, by the number of their frame, in their order."""
@@ -175,7 +175,7 @@ class _Reader:
     # -- the client -------------------------------------------------------------------------------
 
     def _from_client(self, frame: Frame, message: Message, *, batch: bool) -> None:
-        heard = self._correlation.hear(Direction.IN, message)
+        heard = self._conversation.observe(Direction.IN, message)
         if message.kind is Kind.REQUEST:
             part = self._waiting[frame.seq] = _Part(frame.seq, heard.asked, message, batch)
             if heard.asked is not None:
@@ -201,7 +201,7 @@ class _Reader:
     # -- the server -------------------------------------------------------------------------------
 
     def _from_server(self, frame: Frame, message: Message) -> None:
-        heard = self._correlation.hear(Direction.OUT, message)
+        heard = self._conversation.observe(Direction.OUT, message)
         if message.kind in (Kind.RESULT, Kind.ERROR):
             part = self._of(heard)
             if part is None:
@@ -219,7 +219,7 @@ class _Reader:
         for item in batch.items:
             if not isinstance(item, Message):
                 continue
-            part = self._of(self._correlation.hear(Direction.OUT, item))
+            part = self._of(self._conversation.observe(Direction.OUT, item))
             if part is not None and item.kind in (Kind.RESULT, Kind.ERROR):
                 self._answered(part, frame, item)
                 parts.append(part)

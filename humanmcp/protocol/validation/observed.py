@@ -17,7 +17,7 @@ from humanmcp.protocol.validation.outgoing import gates
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Known
-    from humanmcp.protocol.conversation.observer import ObservedMessage
+    from humanmcp.protocol.conversation.state import ObservedMessage
     from humanmcp.protocol.json.jsonrpc import Message
 
 

@@ -1,6 +1,6 @@
 """Which requests never got an answer, or one that whoever asked has most likely dropped.
 
-Pure: takes what `ConversationObserver` observed, with the number of each line, and what the check
+Pure: takes what `ConversationState` observed, with the number of each line, and what the check
 said of it.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
-from humanmcp.protocol.conversation.observer import MOST_OPEN
+from humanmcp.protocol.conversation.state import MOST_OPEN
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.jsonrpc import Kind, ids_in
 from humanmcp.protocol.spec import methods
@@ -18,8 +18,8 @@ from humanmcp.protocol.validation.observed import DROPPED
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from humanmcp.protocol.conversation.observer import (
-        ConversationObserver,
+    from humanmcp.protocol.conversation.state import (
+        ConversationState,
         ObservedMessage,
         ObservedRequest,
     )
@@ -88,13 +88,13 @@ class Unanswered:
             self._in_vain.popitem(last=False)
         return failed
 
-    def left(self, correlation: ConversationObserver) -> tuple[NeverAnswered, ...]:
+    def left(self, conversation: ConversationState) -> tuple[NeverAnswered, ...]:
         """List what was never answered, now that nothing more comes, in the order of the requests.
 
         A subscription (2026-07-28) stays open by design.
         """
         left = dict(self._in_vain)
-        for asked in correlation.open:
+        for asked in conversation.open:
             if not methods.of(asked.method).stays_open and asked.number not in left:
                 left[asked.number] = NeverAnswered(self._lines.get(asked.number, 0), asked)
         return tuple(left[number] for number in sorted(left))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from humanmcp.protocol.conversation.observer import ConversationObserver, ObservedMessage
 from humanmcp.protocol.conversation.perspective import Perspective
+from humanmcp.protocol.conversation.state import ConversationState, ObservedMessage
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
@@ -44,16 +44,16 @@ class Overheard:
 
     def __init__(self, revision: str = "", *, initialized: bool = False) -> None:
         """Start with nothing heard; `initialized` for what stands alone, without its handshake."""
-        self._correlation = ConversationObserver()
-        self._correlation.negotiated = revision
+        self._conversation = ConversationState()
+        self._conversation.negotiated = revision
         if initialized:
-            self._correlation.known = self._correlation.known._replace(initialized=True)
+            self._conversation.known = self._conversation.known._replace(initialized=True)
         self._unanswered = Unanswered()
 
     @property
     def revision(self) -> str:
         """The revision that counts by now."""
-        return self._correlation.revision or versions.LATEST_HANDSHAKE
+        return self._conversation.revision or versions.LATEST_HANDSHAKE
 
     def line(self, number: int, way: Direction, raw: bytes) -> tuple[Judged, ...]:
         """Judge one line: the line as such, and each message in it."""
@@ -78,18 +78,18 @@ class Overheard:
     def _message(
         self, number: int, way: Direction, message: Message, about: tuple[Diagnostic, ...]
     ) -> Judged:
-        heard = self._correlation.hear(way, message)
+        heard = self._conversation.observe(way, message)
         self._unanswered.heard(number, heard)
-        found = (*about, *hints(heard, self._correlation.known, self.revision, strict=True))
+        found = (*about, *hints(heard, self._conversation.known, self.revision, strict=True))
         failed = self._unanswered.checked(number, heard, found)
         return _judged(number, heard, (*found, *_effect(failed)))
 
     def _broken(
         self, number: int, way: Direction, malformed: Malformed, about: tuple[Diagnostic, ...] = ()
     ) -> Judged:
-        waiting = [asked for asked in self._correlation.open if asked.way is not way]
+        waiting = [asked for asked in self._conversation.open if asked.way is not way]
         failed = self._unanswered.broken(number, malformed, waiting)
-        found = hints(malformed, self._correlation.known, self.revision)
+        found = hints(malformed, self._conversation.known, self.revision)
         return Judged(number, way, malformed.text, problems=(*about, *found, *_effect(failed)))
 
     def end(self) -> tuple[Judged, ...]:
@@ -98,7 +98,7 @@ class Overheard:
             Judged(one.seq, one.asked.way, one.asked.request.raw, problems=(one.problem,))._replace(
                 method=one.asked.method
             )
-            for one in self._unanswered.left(self._correlation)
+            for one in self._unanswered.left(self._conversation)
             if not one.dropped
         )
 
@@ -113,7 +113,7 @@ class Overheard:
             return Direction.OUT  # servers print what is no message, clients hardly ever
         if message.kind in (Kind.RESULT, Kind.ERROR):
             own = None if message.id is None else message.id.key
-            asked = (one for one in self._correlation.open if one.request.id is not None)
+            asked = (one for one in self._conversation.open if one.request.id is not None)
             ways = [one.way for one in asked if one.request.id and one.request.id.key == own]
             return Direction.IN if ways[:1] == [Direction.OUT] else Direction.OUT
         return Direction.OUT if _only_servers_say(message.method) else Direction.IN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from humanmcp.locales.stop import sentence_of
-from humanmcp.protocol.conversation.observer import ConversationObserver
+from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse, parse_all
@@ -13,12 +13,12 @@ from humanmcp.protocol.policy.hold_patterns import PatternError, parse, parse_al
 
 def fits(pattern: str, *messages: tuple[Direction, str]) -> list[bool]:
     """Say which messages of a conversation a pattern means."""
-    correlation = ConversationObserver()
+    state = ConversationState()
     found = []
     for way, text in messages:
         message = read(text.encode())
         assert isinstance(message, Message)
-        found.append(parse(pattern).fits(correlation.hear(way, message)))
+        found.append(parse(pattern).fits(state.observe(way, message)))
     return found
 
 

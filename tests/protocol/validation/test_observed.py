@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.observer import ConversationObserver
+from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.jsonrpc import Malformed, Message, read
@@ -17,13 +17,13 @@ from tests.asking import stating
 
 def said(*messages: tuple[Direction, dict[str, Any]], revision: str = "2025-06-18") -> list[str]:
     """Let messages pass and collect what is said of the last one."""
-    correlation = ConversationObserver()
+    state = ConversationState()
     codes: list[str] = []
     for way, body in messages:
         found = read(json.dumps({"jsonrpc": "2.0", **body}).encode())
         assert isinstance(found, Message)
-        heard = correlation.hear(way, found)
-        codes = [problem.code for problem in hints(heard, correlation.known, revision)]
+        heard = state.observe(way, found)
+        codes = [problem.code for problem in hints(heard, state.known, revision)]
     return codes
 
 
@@ -36,11 +36,11 @@ def line_of(line: str) -> Message:
 
 def levels(*passed: tuple[Direction, Message]) -> list[tuple[str, Severity]]:
     """Let recorded lines pass; return what is said of the last one, and how loudly."""
-    correlation = ConversationObserver()
+    state = ConversationState()
     told: list[tuple[str, Severity]] = []
     for way, message in passed:
-        heard = correlation.hear(way, message)
-        found = hints(heard, correlation.known, "2025-11-25")
+        heard = state.observe(way, message)
+        found = hints(heard, state.known, "2025-11-25")
         told = [(problem.code, problem.level) for problem in found]
     return told
 
@@ -147,5 +147,5 @@ def test_a_line_that_is_no_message_is_an_error() -> None:
     """E23: a print that went to stdout."""
     found = read(b"Listening on port 80")
     assert isinstance(found, Malformed)
-    (problem,) = hints(found, ConversationObserver().known, "")
+    (problem,) = hints(found, ConversationState().known, "")
     assert (problem.code, problem.level) == ("N01", Severity.ERROR)

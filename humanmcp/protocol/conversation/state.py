@@ -4,7 +4,7 @@ An id alone does not tell: both sides count their own, an id comes again once it
 in 2026-07-28 a question back to the user ends the request, which then comes again with a new id.
 What stays ambiguous is said to be so; nothing is guessed silently.
 
-Pure: `ConversationObserver.hear` takes one message after the other and keeps no more than what is
+Pure: `ConversationState.observe` takes one message after the other and keeps no more than what is
 open.
 """
 
@@ -102,7 +102,7 @@ def name_of(message: Message) -> str:
     return ""
 
 
-class ConversationObserver:
+class ConversationState:
     """What an ear between client and server knows of the conversation so far."""
 
     def __init__(self) -> None:
@@ -127,22 +127,22 @@ class ConversationObserver:
         """The requests that have no answer yet, oldest first."""
         return tuple(self._open.values())
 
-    def hear(self, way: Direction, message: Message) -> ObservedMessage:
+    def observe(self, way: Direction, message: Message) -> ObservedMessage:
         """Take one message that came from this side and say what it is about."""
         match message.kind:
             case Kind.REQUEST:
-                return ObservedMessage(way, message, self._hear_request(way, message))
+                return ObservedMessage(way, message, self._observe_request(way, message))
             case Kind.NOTIFICATION:
-                asked = self._hear_notice(way, message)
+                asked = self._observe_notice(way, message)
                 return ObservedMessage(
                     way, message, asked, found=self._progress[_BACK[way]].hear(message)
                 )
             case Kind.RESULT | Kind.ERROR:
-                return self._hear_answer(way, message)
+                return self._observe_answer(way, message)
 
-    def copy(self) -> ConversationObserver:
+    def copy(self) -> ConversationState:
         """Return another one that knows the same, and goes its own way from here."""
-        other = ConversationObserver()
+        other = ConversationState()
         other.known, other.negotiated, other.count = self.known, self.negotiated, self.count
         other._stated = self._stated
         other._open = self._open.copy()
@@ -158,7 +158,7 @@ class ConversationObserver:
 
     # -- requests ------------------------------------------------------------------------------
 
-    def _hear_request(self, way: Direction, message: Message) -> ObservedRequest:
+    def _observe_request(self, way: Direction, message: Message) -> ObservedRequest:
         revision = negotiation.revision_of(message, self.negotiated)
         if way is Direction.IN:
             self._stated = negotiation.stated_after(self._stated, message, revision)
@@ -203,7 +203,7 @@ class ConversationObserver:
 
     # -- notifications and answers -------------------------------------------------------------
 
-    def _hear_notice(self, way: Direction, message: Message) -> ObservedRequest | None:
+    def _observe_notice(self, way: Direction, message: Message) -> ObservedRequest | None:
         if message.method == "notifications/initialized":
             self.known = self.known._replace(initialized=True)
         if message.method != "notifications/cancelled":
@@ -219,7 +219,7 @@ class ConversationObserver:
         self._forget(asked)
         return asked
 
-    def _hear_answer(self, way: Direction, message: Message) -> ObservedMessage:
+    def _observe_answer(self, way: Direction, message: Message) -> ObservedMessage:
         if message.id is None:
             return ObservedMessage(way, message, None)
         numbers = self._by_id.get((_BACK[way], message.id.key), [])

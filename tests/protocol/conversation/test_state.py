@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.observer import MOST_OPEN, ConversationObserver, ObservedMessage
+from humanmcp.protocol.conversation.state import MOST_OPEN, ConversationState, ObservedMessage
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Message, read
 
@@ -21,8 +21,8 @@ def message(**body: Any) -> Message:  # noqa: ANN401 - any JSON value
     return found
 
 
-class Ear(ConversationObserver):
-    """A correlation that is told in short what passes."""
+class Ear(ConversationState):
+    """A conversation that is told in short what passes."""
 
     def asks(
         self,
@@ -32,11 +32,11 @@ class Ear(ConversationObserver):
         **params: Any,  # noqa: ANN401 - any JSON value
     ) -> ObservedMessage:
         """Hear a request."""
-        return self.hear(way, message(id=id, method=method, params=params))
+        return self.observe(way, message(id=id, method=method, params=params))
 
     def answers(self, id: Any, way: Direction = Direction.OUT, **result: Any) -> ObservedMessage:  # noqa: A002, ANN401 - the protocol's own word; any JSON value
         """Hear a result."""
-        return self.hear(way, message(id=id, result=result))
+        return self.observe(way, message(id=id, result=result))
 
 
 def test_several_requests_in_flight_are_answered_in_any_order() -> None:
@@ -83,7 +83,7 @@ def test_an_answer_to_two_open_requests_of_one_id_is_ambiguous() -> None:
 @pytest.mark.parametrize("answer", [{"id": 9, "result": {}}, {"error": {"code": 1, "message": ""}}])
 def test_an_answer_to_nothing_belongs_to_nothing(answer: dict[str, Any]) -> None:
     """An unknown id, or none."""
-    assert Ear().hear(Direction.OUT, message(**answer)).asked is None
+    assert Ear().observe(Direction.OUT, message(**answer)).asked is None
 
 
 def test_a_cancelled_request_is_open_no_more() -> None:
@@ -93,7 +93,7 @@ def test_a_cancelled_request_is_open_no_more() -> None:
     asked = ear.asks(1, "tools/list").asked
     for number, cancelled in ((1, asked), (0, None), (7, None), (True, None)):
         notice = message(method="notifications/cancelled", params={"requestId": number})
-        assert ear.hear(Direction.IN, notice).asked == cancelled
+        assert ear.observe(Direction.IN, notice).asked == cancelled
     assert [one.method for one in ear.open] == ["initialize"]
 
 
@@ -131,7 +131,7 @@ def test_what_the_two_say_of_themselves_is_known() -> None:
         0, "initialize", protocolVersion="2025-06-18", clientInfo={"name": "c", "version": "1"}
     )
     ear.answers(0, protocolVersion="2025-06-18", capabilities={"tools": {}})
-    ear.hear(Direction.IN, message(method="notifications/initialized"))
+    ear.observe(Direction.IN, message(method="notifications/initialized"))
     ear.asks(1, "tools/list")
     ear.answers(1, tools=[{"name": "dice"}])
     known = ear.known
