@@ -32,7 +32,7 @@ class PersonAsked:
         """Ask at this session of the inbox. `known` is what the check may take as established."""
         self.desk = desk
         self.session = Session(SessionRole.CLIENT)
-        self.session.negotiated = versions.R2025_11
+        self.session.state.negotiated = versions.R2025_11
         self.session.known = known
         self.asked = 0
 

@@ -30,9 +30,16 @@ from humanmcp.protocol.conversation.events import (
     Sent,
     UnreadableArrived,
 )
-from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState, Known, Transition
-from humanmcp.protocol.conversation.pending import REMEMBERED, Exchanges
-from humanmcp.protocol.conversation.progress import Progress
+from humanmcp.protocol.conversation.exchange import (
+    Exchange,
+    ExchangeState,
+    Known,
+    NoIdError,
+    Transition,
+)
+from humanmcp.protocol.conversation.pending import Exchanges
+from humanmcp.protocol.conversation.state import ConversationState, ObservedRequest
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, RequestId
@@ -49,6 +56,13 @@ class SessionRole(enum.Enum):
 
     SERVER = "server"
     CLIENT = "client"
+
+
+_SIDES: Final[Mapping[SessionRole, tuple[Direction, Direction]]] = {
+    SessionRole.SERVER: (Direction.IN, Direction.OUT),
+    SessionRole.CLIENT: (Direction.OUT, Direction.IN),
+}
+"""Where messages come from for each seat: the peer's, and our own. IN is from the client."""
 
 
 class _OpenBatch:
@@ -73,21 +87,17 @@ class Session:
     def __init__(self, role: SessionRole = SessionRole.SERVER, first_id: int = 1) -> None:
         """Start with nothing known. `first_id` is the id of our own first request."""
         self.role = role
-        self.known = Known()
-        self.negotiated = ""
+        self.state = ConversationState(most_open=math.inf)
         self.exchanges = Exchanges()
         self.unreadable = 0
         """Lines that could not be read: each may be answered with one deliberate -32700."""
         self.notice = ""
         """The method of the peer's last message, where that is a notification; else nothing."""
-        self._theirs = Progress()
-        self._ours = Progress()
+        self._peer, self._own = _SIDES[role]
+        self._theirs = self.state.progress[self._peer]
         self._invalid: set[tuple[str, str | int | float]] = set()
         self._batches: dict[int, _OpenBatch] = {}
-        self._asked: dict[tuple[str, str | int | float], Message] = {}
-        self._questions: dict[str, int] = {}
         self._last_id = first_id - 1
-        self._last_stated = ""
 
     # -- looking -------------------------------------------------------------------------------
 
@@ -99,12 +109,21 @@ class Session:
     @property
     def revision(self) -> str:
         """The revision of the conversation: stated last, else negotiated, else the latest one."""
-        return self._last_stated or self.negotiated or versions.LATEST_HANDSHAKE
+        return self.agreed or versions.LATEST_HANDSHAKE
 
     @property
     def agreed(self) -> str:
         """The revision that both sides know of: stated last, else negotiated; "" before that."""
-        return self._last_stated or self.negotiated
+        return self.state.revision
+
+    @property
+    def known(self) -> Known:
+        """What the conversation has established so far."""
+        return self.state.known
+
+    @known.setter
+    def known(self, known: Known) -> None:
+        self.state.known = known
 
     def twins(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """The other requests that are open under the same id: MCP forbids it, clients do it."""
@@ -125,7 +144,7 @@ class Session:
     @property
     def awaited(self) -> tuple[Message, ...]:
         """Our own requests that have no answer yet, oldest first."""
-        return tuple(self._asked.values())
+        return tuple(one.request for one in self.state.in_flight(self._own))
 
     # -- a line in -----------------------------------------------------------------------------
 
@@ -162,7 +181,7 @@ class Session:
     def _receive_batch(self, batch: Batch) -> tuple[Event, ...]:
         # 2025-03-26: "Implementations MAY support sending JSON-RPC batches, but MUST support
         # receiving JSON-RPC batches"; 2025-06-18 removed them. `initialize` is never in one.
-        if not features(self.negotiated).batches:
+        if not features(self.state.negotiated).batches:
             return self._cannot_read(Malformed(batch.raw.encode(), "N09"))
         number = self.exchanges.last + 1
         open_batch = self._batches[number] = _OpenBatch()
@@ -179,27 +198,23 @@ class Session:
         return tuple(events)
 
     def _receive_request(self, message: Message, batch: int) -> RequestArrived | RequestRepeated:
-        revision = self._revision_of(message)
-        self._learn_from_request(message, revision)
         repeated = self._repeated(message)
+        number = self.exchanges.last + 1 if repeated is None else repeated.number
+        asked = self._observed(message, number)
         if repeated is not None:
-            self._theirs.over(repeated.request)
-            self._theirs.asked(message)
-            return RequestRepeated(
-                self.exchanges.put(repeated._replace(request=message, parked=""))
-            )
-        self._theirs.asked(message)
-        look = cache(partial(check.remarks, message, revision, self.known))
+            again = repeated._replace(request=message, parked="")
+            return RequestRepeated(self.exchanges.put(again))
+        look = cache(partial(check.remarks, message, asked.revision, self.known))
         exchange = Exchange(
-            number=self.exchanges.last + 1,
+            number=number,
             request=message,
-            revision=revision,
+            revision=asked.revision,
             batch=batch,
-            continues=self._questions.get(str(message.params.get("requestState", "")), 0),
+            continues=asked.continues,
             look=look,
         )
         if self.twins(exchange):
-            twice = check.same_id(message, revision)
+            twice = check.same_id(message, asked.revision)
             exchange = exchange._replace(look=lambda: (*look(), twice))
         return RequestArrived(self.exchanges.put(exchange))
 
@@ -230,22 +245,18 @@ class Session:
             None,
         )
 
-    def _revision_of(self, message: Message) -> str:
-        return negotiation.revision_of(message, self.negotiated)
-
-    def _learn_from_request(self, message: Message, revision: str) -> None:
-        self._last_stated = negotiation.stated_after(self._last_stated, message, revision)
-        self.known = negotiation.after_request(self.known, message, revision)
+    def _observed(self, request: Message, number: int) -> ObservedRequest:
+        asked = self.state.observe(self._peer, request, number).asked
+        if asked is None:  # a request is what it is about itself
+            raise NoIdError(number)
+        return asked
 
     def _receive_notice(self, message: Message) -> tuple[Event, ...]:
-        also = self._ours.hear(message)
-        remarks = check.remarks(message, self.revision, self.known, also)
+        known, revision = self.known, self.revision
+        observed = self.state.observe(self._peer, message)
+        remarks = check.remarks(message, revision, known, observed.found)
         notice = NoticeArrived(message, remarks)
-        if message.method == "notifications/initialized":
-            self.known = self.known._replace(initialized=True)
-        if message.method != "notifications/cancelled":
-            return (notice,)
-        cancelled = self._cancelled_by(message)
+        cancelled = None if observed.asked is None else self.exchanges.get(observed.asked.number)
         if cancelled is None:
             return (notice,)  # unknown or finished: MCP says to ignore it, not to complain
         reason = message.params.get("reason", "")
@@ -254,25 +265,12 @@ class Session:
         line = self._leave_batch(done, None)
         return (notice, event, LineReady(line)) if line else (notice, event)
 
-    def _cancelled_by(self, message: Message) -> Exchange | None:
-        wanted = message.params.get("requestId")
-        if isinstance(wanted, bool) or not isinstance(wanted, (str, int, float)):
-            return None
-        key = RequestId("", wanted).key
-        matching = [one for one in self.pending if one.id.key == key and not one.parked]
-        # "The `initialize` request MUST NOT be cancelled by clients": it stays open.
-        return next((one for one in reversed(matching) if one.method != "initialize"), None)
-
     def _receive_response(self, message: Message) -> ResponseArrived:
-        asked = self._asked.pop(message.id.key, None) if message.id is not None else None
-        if asked is None or asked.id is None:
+        known = self.known
+        asked = self.state.observe(self._peer, message).asked
+        if asked is None:
             return ResponseArrived(message, None)
-        self._ours.over(asked)
-        exchange = Exchange(0, asked, self._revision_of(asked))
-        problems = check.review(exchange, message, self.known)
-        if self.role is SessionRole.CLIENT and message.kind is Kind.RESULT:
-            self._learn_from_result(exchange, message.body["result"])
-        return ResponseArrived(message, asked, problems)
+        return ResponseArrived(message, asked.request, check.review(asked.exchange, message, known))
 
     # -- a draft in ----------------------------------------------------------------------------
 
@@ -299,8 +297,8 @@ class Session:
         return self._send(exchange, line, Verdict(line, None if deliberate else line, line))
 
     def _send(self, exchange: Exchange, own: str, verdict: Verdict) -> Sent:
+        self.state.answer(self._peer, exchange.number, own)
         done = self._finish(exchange, Transition.REPLY_SENT)
-        self._learn_from_reply(done, own)
         overtaken, freed = self._overtake(done)
         line = self._leave_batch(done, own)
         return Sent(
@@ -324,6 +322,7 @@ class Session:
         return twins, tuple(line for line in lines if line)
 
     def _finish(self, exchange: Exchange, happened: Transition) -> Exchange:
+        self.state.forget(self._peer, exchange.number)
         self._theirs.over(exchange.request)
         return self.exchanges.put(exchange.after(happened))
 
@@ -339,27 +338,6 @@ class Session:
         if ready is not None:
             del self._batches[exchange.batch]
         return ready
-
-    def _learn_from_reply(self, exchange: Exchange, line: str) -> None:
-        if not negotiation.may_teach(exchange.request, line):
-            return
-        try:
-            result = json.loads(line).get("result")
-        except (ValueError, AttributeError):  # sent anyway: it may be anything
-            return
-        self._learn_from_result(exchange, result)
-
-    def _learn_from_result(self, exchange: Exchange, result: Any) -> None:  # noqa: ANN401 - any JSON value
-        if not isinstance(result, dict):
-            return
-        if exchange.method == "initialize":
-            self.negotiated = str(result.get("protocolVersion", ""))
-        self.known = negotiation.after_result(self.known, exchange.request, result)
-        state = negotiation.question_in(result)
-        if state:
-            self._questions[state] = exchange.number
-            if len(self._questions) > REMEMBERED:
-                del self._questions[next(iter(self._questions))]
 
     # -- keeping a client waiting ---------------------------------------------------------------
 
@@ -402,10 +380,12 @@ class Session:
         if self.twins(exchange):  # it would be the one answer that this id can have
             return None
         self.exchanges.put(exchange._replace(parked=token, legs=exchange.legs + 1))
-        return (
+        line = (
             f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":'
             f'{{"resultType":"input_required","requestState":{_text(token)}}}}}'
         )
+        self.state.answer(self._peer, number, line)
+        return line
 
     def went_quiet(self, number: int) -> Exchange | None:
         """Give up on a client that was asked to repeat a request and did not."""
@@ -487,7 +467,8 @@ class Session:
         message = jsonrpc.read((verdict.forced or "").encode("utf-8", "surrogatepass"))
         if not isinstance(message, Message) or not message.method:
             return verdict
-        found = check.remarks(message, self._revision_of(message), self.known)
+        revision = negotiation.revision_of(message, self.state.negotiated)
+        found = check.remarks(message, revision, self.known)
         return verdict._replace(line=verdict.forced, problems=found)
 
     def ask(
@@ -512,8 +493,10 @@ class Session:
         None where nothing is to be written: it is answered already, or it is `initialize`, which
         "MUST NOT be cancelled by clients". An answer that comes all the same belongs to nothing.
         """
-        if asked.id is None or self._asked.pop(asked.id.key, None) is None:
+        open_ones = () if asked.id is None else self.state.with_id(self._own, asked.id)
+        if asked.id is None or not open_ones:
             return None
+        self.state.forget(self._own, open_ones[0].number)
         if asked.method == "initialize":
             return None
         said = f',"reason":{_text(reason)}' if reason else ""
@@ -526,20 +509,14 @@ class Session:
         message = jsonrpc.read(line.encode())
         if not isinstance(message, Message):
             return
-        self._theirs.hear(message)
+        if message.method:  # an answer that nobody asked for settles nothing
+            self.state.observe(self._own, message)
         if by_person:
             self._theirs.take_over(message)
-        if message.kind is Kind.REQUEST and message.id is not None:
-            self._asked[message.id.key] = message
-            self._ours.asked(message)
-            if self.role is SessionRole.CLIENT:  # what we say of ourselves: a server may ask for it
-                self._learn_from_request(message, self._revision_of(message))
         if message.kind is Kind.ERROR:
             self.unreadable = max(0, self.unreadable - 1)  # one answer for a line, here as well
             if message.id is not None:
                 self._invalid.discard(message.id.key)
-        if message.method == "notifications/initialized":
-            self.known = self.known._replace(initialized=True)
 
     # -- the end ---------------------------------------------------------------------------------
 

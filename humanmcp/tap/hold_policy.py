@@ -118,7 +118,7 @@ class HoldPolicy:
             for asked in held.requests:
                 self._held_requests.pop(asked.number, None)
                 if not went_on:
-                    self._conversation.forget(asked)
+                    self._conversation.forget(asked.way, asked.number)
             self._see()
 
     # -- in the pumps' threads ------------------------------------------------------------------

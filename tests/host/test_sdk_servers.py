@@ -56,7 +56,7 @@ def test_tools_are_listed_called_and_a_question_is_answered(
     client = Client(ChildTransport(command), person, onlooker=notes)
     try:
         client.open(opening)
-        assert (client.stated or client.session.negotiated) == revision
+        assert (client.stated or client.session.state.negotiated) == revision
         listed = client.call("tools/list").result
         assert listed is not None
         names = {tool["name"] for tool in listed["tools"]}
@@ -100,7 +100,7 @@ def test_every_sample_speaks_every_revision_of_the_handshake(name: str, revision
     client = Client(ChildTransport(sample(name)), Nobody(), onlooker=notes)
     try:
         client.open(HANDSHAKE, revision)
-        assert client.session.negotiated == revision
+        assert client.session.state.negotiated == revision
         assert client.call("tools/list").result
         assert client.call("ping").result == {}
     finally:

@@ -95,7 +95,7 @@ def test_a_request_becomes_a_pending_exchange_with_our_own_number() -> None:
 def test_the_handshake_settles_the_revision() -> None:
     """The negotiated version counts, not the one that was asked for."""
     session = opened("2025-06-18")
-    assert session.negotiated == "2025-06-18"
+    assert session.state.negotiated == "2025-06-18"
     assert call(session, 1).revision == "2025-06-18"
     assert session.revision == "2025-06-18"
 
@@ -583,7 +583,7 @@ def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
         "serverInfo": {"name": "s", "version": "1"},
     }
     round_trip(client.ask("initialize", hello), json.dumps(offer))
-    assert client.negotiated == server.negotiated == "2025-06-18"
+    assert client.state.negotiated == server.state.negotiated == "2025-06-18"
     ready = client.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
     assert ready.line is not None
     server.receive(ready.line.encode())

@@ -1,24 +1,35 @@
-"""Which answer belongs to which request, heard from between the two parties.
+"""What both parties of a conversation have said so far, and what follows from it.
 
+Theory of operation. One `ConversationState` is told of every message that passes, in the order in
+which it passes, with the side that sent it. From nothing else it works out
+
+- the revision: stated by a 2026-07-28 request, else negotiated by `initialize`;
+- who the client is, what it declared, and what the server offers;
+- which requests are in flight, and which of them an answer or a cancellation is about;
+- which request continues another one that was answered with a question (2026-07-28);
+- whether what is said of a request's progress may be said.
+
+The party itself (`Session`), a tap between the two, a replay and an export hold the same state, so
+they agree. Whoever sits in a seat knows more than passes: it numbers the requests that it is asked,
+and names the one that it answers (`answer`, `forget`), where an observer has only the id to go by.
 An id alone does not tell: both sides count their own, an id comes again once it was answered, and
 in 2026-07-28 a question back to the user ends the request, which then comes again with a new id.
 What stays ambiguous is said to be so; nothing is guessed silently.
 
-Pure: `ConversationState.observe` takes one message after the other and keeps no more than what is
-open.
+Pure, and copyable: it keeps no more than what is open.
 """
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.conversation import negotiation
 from humanmcp.protocol.conversation.exchange import Exchange, Known
 from humanmcp.protocol.conversation.progress import Progress
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.json.jsonrpc import JsonObject, Kind, Message, RequestId
+from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +37,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.raw import RawDiagnostic
 
 _Key: TypeAlias = tuple[Direction, tuple[str, str | int | float]]
+_Number: TypeAlias = tuple[Direction, int]
 _Question: TypeAlias = tuple[str, str, frozenset[str]]
 
 MOST_OPEN: Final = 4096
@@ -37,9 +49,8 @@ _BACK: Final[Mapping[Direction, Direction]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedRequest:
-    """A request as it was heard. `number` counts the requests of both sides, from 1.
+class ObservedRequest(NamedTuple):
+    """A request as it was observed. `number` is its own one of all, or of those of its side.
 
     `way` is where it came from: IN from the client, OUT from the server. `continues` is the number
     of the request whose question back to the user this one answers (2026-07-28), 0 for none.
@@ -67,8 +78,7 @@ class ObservedRequest:
         return Exchange(self.number, self.request, self.revision)
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedMessage:
+class ObservedMessage(NamedTuple):
     """What a message is about.
 
     `asked` is the request itself, the one that is answered, or the one that is cancelled; None
@@ -103,19 +113,24 @@ def name_of(message: Message) -> str:
 
 
 class ConversationState:
-    """What an ear between client and server knows of the conversation so far."""
+    """What the messages so far have settled. The theory is at the head of this module."""
 
-    def __init__(self) -> None:
-        """Start with nothing known."""
+    def __init__(self, most_open: float = MOST_OPEN) -> None:
+        """Start with nothing known. Of more open requests than `most_open` the oldest is dropped.
+
+        An observer needs a bound: the answer to a request may never pass where it listens.
+        """
         self.known = Known()
         self.negotiated = ""
         self.count = 0
         self._stated = ""
-        self._open: OrderedDict[int, ObservedRequest] = OrderedDict()
+        self._most_open = most_open
+        self._open: OrderedDict[_Number, ObservedRequest] = OrderedDict()
         self._by_id: dict[_Key, list[int]] = {}
         self._states: OrderedDict[str, int] = OrderedDict()
         self._questions: OrderedDict[int, _Question] = OrderedDict()
-        self._progress = {Direction.IN: Progress(), Direction.OUT: Progress()}  # of whose requests
+        self.progress = {Direction.IN: Progress(), Direction.OUT: Progress()}
+        """What was said of the progress of each side's requests."""
 
     @property
     def revision(self) -> str:
@@ -127,49 +142,73 @@ class ConversationState:
         """The requests that have no answer yet, oldest first."""
         return tuple(self._open.values())
 
-    def observe(self, way: Direction, message: Message) -> ObservedMessage:
-        """Take one message that came from this side and say what it is about."""
+    def in_flight(self, way: Direction) -> tuple[ObservedRequest, ...]:
+        """Return the requests of one side that have no answer yet, oldest first."""
+        return tuple(one for one in self._open.values() if one.way is way)
+
+    def with_id(self, way: Direction, request_id: RequestId) -> tuple[ObservedRequest, ...]:
+        """Return the open requests of one side under an id, oldest first: there should be one."""
+        numbers = self._by_id.get((way, request_id.key), ())
+        return tuple(self._open[way, number] for number in numbers)
+
+    def observe(self, way: Direction, message: Message, number: int = 0) -> ObservedMessage:
+        """Take one message that came from this side and return what it is about.
+
+        `number` is what the seat that is asked calls a request; by default the requests of both
+        sides are counted from 1.
+        """
         match message.kind:
             case Kind.REQUEST:
-                return ObservedMessage(way, message, self._observe_request(way, message))
+                return ObservedMessage(way, message, self._observe_request(way, message, number))
             case Kind.NOTIFICATION:
                 asked = self._observe_notice(way, message)
                 return ObservedMessage(
-                    way, message, asked, found=self._progress[_BACK[way]].hear(message)
+                    way, message, asked, found=self.progress[_BACK[way]].hear(message)
                 )
             case Kind.RESULT | Kind.ERROR:
                 return self._observe_answer(way, message)
 
+    def answer(self, way: Direction, number: int, line: str) -> None:
+        """Take the answer that a seat gives to a request of this side, whatever its id says."""
+        asked = self._open.get((way, number))
+        if asked is None:
+            return
+        self._close(asked)
+        if way is Direction.IN and negotiation.may_teach(asked.request, line):
+            self._learn(asked, _result_in(line))
+
+    def forget(self, way: Direction, number: int) -> None:
+        """Count a request as no longer open: no answer to it will pass here."""
+        asked = self._open.get((way, number))
+        if asked is not None:
+            self._forget(asked)
+
     def copy(self) -> ConversationState:
         """Return another one that knows the same, and goes its own way from here."""
-        other = ConversationState()
+        other = ConversationState(self._most_open)
         other.known, other.negotiated, other.count = self.known, self.negotiated, self.count
         other._stated = self._stated
         other._open = self._open.copy()
         other._by_id = {key: list(numbers) for key, numbers in self._by_id.items()}
         other._states, other._questions = self._states.copy(), self._questions.copy()
-        other._progress = {way: progress.copy() for way, progress in self._progress.items()}
+        other.progress = {way: progress.copy() for way, progress in self.progress.items()}
         return other
-
-    def forget(self, asked: ObservedRequest) -> None:
-        """Count a request as no longer open: no answer will pass here."""
-        if asked.number in self._open:
-            self._forget(asked)
 
     # -- requests ------------------------------------------------------------------------------
 
-    def _observe_request(self, way: Direction, message: Message) -> ObservedRequest:
+    def _observe_request(self, way: Direction, message: Message, number: int) -> ObservedRequest:
         revision = negotiation.revision_of(message, self.negotiated)
         if way is Direction.IN:
             self._stated = negotiation.stated_after(self._stated, message, revision)
             self.known = negotiation.after_request(self.known, message, revision)
         self.count += 1
-        asked = ObservedRequest(self.count, way, message, revision, self._continued_by(message))
-        self._open[asked.number] = asked
+        number = number or self.count
+        asked = ObservedRequest(number, way, message, revision, self._continued_by(message))
+        self._open[way, number] = asked
         if message.id is not None:
             self._by_id.setdefault((way, message.id.key), []).append(asked.number)
-        self._progress[way].asked(message)
-        if len(self._open) > MOST_OPEN:
+        self.progress[way].asked(message)
+        if len(self._open) > self._most_open:
             self._forget(next(iter(self._open.values())))
         return asked
 
@@ -181,7 +220,7 @@ class ConversationState:
         """
         state = message.params.get("requestState")
         if isinstance(state, str) and state:
-            return self._states.pop(state, 0)
+            return self._states.get(state, 0)
         responses = message.params.get("inputResponses")
         if not isinstance(responses, dict):
             return 0
@@ -193,7 +232,7 @@ class ConversationState:
         return alike[0]
 
     def _forget(self, asked: ObservedRequest) -> None:
-        del self._open[asked.number]
+        del self._open[asked.way, asked.number]
         if asked.request.id is None:
             return
         key = (asked.way, asked.request.id.key)
@@ -211,31 +250,30 @@ class ConversationState:
         wanted = message.params.get("requestId")
         if isinstance(wanted, bool) or not isinstance(wanted, (str, int, float)):
             return None
-        numbers = self._by_id.get((way, RequestId("", wanted).key), [])
-        asked = self._open[numbers[-1]] if numbers else None
-        # "The `initialize` request MUST NOT be cancelled by clients"
-        if asked is None or asked.method == "initialize":
-            return None
-        self._forget(asked)
+        found = reversed(self.with_id(way, RequestId("", wanted)))
+        # "The `initialize` request MUST NOT be cancelled by clients": it stays open.
+        asked = next((one for one in found if one.method != "initialize"), None)
+        if asked is not None:
+            self._forget(asked)
         return asked
 
     def _observe_answer(self, way: Direction, message: Message) -> ObservedMessage:
-        if message.id is None:
+        alike = () if message.id is None else self.with_id(_BACK[way], message.id)
+        if not alike:
             return ObservedMessage(way, message, None)
-        numbers = self._by_id.get((_BACK[way], message.id.key), [])
-        if not numbers:
-            return ObservedMessage(way, message, None)
-        asked = self._open[numbers[0]]
-        heard = ObservedMessage(way, message, asked, ambiguous=len(numbers) > 1)
+        self._close(alike[0])
+        if message.kind is Kind.RESULT and way is Direction.OUT:
+            self._learn(alike[0], message.body["result"])
+        return ObservedMessage(way, message, alike[0], ambiguous=len(alike) > 1)
+
+    def _close(self, asked: ObservedRequest) -> None:
         self._forget(asked)
         # Not when it is cancelled: what was on its way by then is nobody's mistake.
-        self._progress[asked.way].over(asked.request)
-        result = message.body.get("result")
-        if message.kind is Kind.RESULT and way is Direction.OUT and isinstance(result, dict):
-            self._learn(asked, result)
-        return heard
+        self.progress[asked.way].over(asked.request)
 
-    def _learn(self, asked: ObservedRequest, result: JsonObject) -> None:
+    def _learn(self, asked: ObservedRequest, result: Json) -> None:
+        if not isinstance(result, dict):
+            return
         if asked.method == "initialize":
             self.negotiated = str(result.get("protocolVersion", ""))
         self.known = negotiation.after_result(self.known, asked.request, result)
@@ -250,3 +288,11 @@ class ConversationState:
         for memory in (self._states, self._questions):
             if len(memory) > MOST_OPEN:
                 memory.popitem(last=False)
+
+
+def _result_in(line: str) -> Json:
+    """Return the result of an answer; None for any other text."""
+    try:
+        return json.loads(line).get("result")
+    except (ValueError, AttributeError):
+        return None

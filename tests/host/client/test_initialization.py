@@ -56,7 +56,7 @@ def test_s1_a_late_refusal_leaves_the_handshake_as_it_was() -> None:
     with seat(in_memory, SLOW) as (client, notes):
         client.open(Opening.PROBE)
         assert client.stated == ""
-        assert client.session.negotiated == "2025-11-25"
+        assert client.session.state.negotiated == "2025-11-25"
         methods = [json.loads(line)["method"] for line in notes.sent]
         assert methods == ["server/discover", "initialize", "notifications/initialized"]
 

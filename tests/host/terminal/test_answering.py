@@ -56,7 +56,7 @@ class Question:
     def __init__(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Ask."""
         self.session = Session(SessionRole.CLIENT)
-        self.session.negotiated = "2025-11-25"
+        self.session.state.negotiated = "2025-11-25"
         self.sent: list[dict[str, Any]] = []
         body: dict[str, Any] = {"jsonrpc": "2.0", "id": "q", "method": method}
         line = json.dumps(body if params is None else body | {"params": params})
