@@ -442,6 +442,7 @@ REQUIREMENTS: Final = {
     "P6": "Every server of every host is wrapped and unwrapped at once.",
     # -- One idea, written once
     "R1": "A session has one letter in every seat, and keeps it.",
+    "R2": "A seat and an observer know the same of a conversation.",
     "R3": "What a user fills in is checked with all of its schema.",
     "R4": '"Apply every fix" gives one result in every seat.',
     "R5": "A plain answer becomes the same message in every seat.",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.answering.summary import GIST, summary_of
+from humanmcp.protocol.conversation.perspective import Perspective
 from humanmcp.protocol.conversation.state import (
     ConversationState,
     ObservedMessage,

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.clock import Clock
     from humanmcp.stub.limits import SeenLimits
     from humanmcp.stub.pending_timers import PendingTimers
+    from humanmcp.stub.poll_schedule import Clock
     from humanmcp.stub.wire import Wire
 
 logger = logging.getLogger(__name__)

@@ -23,11 +23,11 @@ from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
 from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
 from humanmcp.protocol.session import Session
-from humanmcp.stub.clock import Clock
 from humanmcp.stub.journal import Journal
 from humanmcp.stub.limits import SeenLimits
 from humanmcp.stub.loop import Stub
 from humanmcp.stub.options import ServeOptions
+from humanmcp.stub.poll_schedule import Clock
 from humanmcp.stub.text_files.documents import decode
 from humanmcp.stub.text_files.files import TextFiles
 from humanmcp.stub.wire import Stderr, StopSignals, Wire

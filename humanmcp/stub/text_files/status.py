@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.clock import Clock
     from humanmcp.stub.options import ServeOptions
     from humanmcp.stub.pending_timers import PendingTimers
+    from humanmcp.stub.poll_schedule import Clock
     from humanmcp.stub.replies import ReplyDispatcher
 
 ROOM: Final = "status"
