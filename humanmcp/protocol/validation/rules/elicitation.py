@@ -75,7 +75,7 @@ def declared_by_client(answer: Answer) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
     """
     requests = answer.value.get("inputRequests")
-    if not answer.asks_back or not isinstance(requests, dict):
+    if not isinstance(requests, dict) or not answer.asks_back:
         return
     stated = answer.exchange.request.meta.get(versions.META_CAPABILITIES)
     declared = stated if isinstance(stated, dict) else {}

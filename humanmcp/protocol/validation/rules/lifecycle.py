@@ -86,9 +86,11 @@ def declared_capability(answer: Answer) -> Iterator[RawDiagnostic]:
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
     offered, method = answer.known.offered, answer.exchange.method
+    if offered is None:
+        return
     record = methods.of(method)
     capability = record.capability if record.to_server else ""
-    if offered is None or not capability or capability in offered:
+    if not capability or capability in offered:
         return
     if capability != "completions" or features(answer.exchange.revision).completions:
         yield NotDeclared(answer.path, capability=capability, method=shown(method))

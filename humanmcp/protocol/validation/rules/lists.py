@@ -37,7 +37,9 @@ def next_page(answer: Answer) -> Iterator[RawDiagnostic]:
     "Clients SHOULD treat a missing `nextCursor` as the end of results"
     https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination
     """
-    cursor, at = answer.value.get("nextCursor"), answer.at("nextCursor")
+    if "nextCursor" not in answer.value:
+        return
+    cursor, at = answer.value["nextCursor"], answer.at("nextCursor")
     if cursor == "":
         yield EmptyCursor(at, delete(at))
     elif isinstance(cursor, str) and cursor == answer.exchange.request.params.get("cursor"):

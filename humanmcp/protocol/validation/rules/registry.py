@@ -28,7 +28,7 @@ class Answer(NamedTuple):
     @property
     def asks_back(self) -> bool:
         """Return True if it is a question to the user in the place of a result."""
-        return bool(self.value.get("resultType") == "input_required")
+        return "resultType" in self.value and bool(self.value["resultType"] == "input_required")
 
     def at(self, *steps: str | int) -> Path:
         """Return the path of a part of it."""

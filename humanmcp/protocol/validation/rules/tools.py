@@ -149,12 +149,12 @@ def structured_content(answer: Answer) -> Iterator[RawDiagnostic]:
     "Servers MUST provide structured results that conform to this schema."
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#output-schema
     """
-    if not _structures(answer) or answer.value.get("isError") is True:
+    if not answer.known.tools or answer.value.get("isError") is True:
         return
     tool = answer.exchange.tool
-    declared = (answer.known.tools or {}).get(tool)
+    declared = answer.known.tools.get(tool)
     schema = declared.get("outputSchema") if isinstance(declared, dict) else None
-    if schema is None:
+    if schema is None or not _structures(answer):
         return
     if "structuredContent" in answer.value:
         structured, at = answer.value["structuredContent"], answer.at("structuredContent")
@@ -170,9 +170,9 @@ def structured_content_as_text(answer: Answer) -> Iterator[RawDiagnostic]:
     "a tool that returns structured content SHOULD also return the serialized JSON in a TextContent
     block" https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
     """
-    structured, at = answer.value.get("structuredContent"), answer.at("content")
     if "structuredContent" not in answer.value or answer.value.get("content") != []:
         return
+    structured, at = answer.value["structuredContent"], answer.at("content")
     fitting = isinstance(structured, dict) or features(answer.exchange.revision).any_schema
     if not fitting or not _structures(answer):
         return
