@@ -14,6 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from docs.api_words import CALLS_JA, INTRO, SHAPES_JA, TITLES, TYPES
+from humanmcp.answering import schema as exchange_types
 from humanmcp.desk.presenters import api_types, page_types
 from humanmcp.desk.routes import api, api_drafts, api_saved, connect, login
 
@@ -129,7 +130,8 @@ def _as_json(default: str) -> str:
 
 def _values(name: str, member: str) -> str:
     """Return the values of a member that OpenAPI only knows as text."""
-    shape = getattr(api_types, name, getattr(page_types, name, None))
+    places = (api_types, page_types, exchange_types)
+    shape = next((vars(one)[name] for one in places if name in vars(one)), None)
     hint = get_type_hints(shape, include_extras=True).get(member) if shape else None
     enums = [one for one in get_args(hint)[1:] if hasattr(one, "__members__")]
     return "".join(f": {', '.join(f'`{value.value}`' for value in one)}" for one in enums)

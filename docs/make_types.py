@@ -22,6 +22,7 @@ from typing import (
 
 from typing_extensions import is_typeddict
 
+from humanmcp.answering import schema
 from humanmcp.desk.presenters import page_types
 
 if TYPE_CHECKING:
@@ -30,18 +31,22 @@ if TYPE_CHECKING:
 
 _PLAIN: Final = {str: "string", int: "number", float: "number", bool: "boolean", Any: "any"}
 
-NOTICE: Final = "// Made from humanmcp/desk/presenters/page_types.py by `make docs`."
+NOTICE: Final = "// Made from answering/schema.py and desk/presenters/page_types.py by `make docs`."
 
 
 def declarations() -> str:
     """Write every shape, in the order of the module."""
     return "\n".join(
-        ["// Made from humanmcp/desk/presenters/page_types.py by `make docs`.", *_all(), ""]
+        [
+            "// Made from answering/schema.py and desk/presenters/page_types.py by `make docs`.",
+            *_all(),
+            "",
+        ]
     )
 
 
 def _all() -> Iterator[str]:
-    for name, value in vars(page_types).items():
+    for name, value in {**vars(schema), **vars(page_types)}.items():
         if is_typeddict(value):
             yield from (
                 "",

@@ -87,6 +87,7 @@ MOST_FILES: Final = 24
 GUESTS: Final = {
     "protocol": ("jsonschema_rs",),
     "inbox": ("watchdog",),
+    "answering": ("typing_extensions",),
     "desk": ("fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
     "host": ("anthropic", "openai"),
     "common/toml_edit": ("tomlkit",),

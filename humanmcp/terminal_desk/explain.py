@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp import locales
+from humanmcp.answering.schema import sentence
 from humanmcp.common.terminal import Painted
 from humanmcp.locales import UnknownSentenceError, say
 from humanmcp.protocol.diagnostics.model import Severity
@@ -126,14 +126,6 @@ def fix_as_json(fix: Fix) -> dict[str, Any]:
         "applicability": fix.applicability.value,
         "edits": [{"start": edit.start, "end": edit.end, "new": edit.new} for edit in fix.edits],
     }
-
-
-def sentence(problem: Diagnostic, language: str) -> str:
-    """Return a problem's sentence; its code where a newer humanmcp found it."""
-    try:
-        return locales.problem(problem, language)
-    except UnknownSentenceError:
-        return problem.code
 
 
 def summary(problems: Sequence[Diagnostic], language: str) -> str:

@@ -1,4 +1,4 @@
-// Made from humanmcp/desk/presenters/page_types.py by `make docs`.
+// Made from answering/schema.py and desk/presenters/page_types.py by `make docs`.
 
 /** A fix: each edit is where it begins, where it ends (characters), and the new text. */
 export interface FixShape {
@@ -45,6 +45,57 @@ export interface OutcomeShape {
   by: string;
   state: "pending" | "answered" | "cancelled" | "abandoned";
   problems: Array<DiagnosticShape>;
+}
+
+/** How long the client waits, when the book answers, and by what the client is kept waiting. */
+export interface WaitShape {
+  limit: number | null;
+  source: string;
+  book_at: number | null;
+  held: boolean;
+  means: string;
+  why_not: string;
+}
+
+/** What somebody is writing. */
+export interface DraftShape {
+  text: string;
+  form: "message" | "result" | "error" | "text" | "tool error";
+  touched: boolean;
+  hold: boolean;
+  by: string;
+  at: string;
+}
+
+/** What was answered. `deliberate`: sent although the check found errors. */
+export interface AnswerShape {
+  line: string;
+  by: string;
+  at: string;
+  deliberate: boolean;
+}
+
+/** A request and what became of it. `line` and `id` are text: no number is read. */
+export interface ExchangeShape {
+  session: string;
+  number: number;
+  state: "pending" | "answered" | "cancelled" | "abandoned";
+  purpose: string;
+  way: string;
+  asked: string;
+  method: string;
+  id: string;
+  revision: string;
+  arrived: string;
+  line: string;
+  reason: string;
+  waiting: WaitShape;
+  draft: DraftShape;
+  document: string;
+  problems: Array<DiagnosticShape>;
+  remarks: Array<DiagnosticShape>;
+  on_its_way: boolean;
+  answer: AnswerShape | null;
 }
 
 /** What changed: `arrived`, `changed`, `closed`, `session`; `everything` names no exchange.

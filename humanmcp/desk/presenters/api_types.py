@@ -10,15 +10,9 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from humanmcp.desk.presenters.page_types import (
-    ChangeShape,
-    DiagnosticShape,
-    SavedShape,
-    VerdictShape,
-)
+from humanmcp.answering.schema import DiagnosticShape, VerdictShape
+from humanmcp.desk.presenters.page_types import ChangeShape, SavedShape
 from humanmcp.inbox.contract import Life
-from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.diagnostics.verdict import TextForm
 
 
 class StateShape(TypedDict):
@@ -69,61 +63,6 @@ class WaitingShape(TypedDict):
     """What waits, the longest waiting first."""
 
     waiting: list[WaitingRowShape]
-
-
-class WaitShape(TypedDict):
-    """How long the client waits, when the book answers, and by what the client is kept waiting."""
-
-    limit: float | None
-    source: str
-    book_at: float | None
-    held: bool
-    means: str
-    why_not: str
-
-
-class DraftShape(TypedDict):
-    """What somebody is writing."""
-
-    text: str
-    form: Annotated[str, TextForm]
-    touched: bool
-    hold: bool
-    by: str
-    at: str
-
-
-class AnswerShape(TypedDict):
-    """What was answered. `deliberate`: sent although the check found errors."""
-
-    line: str
-    by: str
-    at: str
-    deliberate: bool
-
-
-class ExchangeShape(TypedDict):
-    """A request and what became of it. `line` and `id` are text: no number is read."""
-
-    session: str
-    number: int
-    state: Annotated[str, ExchangeState]
-    purpose: str
-    way: str
-    asked: str
-    method: str
-    id: str
-    revision: str
-    arrived: str
-    line: str
-    reason: str
-    waiting: WaitShape
-    draft: DraftShape
-    document: str
-    problems: list[DiagnosticShape]
-    remarks: list[DiagnosticShape]
-    on_its_way: bool
-    answer: AnswerShape | None
 
 
 class LineRowShape(TypedDict):

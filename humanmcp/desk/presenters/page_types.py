@@ -11,60 +11,7 @@ from typing import Annotated, Any, Literal
 from typing_extensions import TypedDict  # FastAPI wants this one before Python 3.12
 
 from humanmcp.protocol.conversation.exchange import ExchangeState
-from humanmcp.protocol.diagnostics.model import Applicability, Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
-
-
-class FixShape(TypedDict):
-    """A fix: each edit is where it begins, where it ends (characters), and the new text."""
-
-    label: str
-    applicability: Annotated[str, Applicability]
-    edits: list[tuple[int, int, str]]
-
-
-class DiagnosticShape(TypedDict):
-    """What the check says of one place. `line` is 0 where the place is the whole.
-
-    `field` is the place of a field whose text is no JSON; the places then count in that text.
-    """
-
-    code: str
-    level: Annotated[str, Severity]
-    blocks: bool
-    text: str
-    pointer: str
-    start: int
-    end: int
-    line: int
-    column: int
-    page: str
-    field: str
-    count: int
-    fix: FixShape | None
-
-
-class VerdictShape(TypedDict):
-    """What the check says of a text. The places of the problems count in `text`."""
-
-    sendable: bool
-    forcible: bool
-    line: str | None
-    bytes: int | None
-    kind: str | None
-    text: str
-    problems: list[DiagnosticShape]
-
-
-class OutcomeShape(TypedDict):
-    """What became of a reply."""
-
-    became: str
-    line: str
-    bytes: int
-    by: str
-    state: Annotated[str, ExchangeState]
-    problems: list[DiagnosticShape]
 
 
 class ChangeShape(TypedDict, total=False):

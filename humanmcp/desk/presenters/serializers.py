@@ -1,25 +1,20 @@
-"""How the page speaks: which language, how a problem is worded, what its scripts say."""
+"""How the page speaks: which language, what its scripts say."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.locales import LANGUAGES, UnknownSentenceError, problem, say, sentences_of
-from humanmcp.protocol.diagnostics.model import Applicability, Severity
+from humanmcp.locales import LANGUAGES, say, sentences_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.desk.presenters.page_types import DiagnosticShape, FaultShape
-    from humanmcp.protocol.diagnostics.model import Diagnostic, Fix
+    from humanmcp.desk.presenters.page_types import FaultShape
     from humanmcp.protocol.validation.faults import Fault
 
 ROOM: Final = "desk"
 SCRIPT: Final = "js."
 """Sentences whose code begins with this are handed to the scripts of the page, unfilled."""
-
-
-_DOUBTFUL: Final = frozenset({Applicability.GUESS, Applicability.PLACEHOLDER})
 
 
 def language_of(query: str, cookie: str, accepted: str, wanted: str = "") -> str:
@@ -40,44 +35,7 @@ def for_scripts(language: str) -> Mapping[str, str]:
     return {code[len(SCRIPT) :]: text for code, text in found.items() if code.startswith(SCRIPT)}
 
 
-def describe(found: Diagnostic, language: str) -> DiagnosticShape:
-    """Write a problem as the page and the scripts read it."""
-    fix = found.fix
-    return {
-        "code": found.code,
-        "level": found.level.value,
-        "blocks": found.level is Severity.ERROR,
-        "text": problem(found, language),
-        "pointer": found.pointer,
-        "start": found.start,
-        "end": found.end,
-        "line": found.line,
-        "column": found.column,
-        "page": found.page,
-        "field": "",
-        "count": found.times,
-        "fix": None
-        if fix is None
-        else {
-            "label": fix_label(fix, language),
-            "applicability": fix.applicability.value,
-            "edits": [(edit.start, edit.end, edit.new) for edit in fix.edits],
-        },
-    }
-
-
 def fault(found: Fault, language: str) -> FaultShape:
     """Write a way to break an answer: its name, its title, and what a good host does with it."""
     title, host = (say("fault", code, language) for code in (found.value, f"{found.value}.host"))
     return {"name": found.value, "title": title, "host": host}
-
-
-def fix_label(fix: Fix, language: str) -> str:
-    """Return what stands on the button of a fix; a guess is called one."""
-    try:
-        label = say("fix", fix.label, language)
-    except UnknownSentenceError:
-        label = say(ROOM, "fix", language)
-    if fix.applicability in _DOUBTFUL:
-        return say("fix", fix.applicability.value, language, label=label)
-    return label

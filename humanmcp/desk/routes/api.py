@@ -11,24 +11,20 @@ from typing import Final
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
-from humanmcp.answering import service
-from humanmcp.answering.case import Case
+from humanmcp.answering.schema import ExchangeShape, exchange_shape
 from humanmcp.desk.http.context import desk_of
 from humanmcp.desk.http.request_context import AsciiJson, Call, spoken
 from humanmcp.desk.presenters.api_types import (
-    ExchangeShape,
     LineShape,
     LinesShape,
     SessionsShape,
     StateShape,
     WaitingShape,
 )
-from humanmcp.desk.presenters.serializers import describe
 from humanmcp.desk.state import history
 from humanmcp.desk.state.live import MOST, EventStream, report
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.layout import pretty
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
@@ -115,56 +111,7 @@ def exchange(request: Request, session: str, number: int) -> ExchangeShape:
     draft stands for, `problems` why the last reply came back, `remarks` what the check says of the
     request.
     """
-    return write_case(desk_of(request).case(Key(session, number)), spoken(request))
-
-
-def write_case(case: Case, language: str) -> ExchangeShape:
-    """Write an exchange as the interface shows it. `line` and `id` are text: no number is read."""
-    item = case.item
-    draft = item.draft or service.starting_draft(case, language)
-    answer = item.answer
-    return {
-        "session": item.key.session,
-        "number": item.key.number,
-        "state": item.state.value,
-        "purpose": item.purpose.value,
-        "way": item.way.value,
-        "asked": item.asked,
-        "method": item.method,
-        "id": item.id,
-        "revision": item.revision,
-        "arrived": item.arrived,
-        "line": item.line,
-        "reason": item.reason,
-        "waiting": {
-            "limit": item.waiting.limit,
-            "source": item.waiting.source,
-            "book_at": item.waiting.book_at,
-            "held": item.waiting.held,
-            "means": item.waiting.means,
-            "why_not": item.waiting.why_not,
-        },
-        "draft": {
-            "text": draft.text,
-            "form": draft.form.value,
-            "touched": draft.touched,
-            "hold": draft.hold,
-            "by": draft.by,
-            "at": draft.at,
-        },
-        "document": service.document(case, draft),
-        "problems": [describe(one, language) for one in item.problems],
-        "remarks": [describe(one, language) for one in case.remarks],
-        "on_its_way": item.reply is not None and item.state is ExchangeState.PENDING,
-        "answer": None
-        if answer is None
-        else {
-            "line": answer.line,
-            "by": answer.by,
-            "at": answer.at,
-            "deliberate": answer.deliberate,
-        },
-    }
+    return exchange_shape(desk_of(request).case(Key(session, number)), spoken(request))
 
 
 @router.get("/history")

@@ -8,7 +8,15 @@ from typing import Final
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.service import Outcome, SendResult
+from humanmcp.answering.schema import (
+    DiagnosticShape,
+    OutcomeShape,
+    VerdictShape,
+    diagnostic_shape,
+    outcome_shape,
+    verdict_shape,
+)
+from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
 from humanmcp.desk.http.context import BY, desk_of
 from humanmcp.desk.http.request_context import AsciiJson, Call, called, spoken
@@ -20,13 +28,11 @@ from humanmcp.desk.presenters.api_types import (
     TicketShape,
 )
 from humanmcp.desk.presenters.form_fields import unread
-from humanmcp.desk.presenters.page_types import DiagnosticShape, OutcomeShape, VerdictShape
-from humanmcp.desk.presenters.serializers import describe
 from humanmcp.desk.state.board import Writer
 from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.inbox.ordering import hand_in as hand_in_order
-from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.validation.faults import Fault
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
@@ -89,14 +95,14 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
     """
     case = desk_of(request).case(Key(session, number))
     judged = service.judge(case, body.text, body.form)
-    found = write_verdict(judged, spoken(request))
+    found = verdict_shape(judged, spoken(request))
     return _with_unread(found, body.fields, spoken(request)) if body.fields else found
 
 
 def _with_unread(found: VerdictShape, fields: dict[str, str], language: str) -> VerdictShape:
     """Add what keeps fields from being JSON; what else is said of these is not what was typed."""
     problems: list[DiagnosticShape] = [
-        {**describe(one, language), "field": pointer, "pointer": pointer}
+        {**diagnostic_shape(one, language), "field": pointer, "pointer": pointer}
         for pointer, raw in fields.items()
         for one in unread(raw)
     ]
@@ -113,21 +119,7 @@ def fix_all(request: Request, session: str, number: int, body: TextBody) -> Fixe
     """Apply every fix that takes nothing out, makes nothing up and is no guess."""
     case = desk_of(request).case(Key(session, number))
     fixed = service.autofix(case, body.text, body.form)
-    return {**write_verdict(fixed.verdict, spoken(request)), "text": fixed.text}
-
-
-def write_verdict(judged: Verdict, language: str) -> VerdictShape:
-    """Write what the check says."""
-    line = judged.line if judged.line is not None else judged.forced
-    return {
-        "sendable": judged.sendable,
-        "forcible": judged.forced is not None,
-        "line": line,
-        "bytes": None if line is None else len(line.encode("utf-8", "replace")),
-        "kind": None if judged.kind is None else judged.kind.value,
-        "text": judged.text,
-        "problems": [describe(one, language) for one in judged.problems],
-    }
+    return {**verdict_shape(fixed.verdict, spoken(request)), "text": fixed.text}
 
 
 @dataclass
@@ -185,7 +177,7 @@ def reply(
     reply = Reply(body.text, body.form, body.anyway, action=body.action)
     sent = desk_of(request).send(Key(session, number), reply)
     response.status_code = _STATUS[sent.outcome]
-    return write_outcome(sent, spoken(request))
+    return outcome_shape(sent, spoken(request))
 
 
 _STATUS: Final = {
@@ -196,18 +188,6 @@ _STATUS: Final = {
     Outcome.BLOCKED: 422,
     Outcome.REFUSED: 422,
 }
-
-
-def write_outcome(sent: SendResult, language: str) -> OutcomeShape:
-    """Write what became of a reply."""
-    return {
-        "became": sent.outcome.value,
-        "line": sent.line,
-        "bytes": len(sent.line.encode("utf-8", "replace")),
-        "by": sent.by,
-        "state": sent.item.state.value,
-        "problems": [describe(one, language) for one in sent.problems],
-    }
 
 
 @dataclass
@@ -239,4 +219,7 @@ def said(request: Request, session: str, ticket: str) -> SaidShape:
     """Return what became of it: `waiting`, `sent`, or `refused` with its problems."""
     said = service.became_of(desk_of(request).inbox.refused(session, ticket))
     became = "waiting" if said.outcome is Outcome.QUEUED else said.outcome.value
-    return {"became": became, "problems": [describe(one, spoken(request)) for one in said.problems]}
+    return {
+        "became": became,
+        "problems": [diagnostic_shape(one, spoken(request)) for one in said.problems],
+    }

@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
+from humanmcp.answering.schema import diagnostic_shape
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, note_version, page
@@ -160,8 +161,8 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         "item": item,
         "row": row,
         "draft": _plain(case, draft),
-        "problems": [serializers.describe(one, language) for one in problems],
-        "remarks": [serializers.describe(one, language) for one in case.remarks],
+        "problems": [diagnostic_shape(one, language) for one in problems],
+        "remarks": [diagnostic_shape(one, language) for one in case.remarks],
         "talk": talk,
         "inquiry": asked,
         "fields": [one for one in row_words.fields(item) if one.name not in told],
@@ -254,7 +255,7 @@ def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
         "writer": desk.board.writer(item.key),
         "client_setting": "" if client is None else client.setting,
         "arrived": seconds_of(item.arrived),
-        "refusals": [serializers.describe(one, language) for one in item.problems],
+        "refusals": [diagnostic_shape(one, language) for one in item.problems],
         "kept": [one.text for one in item.kept],
         "answer_pretty": "" if item.answer is None else pretty(item.answer.line),
         "answer_bytes": 0 if item.answer is None else len(item.answer.line.encode()),

@@ -16,12 +16,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
+from humanmcp.answering.schema import diagnostic_shape
 from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.desk.http.context import BY, desk_of
 from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import input_requests as asking_back
-from humanmcp.desk.presenters import rows, serializers
+from humanmcp.desk.presenters import rows
 from humanmcp.desk.presenters.input_requests import Offer
 from humanmcp.desk.state.history import recent
 from humanmcp.inbox.contract import Draft, Key, Reply, UnknownItemError
@@ -147,9 +148,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         kinds=KINDS,
         text=written.text,
         modern=features(case.item.revision).input_required,
-        problems=[
-            serializers.describe(one, language) for one in (result.problems if result else ())
-        ],
+        problems=[diagnostic_shape(one, language) for one in (result.problems if result else ())],
         waits=result is not None and result.outcome is Outcome.QUEUED,
         rows=desk.board.waiting(""),
         recent=recent(desk.board, RECENT),

@@ -18,12 +18,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
+from humanmcp.answering.schema import diagnostic_shape
 from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.answering.waiting import await_result
 from humanmcp.desk.http.context import BY, Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
 from humanmcp.desk.http.request_context import spoken
-from humanmcp.desk.presenters import serializers
 from humanmcp.desk.state.history import recent
 from humanmcp.inbox.contract import DeskInbox, Order, Reply, Seat
 from humanmcp.inbox.ordering import OrderError
@@ -132,9 +132,7 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
         here=session,
         beginnings=beginnings,
         text=said.text or beginnings[0].text,
-        problems=[
-            serializers.describe(one, language) for one in (result.problems if result else ())
-        ],
+        problems=[diagnostic_shape(one, language) for one in (result.problems if result else ())],
         sent=result is not None and result.outcome is Outcome.SENT,
         waits=result is not None and result.outcome is Outcome.QUEUED,
         why=said.why,
