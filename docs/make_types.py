@@ -51,14 +51,14 @@ def _all() -> Iterator[str]:
             yield from (
                 "",
                 f"/** {(value.__doc__ or '').strip()} */",
-                f"export interface {name} {{",
+                f"interface {name} {{",
             )
             for member, hint in get_type_hints(value, include_extras=True).items():
                 optional = "" if member in value.__required_keys__ else "?"
                 yield f"  {member}{optional}: {written(hint)};"
             yield "}"
         elif get_origin(value) is Literal:
-            yield from ("", f"export type {name} = {written(value)};")
+            yield from ("", f"type {name} = {written(value)};")
 
 
 def written(hint: Any) -> str:  # noqa: ANN401, PLR0911 - one line for each kind of annotation

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.seats import INITIALIZE, Window, begin, call, request
-from tests.browser.test_answering import read_json
+from tests.browser.test_answering import read_json, write_json
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -105,17 +105,18 @@ def test_the_next_page_does_not_send_in_its_first_moment(
     host.say(request("tools/list", None, "2"))
     host.say(call("3", city="Osaka"))
     shown = window()
-    # The second press, as early as it can be: before the script of the next page has done anything.
-    shown.page.add_init_script(
-        """if (location.search.includes("sent=")) addEventListener("DOMContentLoaded",
-            () => setTimeout(() => {
-                document.dispatchEvent(new KeyboardEvent(
-                    "keydown", { key: "Enter", ctrlKey: true, bubbles: true }));
-                document.body.dataset.pressed = "yes";
-            }));"""
-    )
     page = shown.page
     page.locator("#sentence").fill("sunny")
+    # D14: the next request opens in the same page. The second press, as soon as its box is there.
+    page.evaluate(
+        """() => new MutationObserver((_, self) => {
+            if (!document.querySelector(".sent") || !document.body.matches(".scripted")) return;
+            self.disconnect();
+            document.dispatchEvent(new KeyboardEvent(
+                "keydown", { key: "Enter", ctrlKey: true, bubbles: true }));
+            document.body.dataset.pressed = "yes";
+        }).observe(document, { subtree: true, childList: true, attributes: true })"""
+    )
     page.locator("#send").click()
     assert json.loads(host.hear())["id"] == 1
     expect(page.locator("body[data-pressed]")).to_have_count(1)
@@ -125,6 +126,79 @@ def test_the_next_page_does_not_send_in_its_first_moment(
     page.locator("#sentence").fill("rain")
     page.locator("#send").click()
     assert json.loads(host.hear())["id"] == 3
+
+
+def test_letters_typed_after_the_key_are_for_the_next_request(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D14: type, Ctrl+Enter, and type on at once: no letter is lost, and the page is not loaded."""
+    begin(host, desk)
+    for number in range(1, 4):
+        host.say(call(str(number), city=f"City {number}"))
+    page = window().page
+    expect(page.locator("#sentence")).to_be_focused()
+    page.evaluate("window.untouched = true")
+    page.keyboard.type("sunny in 1")
+    for number in range(1, 4):
+        page.keyboard.press("Control+Enter")
+        page.keyboard.type(f"sunny in {number + 1}")
+        answer = json.loads(host.hear())
+        assert answer["id"] == number
+        assert answer["result"]["content"][0]["text"] == f"sunny in {number}"
+        if number < 3:
+            expect(page.locator(".asked")).to_contain_text(f"City {number + 1}")
+            expect(page.locator("#sentence")).to_have_value(f"sunny in {number + 1}")
+    expect(page.locator(".empty")).to_be_visible()
+    assert page.evaluate("window.untouched") is True
+
+
+def test_letters_typed_while_nothing_could_be_sent_stay_in_the_box(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D14: an answer that is refused takes back what was typed behind it."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window().page
+    page.locator("#tab-json").click()
+    write_json(page, read_json(page).replace('"id": 1', '"id": 7'))
+    page.locator("#editor, #document:visible").first.focus()
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Control+Enter")
+    page.keyboard.type(" here")
+    expect(page.locator("#problems")).to_contain_text("id")
+    until(lambda: read_json(page).endswith("} here"), "the box has the letters")
+
+
+def test_the_way_back_leads_to_what_was_open(desk: Desking, host: Serving, window: Windows) -> None:
+    """D14: the browser's Back shows the request that was answered, though no page was loaded."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    host.say(call("2", city="Osaka"))
+    page = window().page
+    page.locator("#sentence").fill("sunny")
+    page.locator("#send").click()
+    host.hear()
+    expect(page.locator(".asked")).to_contain_text("Osaka")
+    page.go_back()
+    expect(page.locator(".banner.answered")).to_be_visible()
+    expect(page.locator(".asked")).to_contain_text("Tokyo")
+
+
+@pytest.mark.parametrize("menu", ["#more", "header details.menu"])
+def test_esc_closes_a_menu_and_goes_back_to_what_opened_it(
+    desk: Desking, host: Serving, window: Windows, menu: str
+) -> None:
+    """D16: More, and the settings."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window().page
+    expect(page.locator("#sentence")).to_be_focused()
+    page.locator(f"{menu} > summary").click()
+    expect(page.locator(menu)).to_have_attribute("open", "")
+    page.locator(f"{menu} button:visible").first.focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(menu)).not_to_have_attribute("open", "")
+    expect(page.locator(f"{menu} > summary")).to_be_focused()
 
 
 def test_what_arrives_takes_the_focus_from_nobody(

@@ -220,6 +220,7 @@ def test_send_can_be_taken_back_for_three_seconds(
     expect(page.locator("#saved-at")).to_contain_text("Sending in")
     page.locator("#undo").click()
     expect(page.locator("#undo")).to_be_hidden()
+    expect(page.locator("#sentence")).to_be_focused()  # D16
     expect(page.locator("#sentence")).to_have_value("sunny")
     expect(page.locator("#sentence")).to_be_editable()
     began = time.monotonic()

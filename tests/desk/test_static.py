@@ -38,6 +38,11 @@ def test_the_types_of_every_script_are_checked(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("// @ts-check\n")
 
 
+def test_the_scripts_stay_small() -> None:
+    """120 KiB in all, without the editor: a class loads the page at once from a small computer."""
+    assert sum(path.stat().st_size for path in SCRIPTS) < 120 * 1024
+
+
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
 def test_no_template_has_a_script_or_a_style_in_it(path: Path) -> None:
     """The policy of the page forbids both; data blocks are no scripts."""

@@ -4,12 +4,10 @@
 import { drop, layOut, put, stringAt, textAt } from "./jsontext.js";
 import { find, parse } from "./jsontree.js";
 
-/** @import { Island, Kind } from "../types/desk.js" */
-
 export const TEXT_PATH = ["result", "content", 0, "text"];
 const FLAG_PATH = ["result", "isError"];
 
-/** @param {string} text @returns {Kind | null} */
+/** @param {string} text */
 export function kindOf(text) {
   const root = parse(text);
   if (find(root, ["error"])) return "error";
@@ -23,13 +21,8 @@ export function isOneText(text) {
   return content?.type === "array" && content.items.length === 1 && stringAt(text, TEXT_PATH) !== null;
 }
 
-/**
- * Say of a result whether the tool failed; a result that never spoke of it goes on saying nothing.
- *
- * @param {Island} facts
- * @param {string} text
- * @param {boolean} failed
- */
+// Say of a result whether the tool failed; a result that never spoke of it goes on saying nothing.
+/** @param {Island} facts @param {string} text @param {boolean} failed */
 export function flagged(facts, text, failed) {
   if ((textAt(text, FLAG_PATH) === "true") === failed) return text;
   const had = failed || textAt(facts.template, FLAG_PATH) !== null;
@@ -46,12 +39,8 @@ export function emptyError(facts) {
   return messageOf(facts, "error", '{"code":-32602,"message":""}');
 }
 
-/**
- * What is saved or made a rule of: the text alone where the answer is one text.
- *
- * @param {Island} facts
- * @param {string} text
- */
+// What is saved or made a rule of: the text alone where the answer is one text.
+/** @param {Island} facts @param {string} text */
 export function bodyOf(facts, text) {
   const kind = kindOf(text);
   if (kind === "error") return { form: "error", text: textAt(text, ["error"]) ?? "{}" };

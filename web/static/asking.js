@@ -5,32 +5,26 @@ import { call, Refused } from "./talk.js";
 import { all, byId, make, maybe } from "./dom.js";
 import { say, tell, visible } from "./words.js";
 
-/** @import { Island } from "../types/desk.js" */
-
 const TOO_LONG = 60;
 
-// A dialog that cannot be dismissed by chance decides nothing by chance: Esc means "no".
-/** @param {HTMLDialogElement} dialog @returns {Promise<boolean>} */
+// What was chosen. A dialog that cannot be dismissed by chance decides nothing by chance: Esc means "".
+/** @param {HTMLDialogElement} dialog */
 function ask(dialog) {
   return new Promise((decide) => {
     dialog.returnValue = "";
-    dialog.addEventListener("close", () => decide(dialog.returnValue === "yes"), { once: true });
+    dialog.addEventListener("close", () => decide(dialog.returnValue), { once: true });
     dialog.showModal();
   });
 }
 
-export function askAnyway() {
-  return ask(byId("anyway-dialog", HTMLDialogElement));
+export async function askAnyway() {
+  return await ask(byId("anyway-dialog", HTMLDialogElement)) === "yes";
 }
 
-/**
- * Which way to break the answer; "" for none. The arrows go through the list, as in a menu.
- *
- * @returns {Promise<string>}
- */
-export function askFault() {
+// Which way to break the answer; "" for none. The arrows go through the list, as in a menu.
+export async function askFault() {
   const dialog = maybe("break-dialog", HTMLDialogElement);
-  if (!dialog) return Promise.resolve("");
+  if (!dialog) return "";
   const buttons = all(dialog, ".faults button");
   dialog.onkeydown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -39,11 +33,7 @@ export function askFault() {
     const at = buttons.findIndex((one) => one === document.activeElement);
     buttons[(at + step + buttons.length) % buttons.length].focus();
   };
-  return new Promise((decide) => {
-    dialog.returnValue = "";
-    dialog.addEventListener("close", () => decide(dialog.returnValue), { once: true });
-    dialog.showModal();
-  });
+  return ask(dialog);
 }
 
 /** @param {string} title @param {Array<Node | string>} parts */
@@ -58,11 +48,7 @@ function build(title, ...parts) {
   return dialog;
 }
 
-/**
- * @param {string} label
- * @param {Record<string, any>} attributes
- * @returns {[HTMLInputElement, HTMLElement]}
- */
+/** @param {string} label @param {Record<string, any>} attributes @returns {[HTMLInputElement, HTMLElement]} */
 function field(label, attributes) {
   const input = make("input", { autocomplete: "off", ...attributes });
   return [input, make("label", { class: "field" }, make("span", {}, label), input)];
@@ -80,7 +66,7 @@ export async function askName(proposal) {
       dialog.close("yes");
     }
   });
-  const yes = await ask(dialog);
+  const yes = await ask(dialog) === "yes";
   return yes ? input.value.trim() : "";
 }
 
@@ -113,7 +99,7 @@ export async function askRule(facts, body) {
   };
   dialog.addEventListener("input", preview);
   preview();
-  if (!(await ask(dialog))) return;
+  if (await ask(dialog) !== "yes") return;
   try {
     await call("/api/rules", rule(true));
     tell(say("rule.saved"));

@@ -5,8 +5,6 @@
 import { keep } from "./choices.js";
 import { byId } from "./dom.js";
 
-/** @import { FaultShape, Island } from "../types/desk.js" */
-
 export class Breaking {
   /** @param {Island} facts */
   constructor(facts) {
@@ -20,10 +18,7 @@ export class Breaking {
     this.show();
   }
 
-  /**
-   * @param {string} fault
-   * @param {string} before
-   */
+  /** @param {string} fault @param {string} before */
   begin(fault, before) {
     this.fault = this.faults.get(fault) ?? null;
     this.before = before;

@@ -4,9 +4,6 @@
 
 import { call } from "./talk.js";
 
-/** @import { MessageDocument } from "./document.js" */
-/** @import { DiagnosticShape, VerdictShape } from "../types/desk.js" */
-
 const CHECK_AFTER = 180;
 
 export class Checker {
@@ -38,6 +35,12 @@ export class Checker {
     return this.fields?.base ?? this.draft.text;
   }
 
+  // Nobody waits for a verdict any more.
+  stop() {
+    clearTimeout(this.waiting);
+    this.asked += 1;
+  }
+
   soon() {
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => this.check(), CHECK_AFTER);
@@ -66,11 +69,7 @@ export class Checker {
     return this.checked === this.draft.text ? this.verdict : null;
   }
 
-  /**
-   * The stub gave the answer back.
-   *
-   * @param {DiagnosticShape[]} problems
-   */
+  /** The stub gave the answer back. @param {DiagnosticShape[]} problems */
   refused(problems) {
     const none = { line: null, bytes: null, kind: null };
     this.verdict = { ...none, ...this.verdict, text: this.draft.text, sendable: false, forcible: true, problems };

@@ -3,8 +3,6 @@
 
 import { all, first, maybe } from "./dom.js";
 
-/** @typedef {"notify" | "sound" | "keys" | "undo"} Choice */
-
 const PREFIX = "humanmcp:choice:";
 const DEFAULTS = { notify: false, sound: false, keys: true, undo: false };
 
@@ -14,22 +12,15 @@ export function chosen(name) {
   return kept === null ? DEFAULTS[name] : kept === "on";
 }
 
-/**
- * @param {Choice} name
- * @param {boolean} on
- */
+/** @param {Choice} name @param {boolean} on */
 export function choose(name, on) {
   localStorage.setItem(PREFIX + name, on ? "on" : "off");
   const box = first(document, `[data-choice="${name}"]`, HTMLInputElement);
   if (box) box.checked = on;
 }
 
-/**
- * Keep something in this browser. A browser that has no room for it is no reason to stop.
- *
- * @param {string} name
- * @param {object} record
- */
+// Keep something in this browser. A browser that has no room for it is no reason to stop.
+/** @param {string} name @param {object} record */
 export function keep(name, record) {
   try {
     localStorage.setItem(name, JSON.stringify(record));
@@ -57,7 +48,23 @@ export function startChoices(changed) {
       if (!(target instanceof Node && menu.contains(target))) menu.open = false;
     }
   });
-  for (const card of all(document, "details[data-remember]", HTMLDetailsElement)) remember(card);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !event.isComposing) closeMenus();
+  });
+}
+
+// The focus goes back to what opened it, where it was inside.
+function closeMenus() {
+  for (const menu of all(document, "details.menu[open]", HTMLDetailsElement)) {
+    const inside = menu.contains(document.activeElement) || document.activeElement === document.body;
+    menu.open = false;
+    if (inside) first(menu, "summary")?.focus();
+  }
+}
+
+/** Cards stay as they were left, open or closed. @param {ParentNode} place */
+export function rememberCards(place) {
+  for (const card of all(place, "details[data-remember]", HTMLDetailsElement)) remember(card);
 }
 
 /** @param {HTMLDetailsElement} card */

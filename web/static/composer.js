@@ -13,13 +13,7 @@ import { StartingPoints } from "./startingpoints.js";
 import { Toolbar } from "./toolbar.js";
 import { Views } from "./views.js";
 
-/** @import { Island, OutcomeShape } from "../types/desk.js" */
-/** @import { Origin } from "./document.js" */
-
-/**
- * @param {(outcome: OutcomeShape, composer: Composer) => void} onSent
- * @returns {Composer | null} null where nothing can be answered
- */
+/** @param {(outcome: OutcomeShape, composer: Composer) => void} onSent @returns {Composer | null} null where nothing can be answered */
 export function openComposer(onSent) {
   const [block, box] = [maybe("island"), maybe("composer")];
   if (!block || !box) return null;
@@ -30,14 +24,11 @@ export function openComposer(onSent) {
 }
 
 export class Composer {
-  /**
-   * @param {Island} facts
-   * @param {HTMLElement} box
-   * @param {(outcome: OutcomeShape, composer: Composer) => void} onSent
-   */
+  /** @param {Island} facts @param {HTMLElement} box @param {(outcome: OutcomeShape, composer: Composer) => void} onSent */
   constructor(facts, box, onSent) {
     this.facts = facts;
     this.box = box;
+    this.closing = new AbortController();
     this.path = `/api/exchanges/${facts.session}/${facts.number}`;
     this.drafts = new DraftStore(facts, this.path);
     this.draft = this.drafts.open(facts);
@@ -103,6 +94,15 @@ export class Composer {
     if (this.draft.touched) this.saveNow();
   }
 
+  // Something else is opened in its place.
+  close() {
+    this.draft.locked = true;
+    this.checker.stop();
+    this.drafts.stop();
+    this.drafts.closed = true;
+    this.closing.abort();
+  }
+
   listen() {
     this.box.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || isComposing(event) || !(event.target instanceof HTMLElement)) return;
@@ -117,6 +117,6 @@ export class Composer {
     });
     window.addEventListener("pagehide", () => {
       if (this.draft.touched && !this.sender.sending) this.drafts.keepHere(this.draft);
-    });
+    }, { signal: this.closing.signal });
   }
 }

@@ -12,8 +12,6 @@ import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
 import { refreshStatus } from "./status.js";
 
-/** @import { ChangeShape } from "../types/desk.js" */
-
 const page = new Page();
 
 /** @param {ChangeShape[]} changes what happens elsewhere */
@@ -32,6 +30,6 @@ function changed(changes) {
 
 page.started();
 startChoices(choiceChanged);
-startKeys(() => page.composer);
+startKeys(page);
 startClock();
 if (maybe("live")) startLive(changed);

@@ -5,9 +5,6 @@ import { byId, maybe } from "./dom.js";
 import { fixed, ProblemList } from "./problemlist.js";
 import { say, tellFailed, visible } from "./words.js";
 
-/** @import { Composer } from "./composer.js" */
-/** @import { DiagnosticShape } from "../types/desk.js" */
-
 const LONGEST_LINE = 100_000;
 const LONGEST_READ = 2000;
 
@@ -49,11 +46,7 @@ export class Diagnostics {
     this.showWire();
   }
 
-  /**
-   * @param {boolean} quiet
-   * @param {number} blocking
-   * @param {number} all
-   */
+  /** @param {boolean} quiet @param {number} blocking @param {number} all */
   sentence(quiet, blocking, all) {
     const { draft } = this.composer;
     if (quiet) return this.refusedEmpty ? say("blocked") : "";

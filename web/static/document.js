@@ -7,13 +7,6 @@ import { emptyError, flagged, isOneText, kindOf, TEXT_PATH } from "./answers.js"
 import { EditHistory } from "./edithistory.js";
 import { stringAt } from "./jsontext.js";
 
-/**
- * @import { Snapshot } from "./edithistory.js"
- * @import { UnreadFields } from "./unreadfields.js"
- * @import { Island, Kind } from "../types/desk.js"
- * @typedef {"text" | "form" | "json" | "fix" | "break" | "kind" | "replaced" | "undo"} Origin
- */
-
 export class MessageDocument {
   /** @param {Island} facts @param {string} text @param {UnreadFields | null} fields */
   constructor(facts, text, fields) {
@@ -41,12 +34,8 @@ export class MessageDocument {
     this.set({ text, fields, touched: true }, from);
   }
 
-  /**
-   * Put another text in the place of all that was written, which is put aside.
-   *
-   * @param {string} text
-   * @param {boolean} [touched] whether it is more than what a person starts from
-   */
+  // Put another text in the place of all that was written, which is put aside.
+  /** @param {string} text @param {boolean} [touched] whether it is more than what a person starts from */
   replace(text, touched = true) {
     if (this.locked || text === this.text) return;
     this.replaced = this.touched ? this.snapshot : null;
@@ -76,8 +65,7 @@ export class MessageDocument {
     this.set(found, "undo");
   }
 
-  /** @returns {Snapshot} */
-  get snapshot() {
+    get snapshot() {
     return { text: this.text, fields: this.fields, touched: this.touched };
   }
 

@@ -1,56 +1,35 @@
 // @ts-check
 // The elements of this page, by what they are, and small things to make more of them with.
 
-/**
- * The element with an id. A template that lacks it is a fault of ours.
- *
- * @template {HTMLElement} [T=HTMLElement]
- * @param {string} name
- * @param {new () => T} [kind]
- * @returns {T}
- */
+/** Whether list and message stand beside each other. */
+export function isWide() {
+  return matchMedia("(min-width: 56.01rem)").matches;
+}
+
+// The element with an id. A template that lacks it is a fault of ours.
+/** @template {HTMLElement} [T=HTMLElement] @param {string} name @param {new () => T} [kind] */
 export function byId(name, kind) {
   const found = maybe(name, kind);
   if (!found) throw new Error(`#${name} is missing on this page`);
   return found;
 }
 
-/**
- * The element with an id where the page has one.
- *
- * @template {HTMLElement} [T=HTMLElement]
- * @param {string} name
- * @param {new () => T} [kind]
- * @returns {T | null}
- */
+// The element with an id where the page has one.
+/** @template {HTMLElement} [T=HTMLElement] @param {string} name @param {new () => T} [kind] */
 export function maybe(name, kind) {
   const found = document.getElementById(name);
   return found instanceof (kind ?? HTMLElement) ? /** @type {T} */ (found) : null;
 }
 
-/**
- * Every element of a kind that fits a selector.
- *
- * @template {HTMLElement} [T=HTMLElement]
- * @param {ParentNode} place
- * @param {string} selector
- * @param {new () => T} [kind]
- * @returns {T[]}
- */
+// Every element of a kind that fits a selector.
+/** @template {HTMLElement} [T=HTMLElement] @param {ParentNode} place @param {string} selector @param {new () => T} [kind] */
 export function all(place, selector, kind) {
   const found = [...place.querySelectorAll(selector)];
   return /** @type {T[]} */ (found.filter((one) => one instanceof (kind ?? HTMLElement)));
 }
 
-/**
- * The first of them, null where there is none.
- *
- * @template {HTMLElement} [T=HTMLElement]
- * @param {ParentNode} place
- * @param {string} selector
- * @param {new () => T} [kind]
- * @returns {T | null}
- */
+// The first of them, null where there is none.
+/** @template {HTMLElement} [T=HTMLElement] @param {ParentNode} place @param {string} selector @param {new () => T} [kind] */
 export function first(place, selector, kind) {
   return all(place, selector, kind)[0] ?? null;
 }
@@ -75,23 +54,14 @@ export function make(tag, { on = {}, ...attributes } = {}, ...children) {
   return element;
 }
 
-/**
- * Make a button that does not send a form.
- *
- * @param {string} label
- * @param {string} kind its class
- * @param {() => void} act
- */
+// Make a button that does not send a form.
+/** @param {string} label @param {string} kind its class @param {() => void} act */
 export function button(label, kind, act) {
   return make("button", { type: "button", class: kind, on: { click: act } }, label);
 }
 
-/**
- * A field shows a text; it keeps its caret unless its text really is another.
- *
- * @param {HTMLInputElement | HTMLTextAreaElement} field
- * @param {string} text
- */
+// A field shows a text; it keeps its caret unless its text really is another.
+/** @param {HTMLInputElement | HTMLTextAreaElement} field @param {string} text */
 export function fillField(field, text) {
   if (field.value !== text) field.value = text;
 }

@@ -8,15 +8,10 @@ import { call } from "./talk.js";
 import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
 
-/** @import { Island } from "../types/desk.js" */
-
 const SAVE_AFTER = 500;
 
 export class DraftStore {
-  /**
-   * @param {Island} facts
-   * @param {string} path of the exchange at the desk
-   */
+  /** @param {Island} facts @param {string} path of the exchange at the desk */
   constructor(facts, path) {
     this.name = `humanmcp:draft:${facts.session}/${facts.number}`;
     this.known = Date.parse(facts.at || "") || 0;
@@ -24,6 +19,7 @@ export class DraftStore {
     this.hold = facts.hold;
     this.who = whoAmI();
     this.waiting = 0;
+    this.closed = false;
   }
 
   // What the desk has, or what this browser has and the desk has not; and how the form reads it.
@@ -58,15 +54,18 @@ export class DraftStore {
     const { text, touched } = draft;
     try {
       const { at } = await call(`${this.path}/draft`, { text, form: "message", touched, hold: this.hold, who: this.who });
-      if (text !== draft.text) return;
+      if (text !== draft.text || this.closed) return;
       this.keepHere(draft, Date.parse(at));
       byId("saved-at").textContent = say("saved");
     } catch {
-      byId("saved-at").textContent = say("unsaved");
+      if (!this.closed) byId("saved-at").textContent = say("unsaved");
     }
   }
 
+  // It was sent.
   forget() {
+    this.stop();
+    this.closed = true;
     localStorage.removeItem(this.name);
   }
 }

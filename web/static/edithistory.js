@@ -1,9 +1,6 @@
 // @ts-check
 // What stood in the box before: every change can be undone, also what replaced a whole draft.
 
-/** @import { UnreadFields } from "./unreadfields.js" */
-/** @typedef {{text: string, fields: UnreadFields | null, touched: boolean}} Snapshot */
-
 const TOGETHER = 1000; // milliseconds between two keys of one step
 const MOST = 200;
 const LONGEST = 4_000_000; // characters of all steps together
@@ -17,12 +14,8 @@ export class EditHistory {
     this.last = { from: "", at: 0 };
   }
 
-  /**
-   * Keep what a change replaces. What is typed in one go is one step.
-   *
-   * @param {Snapshot} before
-   * @param {string} from
-   */
+  // Keep what a change replaces. What is typed in one go is one step.
+  /** @param {Snapshot} before @param {string} from */
   keep(before, from) {
     const at = Date.now();
     const together = ["text", "form", "json"].includes(from) && from === this.last.from && at - this.last.at < TOGETHER;
@@ -33,12 +26,12 @@ export class EditHistory {
     while (this.past.length > MOST || (length > LONGEST && this.past.length > 1)) length -= this.past.shift()?.text.length ?? 0;
   }
 
-  /** @param {Snapshot} now @returns {Snapshot | null} */
+  /** @param {Snapshot} now */
   back(now) {
     return this.step(this.past, this.future, now);
   }
 
-  /** @param {Snapshot} now @returns {Snapshot | null} */
+  /** @param {Snapshot} now */
   forward(now) {
     return this.step(this.future, this.past, now);
   }

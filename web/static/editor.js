@@ -5,24 +5,10 @@
 import { unitsAt } from "./jsontree.js";
 
 /**
- * @import { DiagnosticShape } from "../types/desk.js"
- * @typedef {{line: number, column: number}} Place
- * @typedef {{from: number, to: number}} Range
- * @typedef {Range & {severity: string, message: string}} Mark
- * @typedef {object} AnyEditor what both editors can do
- * @property {() => boolean} hasFocus
- * @property {(text: string) => void} set
- * @property {() => void} focus
- * @property {(on: boolean) => void} setReadOnly
- * @property {(marks: Mark[]) => void} mark
- * @property {(range: Range) => void} select
- */
-
-/**
  * @param {HTMLElement} place
  * @param {HTMLTextAreaElement} area
  * @param {(text: string) => void} onChange
- * @param {(place: Place) => void} onMove
+ * @param {(place: LineAndColumn) => void} onMove
  */
 export function openEditor(place, area, onChange, onMove) {
   const plain = new PlainEditor(area, onChange, onMove);
@@ -91,11 +77,7 @@ class Editor {
 }
 
 class PlainEditor {
-  /**
-   * @param {HTMLTextAreaElement} area
-   * @param {(text: string) => void} onChange
-   * @param {(place: Place) => void} onMove
-   */
+  /** @param {HTMLTextAreaElement} area @param {(text: string) => void} onChange @param {(place: LineAndColumn) => void} onMove */
   constructor(area, onChange, onMove) {
     this.area = area;
     area.addEventListener("input", () => onChange(area.value));
@@ -131,7 +113,7 @@ class PlainEditor {
     this.area.setAttribute("aria-invalid", String(marks.some((one) => one.severity === "error")));
   }
 
-  /** @param {Range} range */
+  /** @param {Span} range */
   select({ from, to }) {
     this.area.focus();
     this.area.setSelectionRange(from, to);

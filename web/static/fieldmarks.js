@@ -4,10 +4,6 @@
 import { all, make } from "./dom.js";
 import { problemParts } from "./problemlist.js";
 
-/** @import { DiagnosticShape } from "../types/desk.js" */
-/** @typedef {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} Control */
-/** @typedef {(problem: DiagnosticShape) => void} Act */
-
 export class FieldMarks {
   /** @param {HTMLElement} place that holds the fields */
   constructor(place) {
@@ -35,13 +31,9 @@ export class FieldMarks {
     return found.sort((one, other) => (other.dataset.pointer ?? "").length - (one.dataset.pointer ?? "").length)[0];
   }
 
-  /**
-   * Show each problem at its field. What did not change stays as it is: a screen reader speaks of it once.
-   *
-   * @param {DiagnosticShape[]} problems
-   * @param {Act} fix
-   * @returns {DiagnosticShape[]} those that are about no field
-   */
+  // Show each problem at its field. What did not change stays as it is: a screen reader speaks of it
+  // once.
+  /** @param {DiagnosticShape[]} problems @param {ProblemAct} fix @returns {DiagnosticShape[]} those that are about no field */
   show(problems, fix) {
     const placed = problems.map((problem) => ({ problem, control: this.around(problem.pointer) }));
     const now = JSON.stringify(problems);
@@ -62,7 +54,7 @@ export class FieldMarks {
   }
 }
 
-/** @param {Control} control @param {DiagnosticShape} problem @param {Act} fix */
+/** @param {Control} control @param {DiagnosticShape} problem @param {ProblemAct} fix */
 function mark(control, problem, fix) {
   const id = `${control.id}-${problem.code}`;
   const line = make("p", { class: `problem at-field ${problem.level}`, id }, ...problemParts(problem, fix));

@@ -7,11 +7,6 @@ import { pointerOf } from "./jsontext.js";
 import { find } from "./jsontree.js";
 import { say, visible } from "./words.js";
 
-/** @import { Control } from "./fieldmarks.js" */
-/** @import { FormView } from "./formview.js" */
-/** @import { JsonNode, Path } from "./jsontree.js" */
-/** @import { FieldShape } from "../types/desk.js" */
-
 const MOST_FIELDS = 200;
 const LONG = 80; // characters from which on a text gets several lines
 
@@ -140,12 +135,9 @@ function fits(field, there) {
   return there === null || (wanted[field.kind] ?? there.type) === there.type;
 }
 
-/**
- * A part of a laid out document stands as far left as a document of its own. A line break is never
- * inside a string of JSON, so no string changes.
- *
- * @param {string} raw
- */
+// A part of a laid out document stands as far left as a document of its own. A line break is never
+// inside a string of JSON, so no string changes.
+/** @param {string} raw */
 function dedent(raw) {
   const [head, ...rest] = raw.split("\n");
   const margins = rest.filter((line) => line.trim()).map((line) => line.length - line.trimStart().length);

@@ -10,10 +10,6 @@ import { find, parse } from "./jsontree.js";
 import { UnreadFields } from "./unreadfields.js";
 import { say } from "./words.js";
 
-/** @import { MessageDocument } from "./document.js" */
-/** @import { Path } from "./jsontree.js" */
-/** @import { FormShape } from "../types/desk.js" */
-
 const READ_BY_MODEL = ["result", "content", 0, "text"];
 
 export class FormView {

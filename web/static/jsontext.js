@@ -3,21 +3,14 @@
 
 import { find, parse } from "./jsontree.js";
 
-/** @import { JsonNode, Path } from "./jsontree.js" */
-
-/** @param {string} text @param {Path} path @returns {string | null} */
+/** @param {string} text @param {Path} path */
 export function textAt(text, path) {
   const node = find(parse(text), path);
   return node && text.slice(node.start, node.end);
 }
 
-/**
- * The string at a path, or null when there is none.
- *
- * @param {string} text
- * @param {Path} path
- * @returns {string | null}
- */
+// The string at a path, or null when there is none.
+/** @param {string} text @param {Path} path */
 export function stringAt(text, path) {
   const node = find(parse(text), path);
   return node?.type === "string" ? JSON.parse(text.slice(node.start, node.end)) : null;
@@ -28,18 +21,13 @@ export function pointerOf(path) {
   return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** @param {string} pointer a JSON Pointer @returns {Path} */
+/** @param {string} pointer a JSON Pointer */
 export function steps(pointer) {
   return pointer.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/**
- * Put a value (JSON text) at a path; what is missing on the way is made.
- *
- * @param {string} text
- * @param {Path} path
- * @param {string} json
- */
+// Put a value (JSON text) at a path; what is missing on the way is made.
+/** @param {string} text @param {Path} path @param {string} json */
 export function put(text, path, json) {
   const root = parse(text);
   if (!root) return text;
@@ -81,12 +69,7 @@ export function append(text, path, json) {
   return node?.type === "array" ? add(text, node, 0, json) : put(text, path, `[\n  ${indented(json, "  ")}\n]`);
 }
 
-/**
- * Take the member or item at a path out, with one comma.
- *
- * @param {string} text
- * @param {Path} path
- */
+/** Take the member or item at a path out, with one comma. @param {string} text @param {Path} path */
 export function drop(text, path) {
   const parent = find(parse(text), path.slice(0, -1));
   const last = path[path.length - 1];
@@ -101,11 +84,7 @@ export function drop(text, path) {
   return text.slice(0, places[at - 1].end) + text.slice(places[at].end);
 }
 
-/**
- * Without the white space outside strings: how it goes on the wire.
- *
- * @param {string} text
- */
+/** Without the white space outside strings: how it goes on the wire. @param {string} text */
 export function compact(text) {
   return text.replace(/("(?:[^"\\]|\\.)*")|[ \t\r\n]+/g, (_, string) => string ?? "");
 }

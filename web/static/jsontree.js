@@ -2,28 +2,14 @@
 // Where each value of a JSON text stands. JSON.parse would lose how it was typed: 1.0, big numbers,
 // the order of names, white space.
 
-/**
- * @typedef {{key: string, keyStart: number, keyEnd: number, value: JsonNode}} Member
- * @typedef {{type: "object", start: number, end: number, members: Member[]}} ObjectNode
- * @typedef {{type: "array", start: number, end: number, items: JsonNode[]}} ArrayNode
- * @typedef {{type: "string" | "number" | "true" | "false" | "null", start: number, end: number}} Scalar
- * @typedef {ObjectNode | ArrayNode | Scalar} JsonNode
- * @typedef {Array<string | number>} Path
- * @typedef {{text: string, at: number}} Reader
- */
-
 const SPACE = /[ \t\r\n]*/y;
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORDS = /** @type {const} */ (["true", "false", "null"]);
 const DEEPEST = 200;
 
-/**
- * Return the tree of a text with the place of each value, or null when it is no JSON.
- *
- * @param {string} text
- * @returns {JsonNode | null}
- */
+// Return the tree of a text with the place of each value, or null when it is no JSON.
+/** @param {string} text */
 export function parse(text) {
   const reader = { text, at: 0 };
   try {
@@ -69,7 +55,7 @@ function value(reader, depth) {
   return { type: "number", start: take(reader, NUMBER), end: reader.at };
 }
 
-/** @param {Reader} reader @param {number} depth @returns {ObjectNode} */
+/** @param {Reader} reader @param {number} depth */
 function object(reader, depth) {
   /** @type {ObjectNode} */
   const node = { type: "object", start: reader.at, end: 0, members: [] };
@@ -86,7 +72,7 @@ function object(reader, depth) {
   return node;
 }
 
-/** @param {Reader} reader @param {number} depth @returns {ArrayNode} */
+/** @param {Reader} reader @param {number} depth */
 function list(reader, depth) {
   /** @type {ArrayNode} */
   const node = { type: "array", start: reader.at, end: 0, items: [] };
@@ -121,13 +107,8 @@ function expect(reader, character) {
   reader.at += 1;
 }
 
-/**
- * Follow a path of names and indexes. Of two members with one name the last counts, as everywhere.
- *
- * @param {JsonNode | null} node
- * @param {Path} path
- * @returns {JsonNode | null}
- */
+// Follow a path of names and indexes. Of two members with one name the last counts, as everywhere.
+/** @param {JsonNode | null} node @param {Path} path */
 export function find(node, path) {
   /** @type {JsonNode | null | undefined} */
   let here = node;
@@ -140,12 +121,8 @@ export function find(node, path) {
   return here ?? null;
 }
 
-/**
- * The desk counts characters, JavaScript counts UTF-16 units: 😀 is one there and two here.
- *
- * @param {string} text
- * @param {number} characters
- */
+// The desk counts characters, JavaScript counts UTF-16 units: 😀 is one there and two here.
+/** @param {string} text @param {number} characters */
 export function unitsAt(text, characters) {
   if (!/[\ud800-\udfff]/.test(text)) return characters;
   let units = 0;

@@ -5,9 +5,6 @@ import { byId } from "./dom.js";
 import { openEditor } from "./editor.js";
 import { say } from "./words.js";
 
-/** @import { MessageDocument } from "./document.js" */
-/** @import { DiagnosticShape } from "../types/desk.js" */
-
 export class JsonView {
   /** @param {MessageDocument} draft */
   constructor(draft) {
@@ -32,10 +29,7 @@ export class JsonView {
     this.editor.setReadOnly(on);
   }
 
-  /**
-   * @param {DiagnosticShape[]} problems
-   * @param {string} text in which their places count
-   */
+  /** @param {DiagnosticShape[]} problems @param {string} text in which their places count */
   mark(problems, text) {
     this.editor.mark(problems, text);
   }

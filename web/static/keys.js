@@ -8,14 +8,11 @@ import { toggleSound } from "./notice.js";
 import { at } from "./place.js";
 import { say, tell } from "./words.js";
 
-/** @import { Composer } from "./composer.js" */
-
 const STILL_SENDING = 500; // keys of a sentence that was just sent must not act on the next page
-const born = Date.now();
 
-// Something was sent, and the page of the next request has only just come.
-function stillSending() {
-  return document.querySelector(".sent") !== null && Date.now() - born < STILL_SENDING;
+/** Something was sent, and the next request has only just been opened. @param {Page} page */
+function stillSending(page) {
+  return document.querySelector(".sent") !== null && page.age < STILL_SENDING;
 }
 
 /** @param {KeyboardEvent} event */
@@ -23,29 +20,30 @@ export function isComposing(event) {
   return event.isComposing || event.keyCode === 229;
 }
 
-/** @param {() => Composer | null} composer */
-export function startKeys(composer) {
+/** @param {Page} page */
+export function startKeys(page) {
   document.addEventListener("keydown", (event) => {
     if (isComposing(event) || event.defaultPrevented) return;
     if (event.ctrlKey || event.metaKey) {
-      withControl(event, composer());
+      withControl(event, page);
       return;
     }
     if (event.altKey || inField(event.target) || document.querySelector("dialog[open]")) return;
     if (event.key === "?") openKeys();
-    else if (chosen("keys") && Date.now() - born > STILL_SENDING) single(event, composer());
+    else if (chosen("keys") && page.age > STILL_SENDING) single(event, page.composer);
   });
   maybe("show-keys")?.addEventListener("click", openKeys);
 }
 
-/** @param {KeyboardEvent} event @param {Composer | null} composer */
-function withControl(event, composer) {
+/** @param {KeyboardEvent} event @param {Page} page */
+function withControl(event, page) {
+  const { composer } = page;
   if (!composer) return;
   if (event.key === "Enter") {
     event.preventDefault();
     // A key that is held, or pressed twice, sends one answer and not the next one's template too.
     if (event.repeat) return;
-    if (stillSending() && !composer.draft.typed) tell(say("again"));
+    if (stillSending(page) && !composer.draft.typed) tell(say("again"));
     else composer.sender.send({ now: event.shiftKey });
   } else if (event.code === "KeyS") {
     event.preventDefault();

@@ -6,20 +6,14 @@ import { tick } from "./clock.js";
 import { all, first, maybe } from "./dom.js";
 import { part } from "./talk.js";
 
-/** @import { ChangeShape } from "../types/desk.js" */
-
 /** @type {Promise<void> | null} */
 let asked = null;
 let again = false;
 /** @type {Set<string>} what arrived since the list was asked for */
 const fresh = new Set();
 
-/**
- * Ask for the list once, however many changes come while it is on its way.
- *
- * @param {ChangeShape[]} [changes]
- * @returns {Promise<void>}
- */
+// Ask for the list once, however many changes come while it is on its way.
+/** @param {ChangeShape[]} [changes] */
 export async function refreshList(changes = []) {
   for (const one of changes) {
     if (one.what === "arrived") fresh.add(`${one.session}/${one.number}`);

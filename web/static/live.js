@@ -8,8 +8,6 @@ import { at } from "./place.js";
 import { call } from "./talk.js";
 import { say } from "./words.js";
 
-/** @import { ChangeShape } from "../types/desk.js" */
-
 const POLL_EVERY = 3000;
 const TRY_AGAIN_AFTER = 15_000;
 const SILENT_FOR = 45_000; // the desk pings every 15 s: this long without a word is a dead line

@@ -2,14 +2,14 @@
 // Swap the one-time key in the address's fragment for a cookie. A fragment is never sent by itself.
 
 import { byId } from "./dom.js";
-import { findBack, keep, path } from "./place.js";
+import { findBack, here, keep } from "./place.js";
 
 const given = new URLSearchParams(location.hash.slice(1));
 const key = given.get("k");
 const session = given.get("s"); // whose messages to show first: the seat that somebody was given
 
 if (key) {
-  history.replaceState(null, "", path);
+  history.replaceState(null, "", here());
   const [opening, failed] = [byId("opening"), byId("failed")];
   opening.hidden = false;
   failed.hidden = true;
@@ -26,6 +26,6 @@ if (key) {
     opening.hidden = true;
     failed.hidden = false;
   }
-} else if (path !== location.pathname) {
+} else if (here() !== location.pathname) {
   findBack(); // whoever is shown the door in a place has left it
 }

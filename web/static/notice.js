@@ -12,8 +12,6 @@ let lastSound = 0;
 /** @type {AudioContext | null} */
 let context = null;
 
-/** @import { Choice } from "./choices.js" */
-
 /** @param {number} count */
 export function showCount(count) {
   const badge = maybe("count");
@@ -26,10 +24,7 @@ export function showCount(count) {
   document.getElementById("icon")?.setAttribute("href", `/static/icon-${Math.min(count, 10)}.svg`);
 }
 
-/**
- * @param {string} key of the exchange
- * @param {string} what it is, in words
- */
+/** @param {string} key of the exchange @param {string} what it is, in words */
 export function arrived(key, what) {
   tell(say("new", { what }));
   if (!isLeading()) return; // the other tabs of this browser heard it too
@@ -63,12 +58,7 @@ function sound() {
   });
 }
 
-/**
- * Permission is asked for when a person turns it on, never before.
- *
- * @param {Choice} name
- * @param {boolean} on
- */
+/** Permission is asked for when a person turns it on, never before. @param {Choice} name @param {boolean} on */
 export async function choiceChanged(name, on) {
   if (name === "sound" && on) sound();
   if (name === "notify" && on) {

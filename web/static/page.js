@@ -1,18 +1,16 @@
 // @ts-check
 // What is open on this page, and how something else is opened in its place.
 
+import { rememberCards } from "./choices.js";
+import { tick } from "./clock.js";
 import { openComposer } from "./composer.js";
-import { byId, first, maybe } from "./dom.js";
+import { all, byId, first, isWide, maybe } from "./dom.js";
 import { refreshList } from "./list.js";
-import { at, path } from "./place.js";
+import { at, here } from "./place.js";
 import { hideOwn, listenToCopies, listenToStatus } from "./status.js";
 import { part } from "./talk.js";
+import { composed, goOnTyping } from "./typeahead.js";
 import { say, tell } from "./words.js";
-
-/** @import { Composer } from "./composer.js" */
-/** @import { OutcomeShape } from "../types/desk.js" */
-
-const WIDE = "(min-width: 56.01rem)"; // list and message beside each other
 
 export class Page {
   constructor() {
@@ -20,28 +18,62 @@ export class Page {
     this.composer = null;
     this.opening = false;
     this.again = false; // something more came while the page was on its way
+    this.born = performance.now();
+    this.address = "";
+    // Back and forward lead to what was open then; a place within the page is none of that.
+    window.addEventListener("popstate", () => {
+      if (this.address !== location.pathname + location.search) location.reload();
+    });
+  }
+
+  // Milliseconds for which this message is open.
+  get age() {
+    return performance.now() - this.born;
   }
 
   started({ focus = true } = {}) {
     this.composer ??= openComposer((outcome, from) => this.sent(outcome, from));
     listenToStatus(this);
     listenToCopies();
+    rememberCards(document);
     const status = maybe("status");
     if (status) hideOwn(this, status);
     if (focus) this.placeFocus();
     nameOpen();
+    this.address = location.pathname + location.search;
   }
 
-  /**
-   * @param {OutcomeShape} outcome
-   * @param {Composer} from
-   */
-  sent(outcome, from) {
+  /** @param {OutcomeShape} outcome @param {Composer} from */
+  async sent(outcome, from) {
     const key = `${from.facts.session}/${from.facts.number}`;
     if (outcome.became === "on its way") tell(say("onway"));
     const session = maybe("list")?.dataset.session ?? "";
     const query = new URLSearchParams({ sent: key, ...(session && { session }) });
-    location.assign(at(`/?${query}`));
+    const next = await part(`/?${query}`).catch(() => null);
+    const main = next && first(next, ".desk");
+    if (!next || !main) {
+      location.assign(at(`/?${query}`));
+      return;
+    }
+    history.pushState(null, "", at(`/?${query}`));
+    this.address = location.pathname + location.search;
+    this.open(next, byId("main").closest(".desk") ?? byId("main"), main);
+    document.title = next.title;
+    window.scrollTo(0, 0);
+    await refreshList();
+    await composed();
+    this.started();
+    goOnTyping();
+  }
+
+  /** @param {Document} page @param {Element} old @param {Element} young what is shown in its place */
+  open(page, old, young) {
+    this.composer?.close();
+    this.composer = null;
+    document.body.className = page.body.className;
+    old.replaceWith(document.importNode(young, true));
+    this.born = performance.now();
+    tick();
   }
 
   // Nothing was open and something came: show it, as the first visit would have.
@@ -59,8 +91,7 @@ export class Page {
       return;
     }
     const focus = !isBusy();
-    document.body.className = page.body.className;
-    byId("main").replaceWith(document.importNode(main, true));
+    this.open(page, byId("main"), main);
     await refreshList(); // so that its row is there to be focused
     this.started({ focus });
   }
@@ -74,7 +105,7 @@ export class Page {
   // with the keyboard: there the focus is on the row of the next request.
   placeFocus() {
     if (!this.composer || this.composer.locked) return;
-    if (matchMedia(WIDE).matches) this.composer.begin();
+    if (isWide()) this.composer.begin();
     else if (document.querySelector(".sent")) first(document, "#rows .opened > a")?.focus();
   }
 }
@@ -97,7 +128,9 @@ function isBusy() {
 // The address names what is open, so that a reload shows it again whatever became of it.
 function nameOpen() {
   const key = first(document, "article.message")?.dataset.key;
-  if (!key || path !== "/" || !matchMedia(WIDE).matches) return;
-  const session = new URLSearchParams(location.search).get("session");
-  history.replaceState(null, "", at(`/m/${key}${session ? `?session=${encodeURIComponent(session)}` : ""}`));
+  if (key && here() === "/" && isWide()) {
+    const session = new URLSearchParams(location.search).get("session");
+    history.replaceState(null, "", at(`/m/${key}${session ? `?session=${encodeURIComponent(session)}` : ""}`));
+  }
+  for (const back of all(document, "header [name=back]", HTMLInputElement)) back.value = here();
 }

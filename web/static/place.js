@@ -11,8 +11,10 @@ export function at(path) {
   return path.startsWith("/") ? place + path : path;
 }
 
-// The path of this page as the desk knows it.
-export const path = location.pathname.slice(place.length) || "/";
+// The path of this page as the desk knows it. It changes when something else is opened in the page.
+export function here() {
+  return location.pathname.slice(place.length) || "/";
+}
 
 /** @param {string} given */
 export function keep(given) {

@@ -5,11 +5,8 @@ import { unitsAt } from "./jsontree.js";
 import { button, byId, make } from "./dom.js";
 import { say, visible } from "./words.js";
 
-/** @import { DiagnosticShape } from "../types/desk.js" */
-/** @typedef {(problem: DiagnosticShape) => void} Act */
-
 export class ProblemList {
-  /** @param {{fix: Act, show: Act, fixAll: () => void}} acts */
+  /** @param {{fix: ProblemAct, show: ProblemAct, fixAll: () => void}} acts */
   constructor({ fix, fixAll, show }) {
     this.list = byId("problems");
     this.act = { fix, fixAll, show };
@@ -45,7 +42,7 @@ export class ProblemList {
 
 }
 
-/** What is said of a problem, wherever it is shown. @param {DiagnosticShape} problem @param {Act} fix */
+/** What is said of a problem, wherever it is shown. @param {DiagnosticShape} problem @param {ProblemAct} fix */
 export function problemParts(problem, fix) {
   const why = { class: "why", href: problem.page, target: "_blank", rel: "noreferrer noopener" };
   return [
@@ -56,13 +53,9 @@ export function problemParts(problem, fix) {
   ];
 }
 
-/**
- * Apply the fix of one problem: its edits stand in the order of the text. All at once is done by
- * the check, which alone knows what may be done without a look at it.
- *
- * @param {string} text
- * @param {DiagnosticShape} problem
- */
+// Apply the fix of one problem: its edits stand in the order of the text. All at once is done by the
+// check, which alone knows what may be done without a look at it.
+/** @param {string} text @param {DiagnosticShape} problem */
 export function fixed(text, problem) {
   const edits = [...problem.fix?.edits ?? []].sort((one, other) => one[0] - other[0] || one[1] - other[1]);
   let [mended, at] = ["", 0];

@@ -6,16 +6,11 @@ import { chosen } from "./choices.js";
 import { all, byId } from "./dom.js";
 import { undoWindow } from "./undowindow.js";
 import { call, Refused } from "./talk.js";
+import { catchTyping, giveTypingBack } from "./typeahead.js";
 import { say, tell, tellFailed } from "./words.js";
 
-/** @import { Composer } from "./composer.js" */
-/** @import { OutcomeShape } from "../types/desk.js" */
-
 export class Sender {
-  /**
-   * @param {Composer} composer
-   * @param {(outcome: OutcomeShape) => void} onSent
-   */
+  /** @param {Composer} composer @param {(outcome: OutcomeShape) => void} onSent */
   constructor(composer, onSent) {
     this.composer = composer;
     this.onSent = onSent;
@@ -31,17 +26,20 @@ export class Sender {
    * @param {string | null} [options.option] of the question, sent instead of the box; that stays a draft
    */
   async send({ now = false, anyway = false, option = null } = {}) {
-    const { draft, drafts } = this.composer;
-    if (this.sending || draft.locked) return;
-    if (option === null && !anyway && !(await this.maySend())) return;
-    if (this.sending) return;
+    const { draft, drafts, views } = this.composer;
+    if (this.sending || draft.locked || (option === null && !anyway && this.isEmpty())) return;
+    const slowly = chosen("undo") && !now;
+    if (!slowly) catchTyping();
     this.setSending(true);
+    if (option === null && !anyway && !(await this.maySend())) return;
     drafts.stop();
-    if (chosen("undo") && !now && !(await undoWindow())) {
+    if (slowly && !(await undoWindow())) {
       this.setSending(false);
       drafts.save(draft);
+      views.focus();
       return;
     }
+    if (slowly) catchTyping();
     await this.hand({ anyway, option });
   }
 
@@ -57,28 +55,32 @@ export class Sender {
       this.onSent(outcome);
     } catch (error) {
       this.setSending(false);
+      giveTypingBack();
       this.notSent(error);
     }
   }
 
+  isEmpty() {
+    const { diagnostics, views } = this.composer;
+    if (!diagnostics.nothingYet) return false;
+    diagnostics.refusedEmpty = true;
+    diagnostics.show();
+    views.focus();
+    return true;
+  }
+
   async maySend() {
-    const { draft, diagnostics, checker, breaking, views } = this.composer;
-    if (diagnostics.nothingYet) {
-      diagnostics.refusedEmpty = true;
-      diagnostics.show();
-      views.focus();
-      return false;
-    }
+    const { draft, diagnostics, checker, breaking } = this.composer;
     const verdict = await checker.settled();
-    const blocked = verdict !== null && !verdict.sendable;
-    if (blocked) {
-      draft.touched = true;
-      diagnostics.show();
-      // Whoever broke it on purpose is asked once, and need not look for the other button.
-      if (breaking.fault && verdict.forcible) this.sendAnyway();
-      else diagnostics.focus();
-    }
-    return !blocked;
+    if (verdict === null || verdict.sendable) return true;
+    this.setSending(false);
+    draft.touched = true;
+    diagnostics.show();
+    const typing = giveTypingBack();
+    // Whoever broke it on purpose is asked once, and need not look for the other button.
+    if (breaking.fault && verdict.forcible) this.sendAnyway();
+    else if (!typing) diagnostics.focus();
+    return false;
   }
 
   async sendAnyway() {

@@ -9,9 +9,6 @@ import { put } from "./jsontext.js";
 import { call } from "./talk.js";
 import { say, tell, tellFailed, visible } from "./words.js";
 
-/** @import { Composer } from "./composer.js" */
-/** @import { StartShape } from "../types/desk.js" */
-
 export class StartingPoints {
   /** @param {Composer} composer */
   constructor(composer) {
@@ -75,11 +72,8 @@ export class StartingPoints {
     tell(say("inserted", { name: visible(saved.name) }));
   }
 
-  /**
-   * Begin anew in the model's place: with something to say, or with the call of a tool.
-   *
-   * @param {StartShape} start
-   */
+  // Begin anew in the model's place: with something to say, or with the call of a tool.
+  /** @param {StartShape} start */
   startWith(start) {
     const { draft, views } = this.composer;
     if (draft.locked) return;

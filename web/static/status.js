@@ -6,12 +6,7 @@ import { all, button, first, make, maybe } from "./dom.js";
 import { call, part } from "./talk.js";
 import { say, tell } from "./words.js";
 
-/** @import { Page } from "./page.js" */
-
-/**
- * @param {Page} page
- * @param {string} key
- */
+/** @param {Page} page @param {string} key */
 export async function refreshStatus(page, key) {
   const answer = await part(`/m/${key}/status`).catch(() => null);
   const [old, young] = [maybe("status"), answer?.getElementById("status")];
@@ -30,12 +25,7 @@ export async function refreshStatus(page, key) {
   listenToStatus(page);
 }
 
-/**
- * That this very window writes is no news in it.
- *
- * @param {Page} page
- * @param {ParentNode} place
- */
+/** That this very window writes is no news in it. @param {Page} page @param {ParentNode} place */
 export function hideOwn(page, place) {
   const own = first(place, "[data-writer]");
   if (own && own.dataset.writer === page.composer?.drafts.who) own.remove();

@@ -5,10 +5,7 @@ import { at } from "./place.js";
 
 /** An answer of the desk that is no success: its status and what it says. */
 export class Refused extends Error {
-  /**
-   * @param {number} status
-   * @param {any} record
-   */
+  /** @param {number} status @param {any} record */
   constructor(status, record) {
     super(record?.detail ?? String(status));
     this.status = status;
@@ -16,11 +13,7 @@ export class Refused extends Error {
   }
 }
 
-/**
- * @param {string} path
- * @param {object} [body] what to POST; without it the call is a GET
- * @returns {Promise<any>}
- */
+/** @param {string} path @param {object} [body] what to POST; without it the call is a GET */
 export async function call(path, body) {
   const init = body === undefined ? {} : {
     method: "POST",
@@ -34,13 +27,9 @@ export async function call(path, body) {
   return record;
 }
 
-/**
- * The browser parses it into a document of its own: no markup is ever made from a string here,
- * and no script in it runs.
- *
- * @param {string} path
- * @returns {Promise<Document>}
- */
+// The browser parses it into a document of its own: no markup is ever made from a string here, and no
+// script in it runs.
+/** @param {string} path */
 export function part(path) {
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest();

@@ -7,13 +7,8 @@ import { put, stringAt, textAt } from "./jsontext.js";
 import { parse } from "./jsontree.js";
 import { say } from "./words.js";
 
-/** @import { MessageDocument } from "./document.js" */
-
 export class TextView {
-  /**
-   * @param {MessageDocument} draft
-   * @param {() => void} onTyped
-   */
+  /** @param {MessageDocument} draft @param {() => void} onTyped */
   constructor(draft, onTyped) {
     this.draft = draft;
     this.sentence = byId("sentence", HTMLTextAreaElement);

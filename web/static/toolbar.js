@@ -5,9 +5,6 @@ import { all, byId, first, maybe } from "./dom.js";
 import { layOut } from "./jsontext.js";
 import { say, tell } from "./words.js";
 
-/** @import { Composer } from "./composer.js" */
-/** @import { Kind } from "../types/desk.js" */
-
 export class Toolbar {
   /** @param {Composer} composer */
   constructor(composer) {

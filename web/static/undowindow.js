@@ -8,7 +8,7 @@ const UNDO_SECONDS = 3;
 
 /** @returns {Promise<boolean>} whether it is to be sent */
 export function undoWindow() {
-  const [undo, send, line] = [byId("undo"), byId("send"), byId("saved-at")];
+  const [undo, line] = [byId("undo"), byId("saved-at")];
   let left = UNDO_SECONDS;
   return new Promise((decide) => {
     const show = () => { line.textContent = say("sending", { seconds: left }); };
@@ -19,7 +19,6 @@ export function undoWindow() {
       undo.onclick = null;
       window.removeEventListener("pagehide", leave);
       line.textContent = "";
-      send.focus();
       decide(sent);
     };
     const leave = () => end(false);

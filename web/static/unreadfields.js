@@ -5,14 +5,8 @@
 import { drop, pointerOf, put } from "./jsontext.js";
 import { find, parse } from "./jsontree.js";
 
-/** @import { Path } from "./jsontree.js" */
-/** @typedef {{path: Path, raw: string}} Unread */
-
 export class UnreadFields {
-  /**
-   * @param {string} base the document, with something valid in the place of each
-   * @param {Unread[]} [unread]
-   */
+  /** @param {string} base the document, with something valid in the place of each @param {Unread[]} [unread] */
   constructor(base, unread = []) {
     this.base = base;
     this.unread = unread;
@@ -33,18 +27,14 @@ export class UnreadFields {
     return Object.fromEntries(this.unread.map(({ path, raw }) => [pointerOf(path), raw]));
   }
 
-  /** @param {Path} path @returns {string | null} */
+  /** @param {Path} path */
   rawAt(path) {
     const pointer = pointerOf(path);
     return this.unread.find((one) => pointerOf(one.path) === pointer)?.raw ?? null;
   }
 
-  /**
-   * Write into one field. What is no JSON is kept as it is.
-   *
-   * @param {Path} path
-   * @param {string | null} raw null takes the member out
-   */
+  // Write into one field. What is no JSON is kept as it is.
+  /** @param {Path} path @param {string | null} raw null takes the member out */
   write(path, raw) {
     const others = this.without(path);
     if (raw === null) return new UnreadFields(drop(this.base, path), others);

@@ -6,11 +6,6 @@ import { FormView } from "./formview.js";
 import { JsonView } from "./jsonview.js";
 import { TextView } from "./textview.js";
 
-/** @import { Composer } from "./composer.js" */
-/** @import { Origin } from "./document.js" */
-/** @import { DiagnosticShape } from "../types/desk.js" */
-/** @typedef {"text" | "form" | "json"} ViewName */
-
 /** @type {ViewName[]} */
 const NAMES = ["text", "form", "json"];
 
@@ -48,10 +43,7 @@ export class Views {
     return wanted && !(wanted === "json" && textual) ? wanted : usable[0];
   }
 
-  /**
-   * @param {ViewName} name
-   * @param {{focus?: boolean}} [options]
-   */
+  /** @param {ViewName} name @param {{focus?: boolean}} [options] */
   show(name, { focus = false } = {}) {
     this.current = name;
     for (const tab of this.tabs) {
@@ -102,10 +94,7 @@ export class Views {
     this.json.select(problem);
   }
 
-  /**
-   * @param {KeyboardEvent} event
-   * @param {HTMLButtonElement} tab
-   */
+  /** @param {KeyboardEvent} event @param {HTMLButtonElement} tab */
   moveTab(event, tab) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;

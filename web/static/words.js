@@ -7,10 +7,7 @@ const block = maybe("words");
 /** @type {Map<string, string>} */
 const sentences = new Map(Object.entries(block ? JSON.parse(block.textContent ?? "{}") : {}));
 
-/**
- * @param {string} code
- * @param {Record<string, any>} [fillings]
- */
+/** @param {string} code @param {Record<string, any>} [fillings] */
 export function say(code, fillings = {}) {
   const sentence = sentences.get(code) ?? code;
   return sentence.replace(/\{(\w+)\}/g, (whole, name) => fillings[name] ?? whole);
@@ -27,12 +24,7 @@ export function visible(text) {
 
 const said = maybe("said");
 
-/**
- * Say something once, quietly, to eyes and to screen readers.
- *
- * @param {string} sentence
- * @param {number} [seconds]
- */
+/** Say something once, quietly, to eyes and to screen readers. @param {string} sentence @param {number} [seconds] */
 export function tell(sentence, seconds = 5) {
   const line = make("p", {}, sentence);
   said?.append(line);

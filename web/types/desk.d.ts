@@ -1,7 +1,7 @@
 // Made from answering/schema.py and desk/presenters/page_types.py by `make docs`.
 
 /** A fix: each edit is where it begins, where it ends (characters), and the new text. */
-export interface FixShape {
+interface FixShape {
   label: string;
   applicability: "safe" | "guess" | "placeholder" | "removes";
   edits: Array<[number, number, string]>;
@@ -10,7 +10,7 @@ export interface FixShape {
 /** What the check says of one place. `line` is 0 where the place is the whole.
 
     `field` is the place of a field whose text is no JSON; the places then count in that text. */
-export interface DiagnosticShape {
+interface DiagnosticShape {
   code: string;
   level: "error" | "warning" | "hint" | "repaired";
   blocks: boolean;
@@ -27,7 +27,7 @@ export interface DiagnosticShape {
 }
 
 /** What the check says of a text. The places of the problems count in `text`. */
-export interface VerdictShape {
+interface VerdictShape {
   sendable: boolean;
   forcible: boolean;
   line: string | null;
@@ -38,7 +38,7 @@ export interface VerdictShape {
 }
 
 /** What became of a reply. */
-export interface OutcomeShape {
+interface OutcomeShape {
   became: string;
   line: string;
   bytes: number;
@@ -101,21 +101,21 @@ export interface ExchangeShape {
 /** What changed: `arrived`, `changed`, `closed`, `session`; `everything` names no exchange.
 
     Number 0 is a session. */
-export interface ChangeShape {
+interface ChangeShape {
   what?: string;
   session?: string;
   number?: number;
 }
 
 /** A way to break an answer on purpose. */
-export interface FaultShape {
+interface FaultShape {
   name: string;
   title: string;
   host: string;
 }
 
 /** An answer that was saved. */
-export interface SavedShape {
+interface SavedShape {
   number: number;
   name: string;
   method: string;
@@ -127,7 +127,7 @@ export interface SavedShape {
 /** A field of a form; see `form_fields`. `blank` is the JSON that a new item starts from.
 
     A choice is its JSON and its title, which may be "". */
-export interface FieldShape {
+interface FieldShape {
   kind: "group" | "list" | "choice" | "number" | "text" | "long" | "json";
   name: string;
   help: string;
@@ -139,19 +139,19 @@ export interface FieldShape {
 }
 
 /** The field that stands for a place in the message, with those inside it. */
-export interface FormShape {
+interface FormShape {
   pointer: string;
   field: FieldShape;
 }
 
 /** What a person in the model's seat may begin with. */
-export interface StartShape {
+interface StartShape {
   document: string;
   form: FormShape;
 }
 
 /** What the composer of a page starts from. */
-export interface Island {
+interface Island {
   session: string;
   number: number;
   id: string;
@@ -177,4 +177,4 @@ export interface Island {
   book: string;
 }
 
-export type Kind = "result" | "tool error" | "error";
+type Kind = "result" | "tool error" | "error";

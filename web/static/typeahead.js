@@ -1,0 +1,46 @@
+// @ts-check
+// What is typed between Send and the box of the next request: no letter of it is lost. It is caught
+// in a field of its own, where an input method can go on composing, and moved when there is a box.
+
+import { isWide, make } from "./dom.js";
+import { say } from "./words.js";
+
+const field = make("textarea", { class: "hidden", "aria-label": say("ahead") });
+let composing = false;
+/** @type {Element | null} where the cursor was */
+let before = null;
+
+field.addEventListener("compositionstart", () => { composing = true; });
+field.addEventListener("compositionend", () => { composing = false; });
+
+export function catchTyping() {
+  if (!isWide() || document.querySelector("dialog[open]")) return;
+  before = document.activeElement;
+  field.value = "";
+  document.body.append(field);
+  field.focus({ preventScroll: true });
+}
+
+/** Wait until no input method is in the middle of something. */
+export async function composed() {
+  if (composing) await new Promise((done) => field.addEventListener("compositionend", done, { once: true }));
+}
+
+/** Nothing went out: the cursor goes back to where it was. Returns whether something was typed meanwhile. */
+export function giveTypingBack() {
+  if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+  return goOnTyping();
+}
+
+/** Go on in the field that has the focus now, as if all were typed there. Returns whether something was. */
+export function goOnTyping() {
+  const typed = field.value;
+  field.value = "";
+  field.remove();
+  composing = false;
+  before = null;
+  const active = document.activeElement;
+  const writable = active?.matches("textarea, input:not([type=radio], [type=checkbox])") || active?.shadowRoot;
+  if (typed && writable) document.execCommand("insertText", false, typed);
+  return typed !== "";
+}

@@ -1,0 +1,52 @@
+// The names of the scripts' own types, known in every module of web/static.
+
+type Choice = "notify" | "sound" | "keys" | "undo";
+type ViewName = "text" | "form" | "json";
+/** What changed the document. */
+type Origin = ViewName | "fix" | "break" | "kind" | "replaced" | "undo";
+
+type Composer = import("../static/composer.js").Composer;
+type FormView = import("../static/formview.js").FormView;
+type MessageDocument = import("../static/document.js").MessageDocument;
+type Page = import("../static/page.js").Page;
+type UnreadFields = import("../static/unreadfields.js").UnreadFields;
+
+/** A document at one moment: what undo goes back to. */
+interface Snapshot {
+  text: string;
+  fields: UnreadFields | null;
+  touched: boolean;
+}
+
+/** A field whose text is no JSON yet. */
+interface Unread {
+  path: Path;
+  raw: string;
+}
+
+type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+type ProblemAct = (problem: DiagnosticShape) => void;
+
+// JSON text, with the place of each value in it.
+type Path = Array<string | number>;
+type JsonNode = ObjectNode | ArrayNode | Scalar;
+interface ObjectNode { type: "object"; start: number; end: number; members: Member[] }
+interface ArrayNode { type: "array"; start: number; end: number; items: JsonNode[] }
+interface Scalar { type: "string" | "number" | "true" | "false" | "null"; start: number; end: number }
+interface Member { key: string; keyStart: number; keyEnd: number; value: JsonNode }
+interface Reader { text: string; at: number }
+
+// The box for JSON.
+interface LineAndColumn { line: number; column: number }
+interface Span { from: number; to: number }
+interface Mark extends Span { severity: string; message: string }
+
+/** What both editors can do. */
+interface AnyEditor {
+  hasFocus(): boolean;
+  set(text: string): void;
+  focus(): void;
+  setReadOnly(on: boolean): void;
+  mark(marks: Mark[]): void;
+  select(span: Span): void;
+}
