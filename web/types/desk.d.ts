@@ -48,7 +48,7 @@ interface OutcomeShape {
 }
 
 /** How long the client waits, when the book answers, and by what the client is kept waiting. */
-export interface WaitShape {
+interface WaitShape {
   limit: number | null;
   source: string;
   book_at: number | null;
@@ -58,7 +58,7 @@ export interface WaitShape {
 }
 
 /** What somebody is writing. */
-export interface DraftShape {
+interface DraftShape {
   text: string;
   form: "message" | "result" | "error" | "text" | "tool error";
   touched: boolean;
@@ -68,7 +68,7 @@ export interface DraftShape {
 }
 
 /** What was answered. `deliberate`: sent although the check found errors. */
-export interface AnswerShape {
+interface AnswerShape {
   line: string;
   by: string;
   at: string;
@@ -76,7 +76,7 @@ export interface AnswerShape {
 }
 
 /** A request and what became of it. `line` and `id` are text: no number is read. */
-export interface ExchangeShape {
+interface ExchangeShape {
   session: string;
   number: number;
   state: "pending" | "answered" | "cancelled" | "abandoned";
