@@ -760,10 +760,3 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
 }
 """Every object, by name."""
-
-ERROR_DATA: Final[Mapping[int, tuple[str, str]]] = {
-    -32022: (R2026_07, "VersionErrorData"),
-    -32021: (R2026_07, "CapabilityErrorData"),
-    -32042: (R2025_11, "UrlErrorData"),
-}
-"""What `error.data` must be for some codes, and the revision that says so."""

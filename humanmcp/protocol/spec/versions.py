@@ -47,6 +47,8 @@ class Version(NamedTuple):
     error_codes: bool = False
     """The codes from -32000 to -32099 are the specification's own."""
     resource_not_found: int = -32002
+    error_data: tuple[tuple[int, str], ...] = ()
+    """The codes of its own, and the object that `error.data` is with each."""
 
 
 _2024_11: Final = Version("2024-11-05")
@@ -54,7 +56,7 @@ _2025_03: Final = _2024_11._replace(
     name="2025-03-26", batches=True, progress_messages=True, completions=True
 )
 _2025_06: Final = _2025_03._replace(name="2025-06-18", batches=False, structured_content=True)
-_2025_11: Final = _2025_06._replace(name="2025-11-25")
+_2025_11: Final = _2025_06._replace(name="2025-11-25", error_data=((-32042, "UrlErrorData"),))
 _2026_07: Final = _2025_11._replace(
     name="2026-07-28",
     stateless=True,
@@ -66,6 +68,7 @@ _2026_07: Final = _2025_11._replace(
     header_arguments=True,
     error_codes=True,
     resource_not_found=-32602,
+    error_data=((-32022, "VersionErrorData"), (-32021, "CapabilityErrorData")),
 )
 VERSIONS: Final = {one.name: one for one in (_2024_11, _2025_03, _2025_06, _2025_11, _2026_07)}
 """Every version by its name, the oldest first."""

@@ -25,7 +25,6 @@ from humanmcp.protocol.diagnostics.raw import (
 )
 from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.similar import alike, half_width
-from humanmcp.protocol.spec.objects import ERROR_DATA
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.shape_checker import judge
 
@@ -275,8 +274,8 @@ RETIRED_2026: Final = {-32002: -32602, -32042: None}
 
 def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> list[RawDiagnostic]:
     """Judge a code by the ranges that JSON-RPC and MCP keep for themselves."""
-    since, shape = ERROR_DATA.get(code, ("", ""))
-    if since == revision:
+    shape = dict(features(revision).error_data).get(code)
+    if shape is not None:
         at = (*path, "data")
         if "data" not in error:
             return [

@@ -12,7 +12,6 @@ from humanmcp.protocol.json.similar import alike, meant_by, slips
 from humanmcp.protocol.spec import methods, types, versions
 from humanmcp.protocol.spec.formats import FORMS
 from humanmcp.protocol.spec.objects import (
-    ERROR_DATA,
     SHAPES,
 )
 from humanmcp.protocol.spec.types import Many, OneOf, Text
@@ -48,7 +47,7 @@ def test_every_name_in_the_table_is_an_entry_and_every_entry_is_used() -> None:
     used = {one.result_in(revision) for one in every for revision in versions.ALL} - {""}
     used |= {name for one in every for name in named_in(one.params)}
     used |= {one.result for one in methods.EXTENSIONS if one.result}
-    used |= {name for _since, name in ERROR_DATA.values()}
+    used |= {name for one in versions.VERSIONS.values() for _code, name in one.error_data}
     for shape in SHAPES.values():
         for member in shape.members.values():
             used |= {name for _since, kind in member.kinds for name in named_in(kind)}
