@@ -6,7 +6,7 @@ these, and so is what the terminal prints with `--json`.
 
 # No `from __future__ import annotations`: FastAPI and the makers of the docs read the annotations.
 
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 from typing_extensions import TypedDict  # FastAPI wants this one before Python 3.12
 
@@ -202,14 +202,7 @@ def outcome_shape(sent: SendResult, language: str) -> OutcomeShape:
 
 def wait_shape(waiting: Waiting) -> WaitShape:
     """Write how long an exchange waits."""
-    return {
-        "limit": waiting.limit,
-        "source": waiting.source,
-        "book_at": waiting.book_at,
-        "held": waiting.held,
-        "means": waiting.means,
-        "why_not": waiting.why_not,
-    }
+    return cast("WaitShape", waiting._asdict())
 
 
 def exchange_shape(case: Case, language: str) -> ExchangeShape:
@@ -231,24 +224,10 @@ def exchange_shape(case: Case, language: str) -> ExchangeShape:
         "line": item.line,
         "reason": item.reason,
         "waiting": wait_shape(item.waiting),
-        "draft": {
-            "text": draft.text,
-            "form": draft.form.value,
-            "touched": draft.touched,
-            "hold": draft.hold,
-            "by": draft.by,
-            "at": draft.at,
-        },
+        "draft": cast("DraftShape", {**draft._asdict(), "form": draft.form.value}),
         "document": service.document(case, draft),
         "problems": [diagnostic_shape(one, language) for one in item.problems],
         "remarks": [diagnostic_shape(one, language) for one in case.remarks],
         "on_its_way": item.reply is not None and item.state is ExchangeState.PENDING,
-        "answer": None
-        if answer is None
-        else {
-            "line": answer.line,
-            "by": answer.by,
-            "at": answer.at,
-            "deliberate": answer.deliberate,
-        },
+        "answer": None if answer is None else cast("AnswerShape", answer._asdict()),
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from humanmcp.protocol.json.jsonrpc import Kind, Message, read
+from humanmcp.protocol.json.jsonrpc import Kind, Message
 
 QUESTION: Final = "question"
 CONTEXT: Final = "context"
@@ -51,12 +51,6 @@ def inquiry_of(message: Message) -> Inquiry | None:
         # Without anything to choose from, an answer can only be written.
         free_text, told = arguments[FREE_TEXT] or not options, told | {FREE_TEXT}
     return Inquiry(arguments[QUESTION], context, options, free_text, frozenset(told))
-
-
-def inquiry_in(line: str) -> Inquiry | None:
-    """Read the question that the line of a request puts to a person; None where it puts none."""
-    found = read(line.encode("utf-8", "surrogatepass"))
-    return inquiry_of(found) if isinstance(found, Message) else None
 
 
 def _is_words(value: Any) -> bool:  # noqa: ANN401 - any JSON value

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.policy.answer_book import Book
 from humanmcp.protocol.validation.inquiry import (
     CONTEXT,
@@ -15,8 +16,14 @@ from humanmcp.protocol.validation.inquiry import (
     OPTIONS,
     QUESTION,
     Inquiry,
-    inquiry_in,
+    inquiry_of,
 )
+
+
+def inquiry_in(line: str) -> Inquiry | None:
+    """Read the question in the line of a request."""
+    found = read(line.encode())
+    return inquiry_of(found) if isinstance(found, Message) else None
 
 
 def asked(method: str = "tools/call", **arguments: Any) -> Inquiry | None:  # noqa: ANN401 - any JSON value
