@@ -118,7 +118,7 @@ def parser_of(name: str, module: ModuleType, language: str, words: Sequence[str]
 
 
 def _stdin_is_a_pipe() -> bool:
-    """Say whether a program talks to us: then plain `humanmcp` is the server."""
+    """Return True if a program talks to us: then plain `humanmcp` is the server."""
     try:
         mode = os.fstat(0).st_mode
     except OSError:

@@ -453,6 +453,12 @@ REQUIREMENTS: Final = {
     "R10": "A user's TOML is edited in every layout, and the rest of it stays.",
     "R11": "The page about the interface for programs is made from the interface.",
     "R12": "Every requirement is here, and is proved by a test.",
+    # -- What is typed on the page
+    "D1": "A form sends what stands in its fields, or says at the field why not.",
+    "D2": "A placeholder is shown as one, and is never sent.",
+    "D3": "What replaces a text that a person wrote can be undone, in every view.",
+    "D14": "Whoever types on after Send loses no letter.",
+    "D16": "The focus stays where a person works, and Esc closes what is open.",
 }
 
 _MCP: Final = "https://modelcontextprotocol.io/specification/2025-11-25/"

@@ -40,7 +40,7 @@ def summary_of(message: Message) -> Summary:
 
 
 def _words(method: str, params: dict[str, Any]) -> tuple[str, str]:
-    """Say which one and with what: the name and the gist of a row."""
+    """Return which one and with what: the name and the gist of a row."""
     record = methods.of(method)
     if record.arguments:
         return _text(params.get("name")), gist(params.get(record.arguments, {}))
@@ -104,7 +104,7 @@ def _text(value: object) -> str:
 
 
 def outcome(body: dict[str, Any]) -> str:
-    """Say what an answer holds in a few words: its text, its error, or its members."""
+    """Return what an answer holds in a few words: its text, its error, or its members."""
     error = body.get("error")
     if isinstance(error, dict):
         return one_line(f"{_short(error.get('code'))} {_text(error.get('message'))}", GIST)

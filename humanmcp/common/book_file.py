@@ -27,13 +27,13 @@ class BookFileError(StopError):
     room = ROOM
 
     def why(self, language: str) -> str:
-        """Say what is wrong, without the name of the file."""
+        """Return what is wrong, without the name of the file."""
         fillings = {name: told(part, language) for name, part in self.fillings.items()}
         place = f"{fillings['place']}: " if fillings.get("place") else ""
         return place + say(ROOM, self.code, language, **fillings)
 
     def sentence(self, language: str) -> str:
-        """Say which file, where in it, what is wrong, and what to do."""
+        """Return which file, where in it, what is wrong, and what to do."""
         return f"{self.fillings['file']}: {self.why(language)}"
 
 

@@ -166,7 +166,7 @@ class ChildTransport:
         self._leaving.put(line.encode("utf-8", "surrogatepass") + b"\n")
 
     def obituary(self) -> EndedError:
-        """Say how the child ended: with a status, by a signal, or only that it says no more."""
+        """Return how the child ended: with a status, by a signal, or only that it says no more."""
         status = self.process.poll()
         if status is None:
             return EndedError("silent", command=self.command)

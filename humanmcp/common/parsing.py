@@ -72,7 +72,7 @@ class Parser(argparse.ArgumentParser):
         return lambda code, **fillings: say(room, before + code, self.language, **fillings)
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the command line, and end."""
+        """Return what is wrong with the command line, and end."""
         self.print_usage(sys.stderr)
         self.exit(USAGE_ERROR, f"{self.prog}: {sentence(message, self.prog, self.language)}\n")
 

@@ -64,12 +64,12 @@ def say_raw(text: str) -> None:
 
 
 def is_read() -> bool:
-    """Say whether somebody still reads stdout, as far as the last write told."""
+    """Return True if somebody still reads stdout, as far as the last write told."""
     return sys.stdout.fileno() not in _LEFT  # noqa: TID251 - this module is the door
 
 
 def is_terminal() -> bool:
-    """Say whether a person reads stdout."""
+    """Return True if a person reads stdout."""
     return sys.stdout.isatty()  # noqa: TID251 - this module is the door
 
 

@@ -307,7 +307,7 @@ def command_in(entry: object) -> tuple[str, Sequence[str]] | None:
 
 
 def is_ours(one: object) -> bool:
-    """Say whether an entry starts humanmcp."""
+    """Return True if an entry starts humanmcp."""
     found = command_in(one)
     if found is None:
         return False

@@ -158,7 +158,7 @@ class GoodHost:
                 return None
 
     def _unasked(self, message: Message) -> Ignored:
-        """Say why no request waits for this answer."""
+        """Return why no request waits for this answer."""
         if message.id is None:
             return Ignored("ignored-no-id")
         fillings = {"id": message.id.token, "waiting": self._waiting()}
@@ -200,7 +200,7 @@ class GoodHost:
         return understood or Failed(asked, message, wrong)
 
     def _speaks_not(self, message: Message) -> bool:
-        """Say whether the server chose a revision that this host does not speak."""
+        """Return True if the server chose a revision that this host does not speak."""
         result = message.body.get("result")
         chosen = result.get("protocolVersion") if isinstance(result, dict) else None
         return isinstance(chosen, str) and chosen not in versions.HANDSHAKE

@@ -111,7 +111,7 @@ def _shown(text: str, form: str) -> str:
 
 
 def _told(names: tuple[str, ...], language: str, *, named: bool) -> str:
-    """Say how many values are not in what is written, and which ones what is run asks for."""
+    """Return how many values are not in what is written, and which ones what is run asks for."""
     if not named:
         return say("export", "redacted", language, count=len(names))
     return say("export", "redacted by name", language, count=len(names), names=", ".join(names))

@@ -61,7 +61,7 @@ def _document(story: Conversation, manner: ExportOptions) -> Iterator[str]:
 
 
 def sender(turn: Entry, language: str) -> str:
-    """Say who a line is from: the client, the server, or whoever stepped in."""
+    """Return who a line is from: the client, the server, or whoever stepped in."""
     match turn.frame.way:
         case Direction.IN:
             who = say(ROOM, "client", language)
@@ -75,7 +75,7 @@ def sender(turn: Entry, language: str) -> str:
 
 
 def note(turn: Entry, language: str) -> str:
-    """Say what happened to a line on its way, in words; "" for nothing."""
+    """Return what happened to a line on its way, in words; "" for nothing."""
     known = turn.frame.note in DEEDS
     return say(ROOM, turn.frame.note, language) if known else turn.frame.note
 

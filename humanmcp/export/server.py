@@ -136,7 +136,7 @@ def _called(story: Conversation, tools: Sequence[Mapping[str, Any]]) -> list[dic
 
 
 def _worked(talk: Call) -> bool:
-    """Say whether a call was one of a tool that is there: some servers refuse in a result."""
+    """Return True if a call was one of a tool that is there: some servers refuse in a result."""
     return isinstance(talk.result, dict) and not talk.result.get("isError")
 
 
@@ -204,7 +204,7 @@ def _said(said: Sequence[RecordedMessage]) -> list[Any]:
 
 
 def _finished(talk: Call) -> bool:
-    """Say whether an answer is one that ends the call: not a question back to the user."""
+    """Return True if an answer is one that ends the call: not a question back to the user."""
     result = talk.result
     if result is None:
         return isinstance(talk.error, dict)

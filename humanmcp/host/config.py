@@ -53,7 +53,7 @@ class ServerEntry:
 
     @property
     def can_start(self) -> bool:
-        """Say whether it can be started as a child process."""
+        """Return True if it can be started as a child process."""
         return self.command is not None and not self.disabled and self.trouble is None
 
     @property

@@ -67,7 +67,7 @@ class FieldError(ValueError):
         self.broken = broken
 
     def __str__(self) -> str:
-        """Say what it takes."""
+        """Return what it takes."""
         return f"{self.field.name} takes {self.field.wanted}, not {self.typed!r}"
 
 

@@ -39,7 +39,7 @@ class ToolFilter:
     denied: tuple[str, ...] = ()
 
     def lets(self, place: ToolAddress) -> bool:
-        """Say whether a tool is offered."""
+        """Return True if a tool is offered."""
         whole = f"{place.server}{BETWEEN}{place.tool}"
         names = {whole, _FORBIDDEN.sub("_", whole)}
 

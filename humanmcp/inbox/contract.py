@@ -329,7 +329,7 @@ class SessionInbox(Protocol):
         """Replace what a tap is to hold from now on."""
 
     def opening_is_held(self) -> bool:
-        """Say whether people want to open every session of this inbox themselves."""
+        """Return True if people want to open every session of this inbox themselves."""
 
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
         """Read the transcript: the frames whose `seq` is greater than `after`."""

@@ -245,7 +245,7 @@ class FolderInbox:
         return self._holds.read(path, records.read_holds) or ()
 
     def opening_is_held(self) -> bool:
-        """Say whether people want to open every session themselves."""
+        """Return True if people want to open every session themselves."""
         return (self.home / layout.HELD_OPENING).exists()
 
     def hold_opening(self, *, on: bool) -> None:

@@ -124,7 +124,7 @@ def _forget_texts(session: Path, facts: SessionFacts, lines: dict[Direction, set
 
 
 def _is_part_of(file: Path, answers: list[str]) -> bool:
-    """Say whether a text of this file went out with one of these answers."""
+    """Return True if a text of this file went out with one of these answers."""
     try:
         text, _ = decode(file.read_bytes())
     except OSError as error:
@@ -134,7 +134,7 @@ def _is_part_of(file: Path, answers: list[str]) -> bool:
 
 
 def _typed(text: str) -> Iterator[str]:
-    """Say how the texts of a file look in the line that they went out in."""
+    """Return how the texts of a file look in the line that they went out in."""
     for start, end in divide(text).texts:
         typed = text[start:end].strip()
         yield typed

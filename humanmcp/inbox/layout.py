@@ -99,7 +99,7 @@ def session_name(stamp: str, suffix: str) -> str:
 
 
 def is_session_name(name: str) -> bool:
-    """Say whether a session may have this name."""
+    """Return True if a session may have this name."""
     return _SESSION_NAME.fullmatch(name) is not None
 
 
@@ -137,5 +137,5 @@ def ticket_of(name: str) -> str | None:
 
 
 def is_ticket(text: str) -> bool:
-    """Say whether a ticket may look like this."""
+    """Return True if a ticket may look like this."""
     return _NUMBER.fullmatch(text) is not None

@@ -71,7 +71,7 @@ class LifeLock:
 
 
 def is_held(path: Path) -> bool:
-    """Say whether a living process holds the lock.
+    """Return True if a living process holds the lock.
 
     Where that cannot be found out (too many open files) it counts as held: nobody is declared dead
     for a trouble of our own.

@@ -91,7 +91,7 @@ class Outbox:
         self._passed.add(ticket)
 
     def _may_have_changed(self) -> bool:
-        """Say whether to look: one `stat`, unless something happened a moment ago.
+        """Return True if to look: one `stat`, unless something happened a moment ago.
 
         Two changes can carry the same time, so a change is followed by looks until the coarsest
         clock has ticked.

@@ -223,7 +223,7 @@ class _Look:
         )
 
     def _lives(self, name: str) -> bool:
-        """Say whether its process lives. A process that died changes no file."""
+        """Return True if its process lives. A process that died changes no file."""
         if name in self._dead:
             return False
         if is_held(self._path / name / layout.LOCK):

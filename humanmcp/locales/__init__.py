@@ -33,7 +33,7 @@ class UnknownSentenceError(LookupError):
         self.code = code
 
     def __str__(self) -> str:
-        """Say what to do."""
+        """Return what to do."""
         return f"no sentence for {self.room}.{self.code}: add it to humanmcp/locales/*/*.toml"
 
 

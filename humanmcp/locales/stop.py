@@ -35,7 +35,7 @@ class StopError(Exception):
         return self.sentence("en")
 
     def sentence(self, language: str) -> str:
-        """Say what stops the command and what to do."""
+        """Return what stops the command and what to do."""
         fillings = {name: told(filling, language) for name, filling in self.fillings.items()}
         return say(self.room, self.code, language, **fillings)
 
@@ -79,7 +79,7 @@ Reason: TypeAlias = str | StopError | Phrase
 
 
 def told(filling: object, language: str) -> object:
-    """Tell what fills a sentence in its language, and trouble with a file without its name."""
+    """Return what fills a sentence in its language, and trouble with a file without its name."""
     if isinstance(filling, Diagnostic):
         return problem(filling, language)
     if isinstance(filling, (StopError, Phrase)):
@@ -93,13 +93,13 @@ def told(filling: object, language: str) -> object:
 
 
 def _toml_trouble(words: str, language: str) -> str:
-    """Say where a text stops to be TOML; the reason is the library's, which only English has."""
+    """Return where a text stops to be TOML; the reason is the library's, which only English has."""
     found = re.fullmatch(r"(?P<why>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)", words)
     return say("os_error", "no toml", language, **found.groupdict()) if found else words
 
 
 def trouble(error: OSError | UnicodeDecodeError, language: str) -> str:
-    """Say what is wrong with a file; in the system's own words where we have none for it."""
+    """Return what is wrong with a file; in the system's own words where we have none for it."""
     if isinstance(error, UnicodeDecodeError):
         return say("os_error", "no utf-8", language, byte=error.start + 1)
     try:

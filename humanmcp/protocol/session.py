@@ -130,7 +130,7 @@ class Session:
         return self.exchanges.twins(exchange)
 
     def may_report(self, typed: RequestId | None) -> bool:
-        """Say whether a person may answer a line that was no message with an error of this id.
+        """Return True if a person may answer a line that was no message with an error of this id.
 
         Nothing does so by itself: that is how storms begin.
         """
@@ -445,7 +445,7 @@ class Session:
         return verdict
 
     def reports_progress(self, number: int) -> bool:
-        """Say whether a person sends the progress of a pending request themselves."""
+        """Return True if a person sends the progress of a pending request themselves."""
         exchange = self.exchanges.get(number)
         return exchange is not None and self._theirs.is_taken_over(exchange.request)
 
@@ -526,7 +526,7 @@ class Session:
 
 
 def _listens(exchange: Exchange, capability: str) -> bool:
-    """Say whether a subscription asked to hear when a list changes."""
+    """Return True if a subscription asked to hear when a list changes."""
     wanted = exchange.request.params.get("notifications")
     return isinstance(wanted, dict) and wanted.get(f"{capability}ListChanged") is True
 

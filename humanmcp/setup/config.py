@@ -231,7 +231,7 @@ def _changed(wanted: Wanted) -> tuple[str, str]:
 
 
 def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
-    """Say why the file was left alone, and print what can be pasted instead."""
+    """Return why the file was left alone, and print what can be pasted instead."""
     if as_json:
         why = error.sentence(wanted.language)
         say_json(_as_json(wanted) | _outcome(changed=False, kept=None) | {"why": why})

@@ -66,7 +66,7 @@ class ConfigFile:
 
 
 def standing_of(entry: object) -> Standing:
-    """Say how an entry stands to the tap."""
+    """Return how an entry stands to the tap."""
     if is_wrapped(entry):
         return Standing.WRAPPED
     found = command_in(entry)

@@ -192,7 +192,7 @@ def _names_by_end(clear: str) -> dict[int, str]:
 
 
 def _on_own_line(clear: str, inside: Sequence[_Member]) -> bool:
-    """Say whether the members of an object stand one below the other."""
+    """Return True if the members of an object stand one below the other."""
     if not inside:
         return False
     return not clear[clear.rfind("\n", 0, inside[0].start) + 1 : inside[0].start].strip()

@@ -29,7 +29,7 @@ def wrapped(entry: Mapping[str, Any], starter: Sequence[str], flags: Sequence[st
 
 
 def has_odd_arguments(entry: Mapping[str, Any]) -> bool:
-    """Say whether an argument of an entry is no text: nobody knows how its host writes that."""
+    """Return True if an argument of an entry is no text: nobody knows how its host writes that."""
     words = [entry.get("args"), entry.get("command")]
     return any(isinstance(word, list) and not _all_text(word) for word in words)
 
@@ -47,7 +47,7 @@ def unwrapped(entry: object) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def is_wrapped(entry: object) -> bool:
-    """Say whether an entry starts a server through a tap."""
+    """Return True if an entry starts a server through a tap."""
     return bool(_words_after_tap(entry))
 
 

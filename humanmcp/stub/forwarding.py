@@ -73,7 +73,7 @@ class _AwaitedAnswer:
 
     @property
     def takes_what_comes(self) -> bool:
-        """Say whether a line that names no request is likely to be about this one."""
+        """Return True if a line that names no request is likely to be about this one."""
         return not methods.of(self.exchange.method).stays_open
 
 

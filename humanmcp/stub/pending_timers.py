@@ -54,7 +54,7 @@ class PendingTimers:
         """How many of them since the request last arrived."""
 
     def due(self, now: float) -> DueAction | None:
-        """Say what is to be done now, the most pressing first."""
+        """Return what is to be done now, the most pressing first."""
         if self.parked_at is not None:
             return DueAction.GIVE_UP if now - self.parked_at > REPEAT_WITHIN else None
         if self.decision.due(now - self.arrived, touched=self._stopped):

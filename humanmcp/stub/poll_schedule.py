@@ -83,7 +83,7 @@ class PollSchedule:
     # -- what is due ----------------------------------------------------------------------------
 
     def desks_are_due(self, now: float) -> bool:
-        """Say whether to look at the desks; a ring is answered by it."""
+        """Return True if to look at the desks; a ring is answered by it."""
         if now < (self._not_before if self.rung else self._desks):
             return False
         self.rung = False
@@ -97,7 +97,7 @@ class PollSchedule:
         self._desks = max(self._in(pause, began), self._not_before)
 
     def text_is_due(self, now: float, *, waiting: bool) -> bool:
-        """Say whether to look at `out.txt`, and plan the next look."""
+        """Return True if to look at `out.txt`, and plan the next look."""
         if now < self._text:
             return False
         young = (now - self._stirred) / YOUNG
@@ -111,7 +111,7 @@ class PollSchedule:
         self._text = min(self._text, max(look_at, now + NAP))
 
     def rest_is_due(self, now: float) -> bool:
-        """Say whether to look at everything else."""
+        """Return True if to look at everything else."""
         if now < self._rest:
             return False
         self._rest = self._in(REST_EVERY, now)

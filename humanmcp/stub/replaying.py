@@ -60,14 +60,14 @@ def read_replay(wanted: str, home: Path, match: str, otherwise: str = "hand") ->
 
 
 def read_forward(wanted: str, home: Path, command: Iterable[str]) -> Forward:
-    """Say where what was not recorded is asked, and which file the answers are added to."""
+    """Return where what was not recorded is asked, and which file the answers are added to."""
     path = recording_path(wanted, home)
     last = max((frame.seq for frame in _all_frames(path)), default=0) if path.exists() else 0
     return Forward(tuple(command), Addition(growing(path), last))
 
 
 def _is_new(path: Path, wanted: str) -> bool:
-    """Say whether a recording is to be made: no file of this name, and no name of a session."""
+    """Return True if a recording is to be made: no file of this name, and no name of a session."""
     return not path.exists() and path.parent.is_dir() and not layout.is_session_name(wanted)
 
 
@@ -143,7 +143,7 @@ class Player:
         self._said: set[int] = set()
 
     def plays(self, number: int) -> bool:
-        """Say whether an exchange waits for the client's answer to a recorded question."""
+        """Return True if an exchange waits for the client's answer to a recorded question."""
         return number in self._scenes
 
     def begin(self, exchange: Exchange, seq: int | None) -> bool:
@@ -223,7 +223,7 @@ class Player:
     def _of_message(
         self, said: RecordedMessage, names: Mapping[str, tuple[str, str]]
     ) -> Mapping[str, tuple[str, str]]:
-        """Say which names change in a message: a question has an id that was never used."""
+        """Return which names change in a message: a question has an id that was never used."""
         kept = {name: pair for name, pair in names.items() if name != "id"}
         meta = member(member(said.raw.decode(), "params") or "{}", "_meta") or "{}"
         subscription = member(meta, versions.META_SUBSCRIPTION)

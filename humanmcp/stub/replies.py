@@ -101,7 +101,7 @@ class ReplyDispatcher:
             self.reply(number, reply)
 
     def patience(self, exchange: Exchange) -> TimeoutPlan:
-        """Say how long the client waits for an answer, and what keeps it waiting."""
+        """Return how long the client waits for an answer, and what keeps it waiting."""
         client = self._session.known.client_name
         learned = 0.0 if known_clients.is_shared(client) else self._ledger.limits.of(client)
         means = self._voice.means(exchange.number)
@@ -124,7 +124,7 @@ class ReplyDispatcher:
                 self._ledger.update(exchange, vigil)
 
     def decision(self, exchange: Exchange) -> Decision:
-        """Say what is answered without a person: as recorded, or by the book."""
+        """Return what is answered without a person: as recorded, or by the book."""
         if self._voice.silent or self._session.twins(exchange):
             return Decision()  # only one of them can be answered: a person says which
         if self.player is not None and self.player.plays(exchange.number):
@@ -232,7 +232,7 @@ class ReplyDispatcher:
         return True
 
     def _opening(self, exchange: Exchange) -> OpeningPolicy:
-        """Say who opens the session; a person at the inbox has the last word."""
+        """Return who opens the session; a person at the inbox has the last word."""
         held = exchange.method in known_clients.OPENING and self._ledger.inbox.opening_is_held()
         return OpeningPolicy.HELD if held else self._manner.opening
 
@@ -242,7 +242,7 @@ class ReplyDispatcher:
         return OpeningPolicy.HELD if self._opening_held else self._manner.opening
 
     def opening_changed(self) -> bool:
-        """Say whether people took or gave back the opening since this was last asked."""
+        """Return True if people took or gave back the opening since this was last asked."""
         held = self._ledger.inbox.opening_is_held()
         changed, self._opening_held = held != self._opening_held, held
         return changed

@@ -78,7 +78,7 @@ class LineError(ValueError):
         self.why = why
 
     def __str__(self) -> str:
-        """Say what is wrong with it."""
+        """Return what is wrong with it."""
         return f"not written to the client: {self.why}; write one message as one line of UTF-8"
 
 
@@ -269,12 +269,12 @@ class Wire:
 
     @property
     def broken(self) -> bool:
-        """Say whether the client closed its end of stdout. `get` has said end of input then."""
+        """Return True if the client closed its end of stdout. `get` has said end of input then."""
         return self._broken
 
     @property
     def ended(self) -> bool:
-        """Say whether the client closed its end of stdin: `get` has the last lines already."""
+        """Return True if the client closed its end of stdin: `get` has the last lines already."""
         return self._ended
 
     @property
@@ -291,7 +291,7 @@ class Wire:
         return 0.0 if since is None else max(0.0, now - since)
 
     def orphaned(self) -> bool:
-        """Say whether the process that started this one is gone.
+        """Return True if the process that started this one is gone.
 
         A host that is killed closes its pipes, unless another of its children holds them as well.
         Not PR_SET_PDEATHSIG: it fires when the *thread* that started us ends, and hosts start

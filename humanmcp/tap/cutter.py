@@ -30,12 +30,12 @@ class Cut(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Say whether `line` is all of it."""
+        """Return True if `line` is all of it."""
         return len(self.line) == self.size
 
     @property
     def note(self) -> str:
-        """Say what is unusual about it, for the transcript; "" for nothing."""
+        """Return what is unusual about it, for the transcript; "" for nothing."""
         if not self.whole:
             return f"{self.size} bytes: too long to keep"
         return "" if self.ended else "no line feed at its end"
@@ -54,7 +54,7 @@ class Cutter:
 
     @property
     def within(self) -> bool:
-        """Say whether the stream stands in the middle of a line."""
+        """Return True if the stream stands in the middle of a line."""
         return self._size > 0
 
     def feed(self, chunk: bytes) -> Iterator[Cut]:

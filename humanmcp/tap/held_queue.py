@@ -124,7 +124,7 @@ class HeldQueue:
         )
 
     def _waits(self, held: Held) -> Waiting:
-        """Say how long the client will wait, and when the message goes on by itself."""
+        """Return how long the client will wait, and when the message goes on by itself."""
         release = self._release_after or None
         asked = held.heard.asked
         if asked is None or asked.way is not Direction.IN:

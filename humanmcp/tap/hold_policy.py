@@ -124,7 +124,7 @@ class HoldPolicy:
     # -- in the pumps' threads ------------------------------------------------------------------
 
     def passes(self, way: Direction, line: bytes) -> bool:
-        """Say whether a line goes on now. If not, it was recorded and given to the loop."""
+        """Return True if a line goes on now. If not, it was recorded and given to the loop."""
         found = jsonrpc.read(line.rstrip(_END))
         with self._lock:
             match found:

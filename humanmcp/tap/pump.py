@@ -37,7 +37,7 @@ class PumpGate(Protocol):
         """Say whether anything is to be held: only then is each line looked at before it goes."""
 
     def passes(self, way: Direction, line: bytes) -> bool:
-        """Say whether a line, with its end, goes on now. If not, the gate has kept it."""
+        """Return True if a line, with its end, goes on now. If not, the gate has kept it."""
 
 
 class PumpListener(Protocol):
@@ -82,7 +82,7 @@ class Pump:
 
     @property
     def running(self) -> bool:
-        """Say whether the stream goes on."""
+        """Return True if the stream goes on."""
         return self._thread.is_alive()
 
     def silent_for(self, seconds: float) -> bool:

@@ -29,7 +29,7 @@ class Sink:
 
     @property
     def open(self) -> bool:
-        """Say whether anything that is written may still be read."""
+        """Return True if anything that is written may still be read."""
         return self._open
 
     def stream(self, chunk: bytes) -> None:

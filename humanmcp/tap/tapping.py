@@ -219,7 +219,7 @@ class Tap:
     # -- the end --------------------------------------------------------------------------------
 
     def _over(self) -> bool:
-        """Say whether the server has ended and nothing that it said is still on its way."""
+        """Return True if the server has ended and nothing that it said is still on its way."""
         if self._child.status is None:
             return False
         return not any(self._still_says_something(way) for way in (Direction.OUT, Direction.ERR))
@@ -257,7 +257,7 @@ class Tap:
                 self._recorder.trouble = error
 
     def _somebody_still_reads(self) -> bool:
-        """Say whether the last words wait for a slow reader, and nobody told us to stop."""
+        """Return True if the last words wait for a slow reader, and nobody told us to stop."""
         if self._out_of_mercy(time.monotonic()):
             return False
         return any(self._sinks[way].open for way in (Direction.OUT, Direction.ERR))

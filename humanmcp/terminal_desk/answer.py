@@ -246,7 +246,7 @@ def _template(at: Answering, name: str) -> str:
 
 
 def _closed(at: Answering) -> str | None:
-    """Say why this exchange can no longer be answered; None while it can."""
+    """Return why this exchange can no longer be answered; None while it can."""
     if at.case.item.state is not ExchangeState.PENDING:
         return waits.outlook(at.case.item, waits.now(), at.language)[0].sentence
     return None if at.case.is_open else at.say("session over")

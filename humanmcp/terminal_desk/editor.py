@@ -98,7 +98,7 @@ def without_comments(text: str) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Say whether two texts differ in nothing but line ends and the space around them."""
+    """Return True if two texts differ in nothing but line ends and the space around them."""
     return one.replace("\r\n", "\n").strip() == other.replace("\r\n", "\n").strip()
 
 

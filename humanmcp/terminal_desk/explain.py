@@ -75,7 +75,7 @@ def _why(problem: Diagnostic, language: str) -> str:
 
 
 def place_of(problem: Diagnostic, language: str, *, name: str = "", shift: int = 0) -> str:
-    """Say where a problem stands: `answer.json:3:12`, or `line 3, column 12` without a name."""
+    """Return where a problem stands: `answer.json:3:12`, or `line 3, column 12` without a name."""
     if not problem.line:
         return name
     line = problem.line + shift
@@ -85,7 +85,7 @@ def place_of(problem: Diagnostic, language: str, *, name: str = "", shift: int =
 
 
 def fix_in_words(fix: Fix, text: str, language: str) -> str:
-    """Say what a fix would change, in one line, and how far it may be trusted."""
+    """Return what a fix would change, in one line, and how far it may be trusted."""
     words = _changes(fix, text, language)
     if fix.is_safe:
         return words

@@ -20,7 +20,7 @@ class FileError(StopError):
 
 
 def unreadable(name: str, error: OSError) -> FileError:
-    """Say why a file cannot be read."""
+    """Return why a file cannot be read."""
     return FileError("unreadable file", name=name, why=error)
 
 

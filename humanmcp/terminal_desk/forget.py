@@ -119,7 +119,7 @@ def _older(inbox: DeskInbox, than: datetime, language: str) -> Iterator[Target]:
 
 
 def _is_before(at: str, than: datetime) -> bool:
-    """Say whether a moment is old enough; what is no moment never is."""
+    """Return True if a moment is old enough; what is no moment never is."""
     moment = read_stamp(at)
     return moment is not None and moment < than
 

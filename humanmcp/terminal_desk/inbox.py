@@ -118,7 +118,7 @@ def asker_of(facts: SessionFacts, language: str) -> str:
 
 
 def unreadable_in(facts: SessionFacts, language: str) -> str:
-    """Say how many lines of a session could not be read."""
+    """Return how many lines of a session could not be read."""
     count = facts.unreadable
     return say(ROOM, "unreadable one" if count == 1 else "unreadable", language, count=count)
 

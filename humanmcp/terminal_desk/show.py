@@ -189,7 +189,7 @@ def _ask(asked: Inquiry) -> None:
 
 
 def _what_next(sheet: Sheet, language: str) -> str:
-    """Say which commands decide about it."""
+    """Return which commands decide about it."""
     key = sheet.item.key
     if sheet.inquiry is not None and sheet.inquiry.options:
         code = "next choice" if sheet.inquiry.free_text else "next choice only"

@@ -74,7 +74,7 @@ def _reasons(frame: Frame, language: str) -> list[str]:
 
 
 def _problems(frame: Frame) -> tuple[Diagnostic, ...]:
-    """Say why a line could not be read: all of it, or the parts of a batch."""
+    """Return why a line could not be read: all of it, or the parts of a batch."""
     found = read(frame.raw)
     match found:
         case Malformed():

@@ -42,7 +42,7 @@ def waited(item: Item, moment: datetime) -> float:
 
 
 def outlook(item: Item, moment: datetime, language: str) -> tuple[Outlook, ...]:
-    """Say what will happen: what the book does and when, and when the client may give up."""
+    """Return what will happen: what the book does and when, and when the client may give up."""
     if item.state is not ExchangeState.PENDING:
         return (Outlook(_ended(item, language)),)
     if item.reply is not None:
@@ -58,7 +58,7 @@ def outlook(item: Item, moment: datetime, language: str) -> tuple[Outlook, ...]:
 
 
 def kept_waiting(item: Item, language: str) -> str:
-    """Say what keeps the client waiting, or why nothing can; "" when nothing is known."""
+    """Return what keeps the client waiting, or why nothing can; "" when nothing is known."""
     waiting = item.waiting
     if waiting.means:
         return _optional(ROOM, f"means {waiting.means}", language)

@@ -109,7 +109,7 @@ class Address:
 
 
 def judge(scope: Scope, address: Address) -> Refusal | None:
-    """Say why a request may not enter, before anybody asks who sent it. None lets it pass."""
+    """Return why a request may not enter, before anybody asks who sent it. None lets it pass."""
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     return (
         _host(headers, address)

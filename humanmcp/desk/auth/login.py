@@ -121,11 +121,11 @@ class Door:
         return visit
 
     def knows_token(self, token: str) -> bool:
-        """Say whether a script showed the desk's token."""
+        """Return True if a script showed the desk's token."""
         return _same(token, self.token)
 
     def knows_visit(self, visit: str) -> bool:
-        """Say whether this names a visit that still counts, and note that it was seen."""
+        """Return True if this names a visit that still counts, and note that it was seen."""
         with self._lock:
             name, now = _digest(visit).hex(), self.clock()
             found = self._visits.get(name)
@@ -147,7 +147,7 @@ class Door:
                 self._write()
 
     def still_in(self, visit: str) -> bool:
-        """Say whether a visit has not been ended, without counting as a sign of life."""
+        """Return True if a visit has not been ended, without counting as a sign of life."""
         with self._lock:
             return _digest(visit).hex() in self._visits
 

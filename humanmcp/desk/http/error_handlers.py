@@ -103,7 +103,7 @@ async def on_store(request: Request, error: Exception) -> Response:
 
 
 async def on_invalid(request: Request, error: Exception) -> Response:
-    """Say which member of a body is wrong, without repeating what was in it."""
+    """Return which member of a body is wrong, without repeating what was in it."""
     if not isinstance(error, RequestValidationError):  # only that is registered for this
         raise error
     places = [".".join(str(part) for part in one["loc"][1:]) for one in error.errors()]

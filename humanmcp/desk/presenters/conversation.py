@@ -212,7 +212,7 @@ def _blocks(content: Any) -> list[Any]:  # noqa: ANN401 - it came over a wire
 
 
 def _names_of_calls(said: Sequence[Any]) -> dict[str, str]:
-    """Say which tool each call named, by the id of the call."""
+    """Return which tool each call named, by the id of the call."""
     return {
         block["id"]: block["name"]
         for block in _all_blocks(said)

@@ -96,7 +96,7 @@ def _written(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def unread(raw: str) -> tuple[Diagnostic, ...]:
-    """Say what keeps the text of one field from being JSON."""
+    """Return what keeps the text of one field from being JSON."""
     found = [one for one in read(raw).problems if one.blocks]
     return tuple(_quoted(one, raw) if one.code == "J20" else one for one in found)
 

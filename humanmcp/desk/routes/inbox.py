@@ -236,7 +236,7 @@ def _form(form: AnswerForm) -> FormShape:
 
 
 def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
-    """Say how an exchange stands: its session, its client, who else writes, what may be set."""
+    """Return how an exchange stands: its session, its client, who else writes, what may be set."""
     item, facts = case.item, case.facts
     client = known_clients.find(facts.client)
     living = facts.life is Life.OPEN

@@ -149,5 +149,5 @@ async def prefer(request: Request) -> Response:
 
 
 def _is_ours(path: str) -> bool:
-    r"""Say whether a path leads to this desk: `//evil` and `/\evil` lead elsewhere."""
+    r"""Return True if a path leads to this desk: `//evil` and `/\evil` lead elsewhere."""
     return path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()

@@ -53,7 +53,7 @@ def _view(desk: Desk, session: SessionView) -> TapView:
 
 @router.post("/taps/{name}")
 async def act(request: Request, name: str) -> Response:
-    """Say what a tap is to hold from now on, or let everything go that it holds."""
+    """Return what a tap is to hold from now on, or let everything go that it holds."""
     values = await form_values(request)
     return await run_in_threadpool(_act, desk_of(request), name, values)
 

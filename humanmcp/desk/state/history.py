@@ -46,7 +46,7 @@ class Query:
 
     @property
     def empty(self) -> bool:
-        """Say whether every line is wanted."""
+        """Return True if every line is wanted."""
         return not (self.words or self.method or self.tool or self.kind or self.state)
 
 

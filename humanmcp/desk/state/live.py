@@ -54,7 +54,7 @@ class Live:
 
     @property
     def ending(self) -> bool:
-        """Say whether the desk ends."""
+        """Return True if the desk ends."""
         return self._ending
 
     def end(self) -> None:
@@ -86,7 +86,7 @@ class Live:
 
 
 def report(changes: tuple[BoardChange, ...] | None) -> list[ChangeShape]:
-    """Say what changed as the page reads it; an exchange that changed often is named once."""
+    """Return what changed as the page reads it; an exchange that changed often is named once."""
     if changes is None:
         return [{"what": "everything"}]
     latest: dict[tuple[str, int], BoardChange] = {}

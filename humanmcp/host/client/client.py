@@ -97,7 +97,7 @@ class Begun(NamedTuple):
 
     @property
     def is_answered(self) -> bool:
-        """Say whether its answer is there, or will never be."""
+        """Return True if its answer is there, or will never be."""
         return self.future.done()
 
     @property
@@ -184,7 +184,7 @@ class Client:
 
     @property
     def has_lost_its_server(self) -> bool:
-        """Say whether the server ended by itself, before it was asked to."""
+        """Return True if the server ended by itself, before it was asked to."""
         return self._lost
 
     @property

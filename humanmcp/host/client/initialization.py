@@ -69,7 +69,7 @@ def _is_late(client: Client, probe: Begun, hello: Begun) -> bool:
 
 
 def _shows_modern(refusal: Response) -> bool:
-    """Say whether a refused `initialize` is evidence of a server that speaks 2026-07-28.
+    """Return True if a refused `initialize` is evidence of a server that speaks 2026-07-28.
 
     MCP 2026-07-28: -32022 is its own error; and a server without the handshake should name its
     revisions in whatever error it answers `initialize` with.

@@ -61,7 +61,7 @@ class FieldMistypedError(MistypedError):
         self.error = error
 
     def sentence(self, language: str) -> str:
-        """Say why it does not fit."""
+        """Return why it does not fit."""
         return reason(self.error, language)
 
 

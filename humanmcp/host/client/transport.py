@@ -34,7 +34,7 @@ class Transport(Protocol):
         """End the connection in order. Closing again does nothing."""
 
     def obituary(self) -> EndedError:
-        """Say how the peer ended, as far as it is known."""
+        """Return how the peer ended, as far as it is known."""
 
 
 class MemoryTransport:

@@ -78,7 +78,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def is_wanted(arguments: argparse.Namespace) -> bool:
-    """Say whether one request is wanted, and no prompt."""
+    """Return True if one request is wanted, and no prompt."""
     return any(getattr(arguments, kind.value) for kind in RequestKind)
 
 

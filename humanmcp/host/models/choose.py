@@ -90,7 +90,7 @@ class ModelChoice:
 
     @property
     def takes_images(self) -> bool:
-        """Say whether the model is shown pictures.
+        """Return True if the model is shown pictures.
 
         Where nobody says so, those of OpenAI and Anthropic are, and a person; what runs at another
         address often refuses the whole conversation.
@@ -161,7 +161,7 @@ def _address(service: Service, choice: ModelChoice) -> str:
 
 
 def _is_home(service: Service, address: str) -> bool:
-    """Say whether this is the service that the key of the environment belongs to."""
+    """Return True if this is the service that the key of the environment belongs to."""
     return _origin(address) == _origin(service.its_home())
 
 

@@ -79,7 +79,7 @@ class ServiceModel(ABC):
 
     @abstractmethod
     def _is_busy(self, status: int, why: str) -> bool:
-        """Say whether an error means that the service has no room. A rate limit does not."""
+        """Return True if an error means that the service has no room. A rate limit does not."""
 
     def _trouble(self, status: int, why: str) -> type[ModelError]:
         return OverloadedError if self._is_busy(status, why) else ModelError

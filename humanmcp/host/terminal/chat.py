@@ -144,14 +144,14 @@ def call_of(use: ToolUse, place: ToolAddress) -> str:
 
 
 def ending_of(turn: Turn) -> Phrase | None:
-    """Say how a turn ended, unless it simply did."""
+    """Return how a turn ended, unless it simply did."""
     if turn.stop is not StopReason.DONE:
         return Phrase("model", f"stopped {turn.stop.value}")
     return None if turn.blocks else Phrase("model", "stopped empty")
 
 
 def state_of(server: Server, language: str) -> str:
-    """Say what is known of a server."""
+    """Return what is known of a server."""
     if server.entry.trouble is not None:
         return server.entry.trouble.sentence(language)
     if server.entry.url:

@@ -106,7 +106,7 @@ class FormAtTerminal:
 
 
 def reason(error: FieldError, language: str) -> str:
-    """Say why what was typed does not fit."""
+    """Return why what was typed does not fit."""
     field, detail = error.field, dict(error.broken)
     if not error.typed and field.required:
         return say(ROOM, "needed field", language, name=field.name)

@@ -41,7 +41,7 @@ _OF_THE_WRITER: Final = frozenset({"M10", "R15"})
 
 
 def told_to_asker(problem: Diagnostic, language: str) -> tuple[str | Painted, ...]:
-    """Tell what is wrong with a client's own request, about what the server declared."""
+    """Return what is wrong with a client's own request, about what the server declared."""
     return told(problem, language, seen=problem.code not in _OF_THE_WRITER)
 
 

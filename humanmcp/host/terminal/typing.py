@@ -60,12 +60,12 @@ class Typist:
 
     @property
     def is_there(self) -> bool:
-        """Say whether a person sits at a terminal."""
+        """Return True if a person sits at a terminal."""
         return sys.stdin is not None and sys.stdin.isatty()
 
     @property
     def can_answer(self) -> bool:
-        """Say whether a question would be answered: by a person, or by what the script holds."""
+        """Return True if a question would be answered: by a person, or by what the script holds."""
         return self.is_there or self._next is not None
 
     @property

@@ -145,5 +145,5 @@ class NoIdError(LookupError):
         self.number = number
 
     def __str__(self) -> str:
-        """Say what is wrong."""
+        """Return what is wrong."""
         return f"exchange {self.number} has no request id: make exchanges of requests only"

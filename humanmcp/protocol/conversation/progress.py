@@ -59,7 +59,7 @@ class Progress:
             self._taken_over.add(key)
 
     def is_taken_over(self, request: Message) -> bool:
-        """Say whether a person sends the progress of this request themselves."""
+        """Return True if a person sends the progress of this request themselves."""
         return _key(request.meta.get("progressToken")) in self._taken_over
 
     def last(self, request: Message) -> float:

@@ -69,7 +69,7 @@ class Fix(NamedTuple):
 
     @property
     def is_safe(self) -> bool:
-        """Say whether it may be applied together with others, without a look at it."""
+        """Return True if it may be applied together with others, without a look at it."""
         return self.applicability is Applicability.SAFE
 
     def apply(self, text: str) -> str:
@@ -112,7 +112,7 @@ class Diagnostic(NamedTuple):
 
     @property
     def blocks(self) -> bool:
-        """Say whether this keeps the text from being sent."""
+        """Return True if this keeps the text from being sent."""
         return self.level is Severity.ERROR
 
 
@@ -136,7 +136,7 @@ def together(problems: Iterable[Diagnostic]) -> list[TextEdit]:
 
 
 def _meets(edit: TextEdit, taken: list[tuple[int, int, int, TextEdit]]) -> bool:
-    """Say whether an edit changes a place that one of those changes; none of them meet."""
+    """Return True if an edit changes a place that one of those changes; none of them meet."""
     before = bisect_left(taken, (edit.end,))  # those that begin before this one ends
     return before > 0 and taken[before - 1][1] > edit.start
 

@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
 
     @property
     def sendable(self) -> bool:
-        """Say whether nothing blocks sending."""
+        """Return True if nothing blocks sending."""
         return self.line is not None
 
     @property

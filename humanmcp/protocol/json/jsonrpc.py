@@ -300,7 +300,7 @@ def _all_quotes_pair(text: str, parts: list[str]) -> bool:
 
 
 def deeper_than(text: str, limit: int) -> bool:
-    """Say whether brackets nest deeper than `limit`, without parsing (parsers may overflow)."""
+    """Return True if brackets nest deeper than `limit`, without parsing (parsers may overflow)."""
     if text.count("[") + text.count("{") <= limit:
         return False
     parts = text.split('"')
@@ -317,7 +317,7 @@ def deeper_than(text: str, limit: int) -> bool:
 
 
 def _nests(brackets: str, limit: int) -> bool:
-    """Say whether a text of brackets nests deeper than `limit`, matching or not."""
+    """Return True if a text of brackets nests deeper than `limit`, matching or not."""
     depth = 0
     for bracket in brackets:
         depth += 1 if bracket in "[{" else -1

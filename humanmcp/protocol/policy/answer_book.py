@@ -77,7 +77,7 @@ class Rule(NamedTuple):
     deed: RuleAction = RuleAction.ANSWER
 
     def matches(self, exchange: Exchange) -> bool:
-        """Say whether the rule is meant for this exchange."""
+        """Return True if the rule is meant for this exchange."""
         if self.method and self.method != exchange.method:
             return False
         if self.tool and self.tool != exchange.tool:
@@ -173,7 +173,7 @@ class Decision(NamedTuple):
     forward: bool = False
 
     def due(self, waited: float, *, touched: bool = False) -> bool:
-        """Say whether the book answers now, `waited` seconds after the request arrived."""
+        """Return True if the book answers now, `waited` seconds after the request arrived."""
         if self.after is None or (touched and self.stoppable):
             return False
         return waited >= self.after

@@ -29,7 +29,7 @@ class BookError(Exception):
         self.fillings = fillings
 
     def __str__(self) -> str:
-        """Say where and what, for a log; people read the sentence of the code."""
+        """Return where and what, for a log; people read the sentence of the code."""
         return f"{self.place}: {' '.join((self.code, *self.fillings.values()))}"
 
 

@@ -49,7 +49,7 @@ class Pattern:
     once: bool = False
 
     def fits(self, heard: ObservedMessage) -> bool:
-        """Say whether a message is meant."""
+        """Return True if a message is meant."""
         if self.way is not None and heard.way is not self.way:
             return False
         if self.tool:

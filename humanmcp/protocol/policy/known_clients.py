@@ -226,7 +226,7 @@ def find(name: str) -> KnownClient | None:
 
 
 def is_shared(name: str) -> bool:
-    """Say whether many programs give this name, so that nothing can be learned by it."""
+    """Return True if many programs give this name, so that nothing can be learned by it."""
     return name.lower() in SHARED_NAMES
 
 

@@ -55,7 +55,7 @@ class RecordedMessage:
 
     @property
     def asks(self) -> bool:
-        """Say whether the client has to answer it."""
+        """Return True if the client has to answer it."""
         return self.message is not None and self.message.kind is Kind.REQUEST
 
 
@@ -84,7 +84,7 @@ class Recorded:
 
     @property
     def answered(self) -> bool:
-        """Say whether there is anything to answer with."""
+        """Return True if there is anything to answer with."""
         return self.text is not None or self.raw is not None
 
 
@@ -131,12 +131,12 @@ class _Part:
 
     @property
     def takes_what_comes(self) -> bool:
-        """Say whether a line that names no request is likely to be about this one."""
+        """Return True if a line that names no request is likely to be about this one."""
         return not self.broken and not methods.of(self.message.method).stays_open
 
     @property
     def broken(self) -> bool:
-        """Say whether something came that may have been meant as the answer."""
+        """Return True if something came that may have been meant as the answer."""
         return any(said.message is None for said in self.before)
 
 
@@ -263,7 +263,7 @@ def _named_in(said: RecordedMessage, waiting: Collection[_Part]) -> _Part | None
 
 
 def _is_plain(part: _Part, frame: Frame, message: Message) -> bool:
-    """Say whether an answer is what its result or error makes with the client's own id."""
+    """Return True if an answer is what its result or error makes with the client's own id."""
     names = [name for name, _start, _end in jsonrpc.members(message.raw)]
     return (
         sorted(names) in (["id", "jsonrpc", "result"], ["error", "id", "jsonrpc"])

@@ -68,7 +68,7 @@ def gave_up_after(exchange: Exchange, reason: str, waited: float, patience: Time
 
 
 def outlasted(exchange: Exchange, waited: float, learned: float) -> bool:
-    """Say whether an answer that came now shows that the client waits longer than was learned.
+    """Return True if an answer that came now shows that the client waits longer than was learned.
 
     What was learned was learned from a cancel: this client says so when it gives up, and it has
     not. A second is allowed for a cancel that is on its way.
@@ -83,7 +83,7 @@ def patience(
     learned: float = 0.0,
     means: frozenset[str] = ALL_MEANS,
 ) -> TimeoutPlan:
-    """Say how long a client waits for an exchange.
+    """Return how long a client waits for an exchange.
 
     `own_limit` is the user's setting for a call and wins; of a client that nobody knows it counts
     for every method. `learned` is how long this client waited for a tool call before

@@ -108,7 +108,7 @@ class _RepairParser(ScalarReader):
             self.space()
 
     def _lost_brace(self) -> bool:
-        """Say whether the text begins with a member: its first brace is lost."""
+        """Return True if the text begins with a member: its first brace is lost."""
         if self.peek() in QUOTES and self.mark() not in "{[":
             piece = self.piece(self.at)
             name, end = self.text[piece.inner : piece.last], piece.end

@@ -151,7 +151,7 @@ def read(text: str) -> Reading:
 
 
 def _notes(text: str, size: int) -> tuple[Diagnostic, ...]:
-    """Say what is done for the person, and what may be too much for some clients."""
+    """Return what is done for the person, and what may be too much for some clients."""
     notes: tuple[Diagnostic, ...] = ()
     if "\n" in text.strip():
         notes = (problem("J51", text, 0, 0),)

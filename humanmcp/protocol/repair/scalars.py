@@ -294,7 +294,7 @@ class ScalarReader(RepairScanner):
         return self.line_seen[1]
 
     def _closes(self, after: int, *, on_line: bool) -> bool:
-        """Say whether a quote before `after` ends its string, by what follows it."""
+        """Return True if a quote before `after` ends its string, by what follows it."""
         text = self.text
         blanks = _BLANKS.match(text, after)
         after = blanks.end() if blanks else after
@@ -313,11 +313,11 @@ class ScalarReader(RepairScanner):
         return self._starts_value(after, follows)
 
     def is_name(self, after: int) -> bool:
-        """Say whether a string that ends before `after` is a name: a colon follows."""
+        """Return True if a string that ends before `after` is a name: a colon follows."""
         return _COLON.match(self.text, after) is not None
 
     def _starts_value(self, at: int, char: str) -> bool:
-        """Say whether a value plausibly starts here, rather than a text going on."""
+        """Return True if a value plausibly starts here, rather than a text going on."""
         if char in "{[":
             return True
         if char in QUOTES:

@@ -168,7 +168,7 @@ class Member:
         return begun[-1] if begun else self.kinds[0][1]
 
     def exists(self, revision: str) -> bool:
-        """Say whether the revision knows the member."""
+        """Return True if the revision knows the member."""
         return self.since <= revision <= self.until
 
 

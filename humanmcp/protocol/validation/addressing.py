@@ -28,7 +28,7 @@ INVALID_REQUEST: Final = -32600
 
 
 def kind_of(text: str) -> Kind | None:
-    """Say what a text wants to be: something said first has a method, an answer has none.
+    """Return what a text wants to be: something said first has a method, an answer has none.
 
     None for what is no JSON object, or an object without any member of JSON-RPC.
     """
@@ -58,7 +58,7 @@ def addressed(text: str, pending: Sequence[Exchange]) -> Exchange | None:
 
 
 def is_report(text: str) -> bool:
-    """Say whether a text tells the peer that a line could not be read, and so answers nothing.
+    """Return True if a text tells the peer that a line could not be read, and so answers nothing.
 
     -32700 cannot be about a request that was read. -32600 can: then it has an id, or no envelope.
     """
@@ -73,7 +73,7 @@ def is_report(text: str) -> bool:
 def unaddressed(
     text: str, exchanges: Sequence[Exchange], notice: str = ""
 ) -> tuple[Diagnostic, ...]:
-    """Say why nobody waits for an answer: its request is over, or there never was one.
+    """Return why nobody waits for an answer: its request is over, or there never was one.
 
     `exchanges` are those of the session that are remembered, oldest first. `notice` is the method
     of the last message where that is a notification: most likely it was meant to be answered.

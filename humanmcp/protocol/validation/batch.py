@@ -35,7 +35,7 @@ def requests_in(held: Batch, revision: str) -> tuple[Exchange, ...]:
 
 
 def is_answers(text: str) -> bool:
-    """Say whether a text is an array of answers, well formed or not: nothing in it asks."""
+    """Return True if a text is an array of answers, well formed or not: nothing in it asks."""
     found = _array(read(text))
     kinds = {item.kind for item in found.items if isinstance(item, Message)} if found else set()
     return bool(kinds & _ANSWERS) and kinds <= _ANSWERS

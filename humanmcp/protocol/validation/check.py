@@ -143,7 +143,7 @@ def check(
 
 
 def _secrets(exchange: Exchange, text: str) -> tuple[Diagnostic, ...]:
-    """Tell who types a secret. A list of tools only has the names of some."""
+    """Return who types a secret. A list of tools only has the names of some."""
     if exchange.method not in _TYPED:
         return ()
     return grouped(
@@ -155,7 +155,7 @@ def _secrets(exchange: Exchange, text: str) -> tuple[Diagnostic, ...]:
 
 
 def _meant(value: Json) -> TextForm:
-    """Say what a text stands for that nobody called a result or an error.
+    """Return what a text stands for that nobody called a result or an error.
 
     An object without any member of the envelope is the answer itself: the envelope is ours to add.
     """
@@ -165,7 +165,7 @@ def _meant(value: Json) -> TextForm:
 
 
 def _is_bare_result(exchange: Exchange, value: Json, form: TextForm) -> bool:
-    """Say whether what should be a message is plain text, or the list that a result holds.
+    """Return True if what should be a message is plain text, or the list that a result holds.
 
     It is judged as the result that it is meant to be; what Send anyway writes is as it was typed.
     """
@@ -231,7 +231,7 @@ def _rules_for_errors(exchange: Exchange, error: Json, known: Known) -> list[Raw
 
 
 def _kind(value: Json, form: TextForm) -> Kind | None:
-    """Say whether a text is a result or an error."""
+    """Return whether a text is a result or an error."""
     if form is not TextForm.MESSAGE:
         return Kind.ERROR if form is TextForm.ERROR else Kind.RESULT
     if isinstance(value, dict):

@@ -86,7 +86,7 @@ def id_of(text: str) -> RequestId | None:
 
 
 def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
-    """Say what is wrong with an answer whose id belongs to no request that waits."""
+    """Return what is wrong with an answer whose id belongs to no request that waits."""
     typed = id_of(text)
     spot = _id_spot(text)
     start, end = spot or (0, 0)

@@ -145,7 +145,7 @@ def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[RawDia
 
 
 def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
-    """Say whether an id is the expected one: its type, its value, and no spelling like `3.0`."""
+    """Return True if an id is the expected one: its type, its value, and no spelling like `3.0`."""
     if isinstance(got, str) or isinstance(expected.value, str):
         return got == expected.value
     return got == expected.value and (isinstance(got, int) or typed == expected.token)

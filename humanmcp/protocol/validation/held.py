@@ -70,7 +70,7 @@ class HeldMessage:
 
 
 def answers(held: HeldMessage, text: str, form: TextForm) -> bool:
-    """Say whether a text answers the held request, or array, instead of letting it go on."""
+    """Return True if a text answers the held request, or array, instead of letting it go on."""
     if held.question is None:
         return bool(held.questions) and form is TextForm.MESSAGE and is_answers(text)
     return form is not TextForm.MESSAGE or kind_of(text) in _ANSWERS

@@ -75,7 +75,7 @@ class Obstacle:
 
 
 def obstacle(question: InputRequest, exchange: Exchange, known: Known) -> Obstacle | None:
-    """Say what keeps a question from being asked while this request waits; None for nothing."""
+    """Return what keeps a question from being asked while this request waits; None for nothing."""
     if features(exchange.revision).input_required:
         if not methods.of(exchange.method).asks_back:
             return Obstacle(Why.METHOD)

@@ -72,7 +72,7 @@ def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
 
 
 def blocks(found: RawDiagnostic) -> bool:
-    """Say whether a finding keeps an answer from being sent."""
+    """Return True if a finding keeps an answer from being sent."""
     return found.severity is Severity.ERROR
 
 

@@ -254,7 +254,7 @@ def _not_a_list(value: Json, path: Path, kind: types.Many, revision: str) -> Raw
 
 
 def _named(value: dict[str, Json], kind: types.Many, revision: str) -> bool:
-    """Say whether an object is the wanted list, keyed by the items' names."""
+    """Return True if an object is the wanted list, keyed by the items' names."""
     return bool(value) and all(
         isinstance(item, dict) and fits({"name": name, **item}, kind.item, revision)
         for name, item in value.items()
@@ -262,7 +262,7 @@ def _named(value: dict[str, Json], kind: types.Many, revision: str) -> bool:
 
 
 def fits(value: Json, kind: Kind, revision: str) -> bool:
-    """Say whether nothing at all is wrong with a value."""
+    """Return True if nothing at all is wrong with a value."""
     found: list[RawDiagnostic] = []
     _judge_of(kind, revision)(value, None, found)
     return not found

@@ -51,7 +51,7 @@ class WatchedFile:
 
     @property
     def has_content(self) -> bool:
-        """Say whether it was there at the last look, and not empty."""
+        """Return True if it was there at the last look, and not empty."""
         return self._seen is not None and self._seen.size > 0
 
     def look(self, place: OpenFolder, now: float) -> tuple[bytes, Mark] | Unfit | Absence | None:
@@ -82,7 +82,7 @@ class WatchedFile:
         return None if self._seen == self._settled else self._next_look
 
     def is_silent(self, now: float) -> bool:
-        """Say whether nobody has written for so long that nobody will go on. If not, wait."""
+        """Return True if nobody has written for so long that nobody will go on. If not, wait."""
         self._next_look = self._since + SILENCE
         return now >= self._next_look
 
@@ -91,7 +91,7 @@ class WatchedFile:
         self._seen = self._settled = mark
 
     def is_as_settled(self, place: OpenFolder) -> bool:
-        """Say whether nobody has written since it was settled."""
+        """Return True if nobody has written since it was settled."""
         return self._settled is not None and place.mark(self.name) == self._settled
 
     def send(self, text: str, end: int, refused: str) -> None:

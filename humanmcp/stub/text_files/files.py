@@ -73,13 +73,13 @@ class _Round(NamedTuple):
     outcomes: dict[int, DocumentOutcome]
 
     def asks_for(self, text: Document) -> bool:
-        """Say whether this is one of the texts, and still open."""
+        """Return True if this is one of the texts, and still open."""
         place = text.number - self.texts[0].number
         return 0 <= place < len(self.texts) and text.number not in self.outcomes
 
     @property
     def is_settled(self) -> bool:
-        """Say whether every text was accepted or refused."""
+        """Return True if every text was accepted or refused."""
         return len(self.outcomes) == len(self.texts)
 
     def became(self, *, sent: bool) -> list[DocumentOutcome]:
@@ -190,7 +190,7 @@ class TextFiles:
 
     @property
     def is_gone(self) -> bool:
-        """Say whether somebody took the folder away."""
+        """Return True if somebody took the folder away."""
         return self._place.is_gone
 
     @property
@@ -236,7 +236,7 @@ class TextFiles:
 
     @property
     def is_being_written(self) -> bool:
-        """Say whether something stood in `out.txt` at the last look that was not sent."""
+        """Return True if something stood in `out.txt` at the last look that was not sent."""
         return self._move is None and self._named.has_content
 
     @property
@@ -455,7 +455,7 @@ class TextFiles:
         return note("before", self._language, file=aside)
 
     def _left_over(self) -> str:
-        """Tell what an earlier session had taken and was killed before it was sent."""
+        """Return what an earlier session had taken and was killed before it was sent."""
         names = self._on_purpose.left_over()
         return "".join(note("not sent", self._language, file=name) for name in names)
 

@@ -80,7 +80,7 @@ class Mark(NamedTuple):
 
     @property
     def unfit(self) -> Unfit | None:
-        """Say why this must not be read; None when it may."""
+        """Return why this must not be read; None when it may."""
         if stat.S_ISLNK(self.mode):
             return Unfit.LINK
         if stat.S_ISDIR(self.mode):
@@ -307,7 +307,7 @@ def _refuse_open_to_all(path: Path, found: os.stat_result) -> None:
 
 
 def _keeps_modes(path: Path) -> bool:
-    """Say whether a new file is private there. What lies there already may be anybody's."""
+    """Return True if a new file is private there. What lies there already may be anybody's."""
     probe = path / f"{TEMPORARY}.{os.urandom(6).hex()}"
     descriptor = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, 0o600)
     try:

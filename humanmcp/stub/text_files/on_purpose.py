@@ -134,7 +134,7 @@ class OnPurpose:
 
 
 def _is_complete(name: str, content: bytes) -> bool:
-    """Say whether nothing tells that somebody is in the middle of writing it."""
+    """Return True if nothing tells that somebody is in the middle of writing it."""
     if name != ANYWAY:
         return content.endswith(b"\n")
     found = divide(content.decode("utf-8", "replace"))

@@ -60,7 +60,7 @@ class OutTxt:
 
     @property
     def is_being_written(self) -> bool:
-        """Say whether something stood in `out.txt` at the last look that was not sent."""
+        """Return True if something stood in `out.txt` at the last look that was not sent."""
         return self._files.is_being_written
 
     def send_anyway(self, content: bytes) -> None:

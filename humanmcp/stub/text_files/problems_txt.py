@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def report(outcomes: Iterable[DocumentOutcome], language: str, aside: str = "") -> str:
-    """Say what became of the texts of a file; empty when there is nothing to say.
+    """Return what became of the texts of a file; empty when there is nothing to say.
 
     `aside` names the file that holds what was refused, where that is not `out.txt`.
     """

@@ -84,7 +84,7 @@ class StatusTxt:
                 self._entries.append(entry)
 
     def text(self, now: float) -> str:
-        """Say what has become of the lines, newest last."""
+        """Return what has become of the lines, newest last."""
         waiting = [one for one in self._entries[:-MOST] if one.number in self._answers.vigils]
         newest = self._entries[-MOST:]
         self._over += len(self._entries) - len(waiting) - len(newest)
@@ -181,7 +181,7 @@ class StatusTxt:
         return say("waits", over.value, self._manner.language)
 
     def _prospects(self, vigil: PendingTimers, now: float) -> Iterator[str]:
-        """Say what waits for whom, and what happens when nobody does anything."""
+        """Return what waits for whom, and what happens when nobody does anything."""
         decision, waiting = vigil.decision, vigil.waiting()
         yield self._say("subscription" if vigil.subscribed else "waits")
         if waiting.book_at is not None:

@@ -45,7 +45,7 @@ def test_a_schema_becomes_the_field_that_shows_it(schema: Any, kind: str) -> Non
 
 
 def test_a_titled_choice_is_shown_by_its_title() -> None:
-    """redesign.md 1, 3: MCP's `oneOf` of `const` and `title` is a choice like an `enum`."""
+    """R3: MCP's `oneOf` of `const` and `title` is a choice like an `enum`."""
     titled = [{"const": "s", "title": "Sunny"}, {"const": "r", "title": "Rain"}]
     assert field_of({"oneOf": titled})["choices"] == [('"s"', "Sunny"), ('"r"', "Rain")]
 

@@ -201,7 +201,7 @@ def unchecked_at(path: Path, missed: Detail) -> list[RawDiagnostic]:
 
 
 def within_limits(schema: Json) -> bool:
-    """Say whether a schema can be looked through at all."""
+    """Return True if a schema can be looked through at all."""
     try:
         size(schema)
     except UncheckedError:
@@ -221,7 +221,7 @@ def choices(schema: JsonObject) -> list[Json]:
 
 
 def is_large(value: Json) -> bool:
-    """Say whether a value is too large to be shown or repeated."""
+    """Return True if a value is too large to be shown or repeated."""
     waiting, count = [value], 0
     while waiting and count <= MOST_SHOWN:
         item = waiting.pop()
@@ -367,7 +367,7 @@ _REGEX: Final = {"format": "regex"}
 
 
 def _plain(schema: Json, depth: int = 0) -> bool:
-    """Say whether a schema is valid beyond doubt: everyday keywords, each of its right kind."""
+    """Return True if a schema is valid beyond doubt: everyday keywords, each of its right kind."""
     if isinstance(schema, bool):
         return True
     if not isinstance(schema, dict) or depth > 20:

@@ -40,7 +40,7 @@ def lacking(method: str, params: Json, declared: Mapping[str, Json]) -> str:
 
 
 def declares_more(capabilities: Mapping[str, Json] | None) -> bool:
-    """Say whether one side can do more than MCP knows of: an extension, or an experiment."""
+    """Return True if one side can do more than MCP knows of: an extension, or an experiment."""
     return any((capabilities or {}).get(name) for name in ("experimental", "extensions"))
 
 
