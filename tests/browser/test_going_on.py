@@ -15,6 +15,8 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from playwright.sync_api import Route
+
     from tests.desk.desking import Desking
     from tests.serving import Serving
 
@@ -150,6 +152,27 @@ def test_letters_typed_after_the_key_are_for_the_next_request(
             expect(page.locator("#sentence")).to_have_value(f"sunny in {number + 1}")
     expect(page.locator(".empty")).to_be_visible()
     assert page.evaluate("window.untouched") is True
+
+
+def test_what_came_while_the_next_page_was_on_its_way_is_opened(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D14: the last answer goes out, and the next request comes just before the page of nothing."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window().page
+    page.locator("#sentence").fill("sunny")
+
+    def late(route: Route) -> None:
+        answer = route.fetch()
+        host.say(call("2", city="Osaka"))
+        expect(page.locator("#rows .row", has_text="Osaka")).to_be_visible()
+        route.fulfill(response=answer)
+
+    page.route("**/?sent=*", late, times=1)
+    page.locator("#send").click()
+    host.hear()
+    expect(page.locator(".asked")).to_contain_text("Osaka")
 
 
 def test_letters_typed_while_nothing_could_be_sent_stay_in_the_box(

@@ -28,8 +28,7 @@ ASKED: Final[dict[str, Any]] = {
 }
 
 OLD_ENOUGH: Final = """
-    (({ loadEventEnd: loaded }) => loaded > 0 && performance.now() - loaded > 600)(
-        performance.getEntriesByType("navigation")[0])
+    performance.now() - Number(document.body.dataset.opened ?? Infinity) > 600
 """
 """Keys of a sentence that was just sent act on no page that has only just come (keys.js)."""
 

@@ -18,8 +18,8 @@ export class Page {
     this.composer = null;
     this.opening = false;
     this.again = false; // something more came while the page was on its way
-    this.born = performance.now();
     this.address = "";
+    stamp();
     // Back and forward lead to what was open then; a place within the page is none of that.
     window.addEventListener("popstate", () => {
       if (this.address !== location.pathname + location.search) location.reload();
@@ -28,7 +28,7 @@ export class Page {
 
   // Milliseconds for which this message is open.
   get age() {
-    return performance.now() - this.born;
+    return performance.now() - Number(document.body.dataset.opened ?? 0);
   }
 
   started({ focus = true } = {}) {
@@ -64,6 +64,7 @@ export class Page {
     await composed();
     this.started();
     goOnTyping();
+    this.openFirst(); // where nothing waited: something may have come while the page was on its way
   }
 
   /** @param {Document} page @param {Element} old @param {Element} young what is shown in its place */
@@ -72,7 +73,7 @@ export class Page {
     this.composer = null;
     document.body.className = page.body.className;
     old.replaceWith(document.importNode(young, true));
-    this.born = performance.now();
+    stamp();
     tick();
   }
 
@@ -117,6 +118,11 @@ function tellAnew(young) {
   if (!young || !old || old.contains(document.activeElement) || said(old) === said(young)) return;
   old.replaceWith(document.importNode(young, true));
   listenToCopies();
+}
+
+// When this message was opened: keys of a sentence that was just sent must not act on the next.
+function stamp() {
+  document.body.dataset.opened = String(performance.now());
 }
 
 // A person is at something: whatever arrives takes the focus from nobody.
