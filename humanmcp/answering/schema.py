@@ -8,7 +8,10 @@ these, and so is what the terminal prints with `--json`.
 
 from typing import Annotated, Final, cast
 
-from typing_extensions import TypedDict  # FastAPI wants this one before Python 3.12
+try:  # FastAPI wants this one before Python 3.12; a terminal has no need of libraries
+    from typing_extensions import TypedDict
+except ImportError:
+    from typing import TypedDict
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case

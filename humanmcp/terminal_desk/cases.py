@@ -24,7 +24,7 @@ _NOTHING_KNOWN: Final = Known()
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class TypedCase:
     """One answer to judge, and the request that it answers."""
 
     exchange: Exchange
@@ -56,7 +56,7 @@ class Asked:
     id: Any = None
 
 
-def case_of(text: str, form: TextForm, asked: Asked) -> Case:
+def case_of(text: str, form: TextForm, asked: Asked) -> TypedCase:
     """Put together what is judged: an answer, and the request that it answers.
 
     Without a request one is made up: of the method (or the one that the answer looks like), with
@@ -74,7 +74,7 @@ def case_of(text: str, form: TextForm, asked: Asked) -> Case:
             raise CaseError("no request")
         message = found
     revision = asked.revision or versions.stated_in(message) or _asked_for(message)
-    return Case(Exchange(1, message, revision), text, form)
+    return TypedCase(Exchange(1, message, revision), text, form)
 
 
 def _asked_for(request: jsonrpc.Message) -> str:

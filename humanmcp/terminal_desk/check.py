@@ -22,8 +22,8 @@ from humanmcp.protocol.spec import versions
 from humanmcp.terminal_desk import transcripts
 from humanmcp.terminal_desk.cases import (
     Asked,
-    Case,
     CaseError,
+    TypedCase,
     case_of,
     verdict_as_json,
 )
@@ -115,7 +115,7 @@ def _recording_in(file: str) -> str:
     return str(path / "transcript.jsonl") if file != STDIN and path.is_dir() else file
 
 
-def _fixed(case: Case, language: str) -> int:
+def _fixed(case: TypedCase, language: str) -> int:
     """Print the mended text, and what is left to say on stderr."""
     fixed = autofix(case.text, case.judge)
     text, verdict = fixed
@@ -129,7 +129,7 @@ def _fixed(case: Case, language: str) -> int:
     return 0 if verdict.sendable else REFUSED
 
 
-def _print(case: Case, verdict: Verdict, name: str, language: str, *, guessed: bool) -> None:
+def _print(case: TypedCase, verdict: Verdict, name: str, language: str, *, guessed: bool) -> None:
     exchange = case.exchange
     code = "as guessed" if guessed else "as"
     show(

@@ -16,7 +16,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.crash_guard import failed
 from humanmcp.terminal_desk import transcripts
-from humanmcp.terminal_desk.cases import Asked, Case, CaseError, case_of, verdict_as_json
+from humanmcp.terminal_desk.cases import Asked, CaseError, TypedCase, case_of, verdict_as_json
 from humanmcp.terminal_desk.files import STDIN, unreadable
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: AN
     return transcripts.form_of(text) is transcripts.TranscriptForm.MESSAGE
 
 
-def _line_case(record: Any, arguments: argparse.Namespace) -> Case:  # noqa: ANN401 - any JSON value
+def _line_case(record: Any, arguments: argparse.Namespace) -> TypedCase:  # noqa: ANN401 - any JSON value
     if not isinstance(record, dict):
         raise CaseError("line no object", got=jsonrpc.json_type(record))
     for name in ("text", "method", "revision", "form"):

@@ -175,6 +175,36 @@ def test_what_came_while_the_next_page_was_on_its_way_is_opened(
     expect(page.locator(".asked")).to_contain_text("Osaka")
 
 
+def test_what_became_of_the_last_request_does_not_lock_the_next(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D14: the times of the answered request come when another one is open in its place."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    host.say(call("2", city="Osaka"))
+    page = window().page
+    expect(page.locator(".asked")).to_contain_text("Tokyo")
+    held: list[Route] = []
+
+    def late(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/status", late)
+    page.locator("#sentence").fill("sunny")
+    page.locator("#send").click()
+    host.hear()
+    expect(page.locator(".asked")).to_contain_text("Osaka")
+    until(lambda: page.evaluate("1") and held, "the page asks what became of the first")
+    with page.expect_response("**/status"):
+        held[0].continue_()
+    page.locator("#sentence").fill("cloudy")
+    page.locator("#send").click()
+    assert json.loads(host.hear())["id"] == 2
+
+
 def test_letters_typed_while_nothing_could_be_sent_stay_in_the_box(
     desk: Desking, host: Serving, window: Windows
 ) -> None:

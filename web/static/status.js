@@ -10,7 +10,7 @@ import { say, tell } from "./words.js";
 export async function refreshStatus(page, key) {
   const answer = await part(`/m/${key}/status`).catch(() => null);
   const [old, young] = [maybe("status"), answer?.getElementById("status")];
-  if (!old || !young) return;
+  if (!old || !young || keyOfOpen() !== key) return; // another one was opened in its place meanwhile
   const fresh = document.importNode(young, true);
   hideOwn(page, fresh);
   const heard = fresh.querySelectorAll(".question.told").length;

@@ -31,7 +31,7 @@ class AsciiJson(JSONResponse):
         return json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
 
 
-class Call(APIRoute):
+class CallRoute(APIRoute):
     """A call of the interface, whose answer goes out as it was made.
 
     The annotation of its function is the shape of the answer: mypy holds the code to it, and the

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from humanmcp.answering.schema import ExchangeShape, exchange_shape
 from humanmcp.desk.http.context import desk_of
-from humanmcp.desk.http.request_context import AsciiJson, Call, spoken
+from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
 from humanmcp.desk.presenters.api_types import (
     LineShape,
     LinesShape,
@@ -27,7 +27,7 @@ from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.protocol.json.layout import pretty
 
-router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
+router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
 
 @router.get("/state")

@@ -19,7 +19,7 @@ from humanmcp.answering.schema import (
 from humanmcp.answering.service import Outcome
 from humanmcp.common.timestamps import now
 from humanmcp.desk.http.context import BY, desk_of
-from humanmcp.desk.http.request_context import AsciiJson, Call, called, spoken
+from humanmcp.desk.http.request_context import AsciiJson, CallRoute, called, spoken
 from humanmcp.desk.presenters.api_types import (
     DocumentShape,
     FixedShape,
@@ -35,7 +35,7 @@ from humanmcp.inbox.ordering import hand_in as hand_in_order
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.validation.faults import Fault
 
-router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
+router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
 LONGEST_NAME: Final = 64
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from humanmcp.common.book_file import BookFileError
 from humanmcp.desk.http.context import desk_of
-from humanmcp.desk.http.request_context import AsciiJson, Call, spoken
+from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
 from humanmcp.desk.presenters import rules
 from humanmcp.desk.presenters.api_types import (
     LastShape,
@@ -25,7 +25,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.layout import pretty
 
-router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
+router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
 
 @dataclass

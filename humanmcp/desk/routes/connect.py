@@ -12,13 +12,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.desk.http import demo_runner
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version, page
-from humanmcp.desk.http.request_context import AsciiJson, Call, spoken
+from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
 from humanmcp.desk.presenters.api_types import StartedShape
 from humanmcp.desk.presenters.snippets import Snippet, snippets
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
-calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
+calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
 
 @dataclass

@@ -13,13 +13,13 @@ from humanmcp.desk.auth.login import LONGEST
 from humanmcp.desk.auth.visit_path import parts_of, place_of, start_of
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import THEMES, form_values, note_version, page, remember
-from humanmcp.desk.http.request_context import LONGEST_CALLED, AsciiJson, Call, spoken
+from humanmcp.desk.http.request_context import LONGEST_CALLED, AsciiJson, CallRoute, spoken
 from humanmcp.desk.presenters.api_types import LoginKeyShape, VisitShape
 from humanmcp.locales import LANGUAGES, say
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
-calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=Call)
+calls: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
 
 # -- as calls --------------------------------------------------------------------------------------

@@ -227,7 +227,7 @@ def _findings(
 def _rules_for_errors(exchange: Exchange, error: Json, known: Known) -> list[RawDiagnostic]:
     if not isinstance(error, dict):
         return []
-    return rules.judge(rules.Answer(exchange, error, known, ("error",)), errors=True)
+    return rules.judge(rules.JudgedAnswer(exchange, error, known, ("error",)), errors=True)
 
 
 def _kind(value: Json, form: TextForm) -> Kind | None:

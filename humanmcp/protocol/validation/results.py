@@ -46,7 +46,7 @@ def judge_result(
     misplaced = _misplaced(exchange, value, known, path)
     if misplaced is not None:
         return [misplaced]
-    found = rules.judge(rules.Answer(exchange, value, known, path))
+    found = rules.judge(rules.JudgedAnswer(exchange, value, known, path))
     method = methods.of(exchange.method)
     kind = method.result
     if not method.is_in(exchange.revision):

@@ -45,7 +45,7 @@ class Desk:
     def __init__(self, folder: Path, **options: object) -> None:
         """Claim the folder."""
         self.now = 100.0
-        self.files = TextFiles.claim(folder, decode=decode, **options)  # type: ignore[arg-type]  # the options are the test's own
+        self.files = TextFiles.claim(folder, decode=decode, **{"language": "en", **options})  # type: ignore[arg-type]  # the options are the test's own
         self.folder = self.files.folder
         self.out = self.folder / "out.txt"
 
@@ -1017,7 +1017,7 @@ def test_a_folder_is_free_as_soon_as_its_server_was_killed(tmp_path: Path) -> No
         "import pathlib, sys, time\n"
         "from humanmcp.stub.text_files.files import TextFiles\n"
         "from humanmcp.stub.text_files.documents import decode\n"
-        "files = TextFiles.claim(pathlib.Path(sys.argv[1]), decode=decode)\n"
+        "files = TextFiles.claim(pathlib.Path(sys.argv[1]), decode=decode, language='en')\n"
         "sys.stdout.write(files.folder.name + '\\n'); sys.stdout.flush(); time.sleep(60)\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "mcp")]

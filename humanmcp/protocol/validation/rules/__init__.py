@@ -14,10 +14,10 @@ from humanmcp.protocol.validation.rules import (
     sampling,
     tools,
 )
-from humanmcp.protocol.validation.rules.registry import Answer, judge
+from humanmcp.protocol.validation.rules.registry import JudgedAnswer, judge
 
 __all__ = [
-    "Answer",
+    "JudgedAnswer",
     "elicitation",
     "judge",
     "lasting",

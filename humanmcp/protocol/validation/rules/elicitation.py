@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
-    from humanmcp.protocol.validation.rules.registry import Answer
+    from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 
 def lacking(method: str, params: Json, declared: Mapping[str, Json]) -> str:
@@ -69,7 +69,7 @@ class FieldUnfit(SchemaDiagnostic, code="M79"):
 
 
 @rule(*(one.name for one in methods.REQUESTS.values() if one.asks_back))
-def declared_by_client(answer: Answer) -> Iterator[RawDiagnostic]:
+def declared_by_client(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """A server must not ask for what this request's client did not declare.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
@@ -90,7 +90,7 @@ def declared_by_client(answer: Answer) -> Iterator[RawDiagnostic]:
 
 
 @rule("elicitation/create")
-def nothing_filled_in(answer: Answer) -> Iterator[RawDiagnostic]:
+def nothing_filled_in(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """A user who declines or cancels fills nothing in.
 
     `content`: "only present when action is `accept`"
@@ -102,7 +102,7 @@ def nothing_filled_in(answer: Answer) -> Iterator[RawDiagnostic]:
 
 
 @rule("elicitation/create")
-def filled_form(answer: Answer) -> Iterator[RawDiagnostic]:
+def filled_form(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """What a user filled in fits the form that the server asked for.
 
     https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#requested-schema

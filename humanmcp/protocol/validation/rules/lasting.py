@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from humanmcp.protocol.json.jsonrpc import Json
-    from humanmcp.protocol.validation.rules.registry import Answer
+    from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 _HOLDS: Final[Mapping[str, tuple[str, Json]]] = {
     "completed": ("result", {"content": []}),
@@ -31,7 +31,7 @@ _HOLDS: Final[Mapping[str, tuple[str, Json]]] = {
 
 
 @rule("tasks/get")
-def outcome_beside_status(answer: Answer) -> Iterator[RawDiagnostic]:
+def outcome_beside_status(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Its result, its error, its questions stand beside the status that tells of them.
 
     https://modelcontextprotocol.io/extensions/tasks/overview
@@ -54,7 +54,7 @@ class OtherSubscription(RawDiagnostic, code="M74"):
 
 
 @rule("subscriptions/listen")
-def own_subscription(answer: Answer) -> Iterator[RawDiagnostic]:
+def own_subscription(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """The id is the one of the request that listens, of the same type.
 
     https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions

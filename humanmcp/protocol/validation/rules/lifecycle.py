@@ -21,7 +21,7 @@ from humanmcp.protocol.validation.rules.registry import rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.validation.rules.registry import Answer
+    from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 
 class NotDeclared(RawDiagnostic, code="M05", severity=Severity.WARNING):
@@ -79,7 +79,7 @@ class OtherVersions(RawDiagnostic, code="M46", severity=Severity.WARNING):
 
 
 @rule()
-def declared_capability(answer: Answer) -> Iterator[RawDiagnostic]:
+def declared_capability(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """What a server answers, it has declared.
 
     "Both parties MUST: […] Only use capabilities that were successfully negotiated"
@@ -97,7 +97,7 @@ def declared_capability(answer: Answer) -> Iterator[RawDiagnostic]:
 
 
 @rule("initialize")
-def agreed_version(answer: Answer) -> Iterator[RawDiagnostic]:
+def agreed_version(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """The version is the one that was asked for, or another that there is.
 
     "If the server supports the requested protocol version, it MUST respond with the same version."
@@ -118,7 +118,7 @@ def agreed_version(answer: Answer) -> Iterator[RawDiagnostic]:
 
 
 @rule("initialize", "server/discover")
-def name_of_completions(answer: Answer) -> Iterator[RawDiagnostic]:
+def name_of_completions(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """The capability is `completions`, the method `completion/complete`.
 
     https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion#capabilities
@@ -131,7 +131,7 @@ def name_of_completions(answer: Answer) -> Iterator[RawDiagnostic]:
 
 
 @rule("initialize")
-def capabilities_in_their_place(answer: Answer) -> Iterator[RawDiagnostic]:
+def capabilities_in_their_place(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Capabilities stand in `capabilities`: not beside it, and not in `serverInfo`.
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
@@ -153,7 +153,7 @@ def capabilities_in_their_place(answer: Answer) -> Iterator[RawDiagnostic]:
 
 
 @rule("initialize")
-def name_of_the_server(answer: Answer) -> Iterator[RawDiagnostic]:
+def name_of_the_server(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Who answers is the server, and its name seldom says "client"."""
     server = answer.value.get("serverInfo")
     name = server.get("name") if isinstance(server, dict) else None
@@ -162,7 +162,7 @@ def name_of_the_server(answer: Answer) -> Iterator[RawDiagnostic]:
 
 
 @rule("server/discover")
-def versions_that_there_are(answer: Answer) -> Iterator[RawDiagnostic]:
+def versions_that_there_are(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """A server names the versions that a request can state, and no others.
 
     https://modelcontextprotocol.io/specification/2026-07-28/server/discover

@@ -12,7 +12,7 @@ from humanmcp.protocol.validation.rules.registry import rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.validation.rules.registry import Answer
+    from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 
 class EmptyCursor(RawDiagnostic, code="M42", severity=Severity.WARNING):
@@ -31,7 +31,7 @@ class TwiceInList(RawDiagnostic, code="M38", severity=Severity.WARNING):
 
 
 @rule()
-def next_page(answer: Answer) -> Iterator[RawDiagnostic]:
+def next_page(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """The end is told by leaving the cursor out, and each page by a cursor of its own.
 
     "Clients SHOULD treat a missing `nextCursor` as the end of results"
@@ -47,7 +47,7 @@ def next_page(answer: Answer) -> Iterator[RawDiagnostic]:
 
 
 @rule(*(one.name for one in methods.LISTS))
-def entries_apart(answer: Answer) -> Iterator[RawDiagnostic]:
+def entries_apart(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """No two entries have the same name or address: "Unique identifier for the tool".
 
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool

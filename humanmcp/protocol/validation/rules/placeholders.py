@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json
-    from humanmcp.protocol.validation.rules.registry import Answer
+    from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 
 class Unwritten(RawDiagnostic, code="M61"):
@@ -30,14 +30,14 @@ _ESCAPED: Final = json.dumps(PLACEHOLDER).strip('"')
 
 
 @rule("tools/call", "tasks/result", "sampling/createMessage")
-def words_of_the_draft(answer: Answer) -> Iterator[RawDiagnostic]:
+def words_of_the_draft(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """The words of the starting draft were replaced."""
     if not answer.asks_back:
         yield from _left_in(answer.value.get("content"), answer.at("content"))
 
 
 @rule("prompts/get")
-def words_of_a_prompt(answer: Answer) -> Iterator[RawDiagnostic]:
+def words_of_a_prompt(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """So were those of the messages of a prompt."""
     messages = answer.value.get("messages")
     for at, message in enumerate(messages if isinstance(messages, list) else ()):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 
-class Answer(NamedTuple):
+class JudgedAnswer(NamedTuple):
     """A result (or the error) of an exchange, what is known of both sides, and where it stands."""
 
     exchange: Exchange
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
         return (*self.path, *steps)
 
 
-Rule: TypeAlias = "Callable[[Answer], Iterable[RawDiagnostic]]"
+Rule: TypeAlias = "Callable[[JudgedAnswer], Iterable[RawDiagnostic]]"
 
 _FOR_RESULTS: Final[dict[str, list[Rule]]] = {}
 _FOR_ERRORS: Final[dict[str, list[Rule]]] = {}
@@ -57,7 +57,7 @@ def rule(*methods: str, errors: bool = False) -> Callable[[Rule], Rule]:
     return register
 
 
-def judge(answer: Answer, *, errors: bool = False) -> list[RawDiagnostic]:
+def judge(answer: JudgedAnswer, *, errors: bool = False) -> list[RawDiagnostic]:
     """Return what the rules of its method find in an answer."""
     table = _FOR_ERRORS if errors else _FOR_RESULTS
     rules = (*table.get(_EVERY, ()), *table.get(answer.exchange.method, ()))

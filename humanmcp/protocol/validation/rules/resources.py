@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.protocol.json.jsonrpc import Json
-    from humanmcp.protocol.validation.rules.registry import Answer
+    from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 
 class NothingRead(RawDiagnostic, code="M60", severity=Severity.WARNING):
@@ -30,7 +30,7 @@ class OtherResource(RawDiagnostic, code="M70", severity=Severity.HINT):
 
 
 @rule("resources/read")
-def something_read(answer: Answer) -> Iterator[RawDiagnostic]:
+def something_read(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """A resource that is not there is an error, and no empty list.
 
     "Servers SHOULD return standard JSON-RPC errors for common failure cases"
@@ -42,7 +42,7 @@ def something_read(answer: Answer) -> Iterator[RawDiagnostic]:
 
 
 @rule("resources/read")
-def read_what_was_asked(answer: Answer) -> Iterator[RawDiagnostic]:
+def read_what_was_asked(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """One of the addresses is the one that was asked for."""
     contents, wanted = answer.value.get("contents"), answer.exchange.request.params.get("uri")
     if answer.asks_back or not isinstance(contents, list) or not isinstance(wanted, str):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
-    from humanmcp.protocol.validation.rules.registry import Answer
+    from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 TEXT_ONLY: Final = "humanmcp host"
 """The client whose conversation with a model holds text and calls of tools, and nothing else."""
@@ -59,7 +59,7 @@ class NeitherTextNorCall(RawDiagnostic, code="M98"):
 
 
 @rule("sampling/createMessage")
-def calls_of_a_turn(answer: Answer) -> Iterator[RawDiagnostic]:
+def calls_of_a_turn(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Each call names a tool that was offered, fits it, and has an id of its own."""
     taken = _ids_before(answer.exchange)
     for block, at in _blocks(answer.value.get("content"), answer.at("content")):
@@ -69,7 +69,7 @@ def calls_of_a_turn(answer: Answer) -> Iterator[RawDiagnostic]:
 
 
 @rule("sampling/createMessage")
-def text_and_calls_only(answer: Answer) -> Iterator[RawDiagnostic]:
+def text_and_calls_only(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """The host of ours takes text and calls from its model, and nothing else."""
     if answer.known.client_name != TEXT_ONLY:
         return

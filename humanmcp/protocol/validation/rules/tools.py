@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
-    from humanmcp.protocol.validation.rules.registry import Answer
+    from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 
 class NoSchema(SchemaDiagnostic, code="M40", severity=Severity.WARNING):
@@ -51,7 +51,7 @@ class NoHeader(RawDiagnostic, code="M99", severity=Severity.WARNING):
 
 
 @rule("tools/list")
-def usable_schemas(answer: Answer) -> Iterator[RawDiagnostic]:
+def usable_schemas(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """The schemas of a tool are schemas: "MUST be a valid JSON Schema object (not `null`)".
 
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool
@@ -143,7 +143,7 @@ class NotAsText(RawDiagnostic, code="M59", severity=Severity.HINT):
 
 
 @rule("tools/call")
-def structured_content(answer: Answer) -> Iterator[RawDiagnostic]:
+def structured_content(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """A tool that declares an output schema gives what fits it, if it has not failed.
 
     "Servers MUST provide structured results that conform to this schema."
@@ -164,7 +164,7 @@ def structured_content(answer: Answer) -> Iterator[RawDiagnostic]:
 
 
 @rule("tools/call")
-def structured_content_as_text(answer: Answer) -> Iterator[RawDiagnostic]:
+def structured_content_as_text(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """A model that reads text reads it, too.
 
     "a tool that returns structured content SHOULD also return the serialized JSON in a TextContent
@@ -182,7 +182,7 @@ def structured_content_as_text(answer: Answer) -> Iterator[RawDiagnostic]:
     yield NotAsText(at, mend)
 
 
-def _structures(answer: Answer) -> bool:
+def _structures(answer: JudgedAnswer) -> bool:
     """Return True if it is a result that may be structured: no question, and no task."""
     may = features(answer.exchange.revision).structured_content
     return may and not answer.asks_back and "task" not in answer.value
@@ -208,7 +208,7 @@ class OtherPicture(RawDiagnostic, code="M66", severity=Severity.WARNING):
 
 
 @rule("tools/call")
-def type_of_pictures(answer: Answer) -> Iterator[RawDiagnostic]:
+def type_of_pictures(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """Images and sounds begin like files of the type that they are said to be of."""
     content = None if answer.asks_back else answer.value.get("content")
     for at, block in enumerate(content if isinstance(content, list) else []):
@@ -235,7 +235,7 @@ class ErrorNotSeen(RawDiagnostic, code="M50", severity=Severity.HINT):
 
 
 @rule("tools/call", errors=True)
-def error_that_a_model_could_mend(answer: Answer) -> Iterator[RawDiagnostic]:
+def error_that_a_model_could_mend(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """What a model could mend belongs into a result with `isError`.
 
     "Tool Execution Errors contain actionable feedback that language models can use to self-correct"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, lists, registry, resources
 from humanmcp.protocol.validation.rules.lifecycle import CalledClient
-from humanmcp.protocol.validation.rules.registry import Answer, judge, rule
+from humanmcp.protocol.validation.rules.registry import JudgedAnswer, judge, rule
 from humanmcp.protocol.validation.rules.tools import ErrorNotSeen
 from tests.asking import R2026, asked, check, codes, stating
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 TWICE = {"tools": [{"name": "a"}, {"name": "a"}], "nextCursor": ""}
 
 
-def answer(method: str, value: Mapping[str, Any], known: Known | None = None) -> Answer:
+def answer(method: str, value: Mapping[str, Any], known: Known | None = None) -> JudgedAnswer:
     """Make an answer to judge."""
     params = {"cursor": "2", "_meta": stating()}
-    return Answer(asked(method, params, revision=R2026), dict(value), known or Known())
+    return JudgedAnswer(asked(method, params, revision=R2026), dict(value), known or Known())
 
 
 def told(by: Rule, method: str, value: Mapping[str, Any], known: Known | None = None) -> list[str]:
@@ -72,11 +72,11 @@ def test_a_rule_is_found_by_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_FOR_ERRORS", {})
 
     @rule("ping")
-    def never(answer: Answer) -> Iterator[RawDiagnostic]:
+    def never(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         yield CalledClient(answer.at("name"), value="x")
 
     @rule(errors=True)
-    def nor_errors(answer: Answer) -> Iterator[RawDiagnostic]:
+    def nor_errors(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         yield ErrorNotSeen(answer.path)
 
     assert [each.code for each in judge(answer("ping", {}))] == ["M49"]
