@@ -8,16 +8,13 @@ these, and so is what the terminal prints with `--json`.
 
 from typing import Annotated, Final, cast
 
-try:  # FastAPI wants this one before Python 3.12; a terminal has no need of libraries
-    from typing_extensions import TypedDict
-except ImportError:
-    from typing import TypedDict
+from typing_extensions import TypedDict  # FastAPI wants this one before Python 3.12
 
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
 from humanmcp.answering.service import SendResult
 from humanmcp.inbox.contract import Waiting
-from humanmcp.locales import UnknownSentenceError, problem, say
+from humanmcp.locales import UnknownSentenceError, problem_or_code, say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.model import Applicability, Diagnostic, Fix, Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
@@ -139,7 +136,7 @@ def diagnostic_shape(found: Diagnostic, language: str) -> DiagnosticShape:
         "code": found.code,
         "level": found.level.value,
         "blocks": found.level is Severity.ERROR,
-        "text": sentence(found, language),
+        "text": problem_or_code(found, language),
         "pointer": found.pointer,
         "start": found.start,
         "end": found.end,
@@ -167,14 +164,6 @@ def _label(fix: Fix, language: str) -> str:
     if fix.applicability in _DOUBTFUL:
         return say("fix", fix.applicability.value, language, label=label)
     return label
-
-
-def sentence(found: Diagnostic, language: str) -> str:
-    """Return a problem's sentence; its code where a newer humanmcp found it."""
-    try:
-        return problem(found, language)
-    except UnknownSentenceError:
-        return found.code
 
 
 def verdict_shape(judged: Verdict, language: str) -> VerdictShape:

@@ -82,6 +82,14 @@ def problem(found: Diagnostic, language: str) -> str:
     return sentence if found.times == 1 else f"{found.times} \u00d7 {found.code}: {sentence}"
 
 
+def problem_or_code(found: Diagnostic, language: str) -> str:
+    """Return a problem's sentence; its code where a newer humanmcp found it."""
+    try:
+        return problem(found, language)
+    except UnknownSentenceError:
+        return found.code
+
+
 def fillings_of(found: Diagnostic, language: str) -> dict[str, str]:
     """Return what fills a problem's sentence.
 

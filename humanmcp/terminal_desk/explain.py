@@ -9,9 +9,8 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.schema import sentence
 from humanmcp.common.terminal import Painted
-from humanmcp.locales import UnknownSentenceError, say
+from humanmcp.locales import UnknownSentenceError, problem_or_code, say
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import one_line, visible
 
@@ -62,7 +61,7 @@ def explained(
 
 def _coded(problem: Diagnostic, language: str) -> str:
     """Return the sentence behind its code; of many of a kind it has both itself."""
-    told = one_line(sentence(problem, language))
+    told = one_line(problem_or_code(problem, language))
     return told if problem.times > 1 else f"{problem.code}: {told}"
 
 
@@ -113,7 +112,7 @@ def as_json(problem: Diagnostic, language: str) -> dict[str, Any]:
         "column": problem.column,
         "pointer": problem.pointer,
         "count": problem.times,
-        "message": sentence(problem, language),
+        "message": problem_or_code(problem, language),
         "fix": None if problem.fix is None else fix_as_json(problem.fix),
         "page": problem.page,
     }

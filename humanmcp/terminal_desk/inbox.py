@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.case import Case
 from humanmcp.answering.decoded import read_line
-from humanmcp.answering.schema import wait_shape
 from humanmcp.answering.summary import summary_of
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, complain, is_read, is_terminal, say_json, say_raw
@@ -142,7 +141,7 @@ def row_as_json(row: TerminalRow, moment: datetime) -> dict[str, Any]:
         "client": client_of(row.case.facts),
         "arrived": item.arrived,
         "waited": round(waits.waited(item, moment), 3),
-        **wait_shape(item.waiting),
+        **item.waiting._asdict(),
         "answer": None if item.answer is None else item.answer.line,
         "by": "" if item.answer is None else item.answer.by,
         "line": item.line,

@@ -56,7 +56,4 @@ def sentence(problem: Diagnostic, language: str, *, seen: bool = False) -> str:
             return say(
                 "problem", f"{problem.code}.seen", language, **fillings_of(problem, language)
             )
-    try:
-        return locales.problem(problem, language)
-    except UnknownSentenceError:
-        return problem.code
+    return locales.problem_or_code(problem, language)
