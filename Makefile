@@ -20,7 +20,7 @@ HOSTS ?=
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs hosts screenshots node browser editor clean
+.PHONY: help demo test check bench docs hosts screenshots dist wheelhouse node browser editor clean
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -51,6 +51,19 @@ hosts: $(DEV) ## real hosts from npm (2 GB, no account) ask a person; see tests/
 screenshots: $(DEV) browser editor ## take a picture of every view: light, dark, phone, Japanese
 	@$(BIN)/python -m tests.browser.screenshots
 
+dist: $(DEV) editor ## the wheel and the source distribution, in dist/
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation --outdir dist .
+	@$(BIN)/python -m twine check --strict dist/*
+
+# For other machines than this one: make wheelhouse FOR="win_amd64 3.13". Once for each kind.
+# colorama is what click needs on Windows: pip reads such conditions for the machine it runs on.
+FOR ?=
+WHEELS_FOR = $(if $(FOR),--platform $(word 1,$(FOR)) --python-version $(word 2,$(FOR)))
+wheelhouse: dist ## all that an installation without a network needs, in wheelhouse/
+	@$(PIP) download --only-binary=:all: $(WHEELS_FOR) --dest wheelhouse dist/*.whl colorama
+	@echo "On the other machine: pip install --no-index --find-links wheelhouse humanmcp"
+
 node: ## the packages of tests/clients/node, where Node.js is or can be had
 	@sh tests/clients/node/install.sh
 
@@ -61,7 +74,7 @@ editor: $(RUN) ## the JSON editor of the page; without a way to Node.js, a text 
 	@$(BIN)/python editor/build.py --fetch
 
 clean: ## remove what make made
-	rm -rf $(VENV) build dist web/static/vendor
+	rm -rf $(VENV) build dist wheelhouse web/static/vendor
 	rm -rf tests/clients/node/node_modules editor/node_modules
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 

@@ -459,6 +459,13 @@ REQUIREMENTS: Final = {
     "D3": "What replaces a text that a person wrote can be undone, in every view.",
     "D14": "Whoever types on after Send loses no letter.",
     "D16": "The focus stays where a person works, and Esc closes what is open.",
+    # -- What is published
+    "SHIP-1": "The wheel and the source distribution are the same bytes whoever builds them.",
+    "SHIP-2": "The version is written once, and everything that is published says it.",
+    "SHIP-3": (
+        "The wheel, with nothing but what it declares to need, plays the demo, shows the page and "
+        "says what to paste, without a network and without the source."
+    ),
 }
 
 _MCP: Final = "https://modelcontextprotocol.io/specification/2025-11-25/"

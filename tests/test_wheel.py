@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import venv
 import zipfile
+from importlib import metadata
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
+from packaging.requirements import Requirement
 
+import humanmcp
 from humanmcp.locales import LANGUAGES, compiling
 from tests.conversations.converse import converse
 from tests.conversations.script import read
+from tests.desk.desking import Desking
 from tests.serving import Serving, bare_environment
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parent.parent
 WEATHER: Final = ROOT / "tests" / "conversations" / "weather.txt"
@@ -27,13 +38,25 @@ pytestmark = pytest.mark.xdist_group("wheel")
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the source distribution, and the wheel from it; nothing is fetched for it."""
-    folder = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "build", "--no-isolation"]
+    return build(ROOT, tmp_path_factory.mktemp("dist"))
+
+
+def build(source: Path, folder: Path) -> Path:
+    """Build a source tree as `make dist` does. Returns the folder of what was built."""
+    command = [sys.executable, "-m", "build", "--no-isolation"]
     run = subprocess.run(
-        [*build, "--outdir", str(folder), str(ROOT)], capture_output=True, text=True, check=False
+        [*command, "--outdir", str(folder), str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
     return folder
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return what is in a folder of what was built, as {name: SHA-256}."""
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +77,33 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         [*pip, "install", "-qq", "--no-index", "--no-deps", "--no-input", str(wheel)], check=True
     )
     return scripts
+
+
+def needed(requirements: Iterator[str], seen: set[str]) -> Iterator[metadata.Distribution]:
+    """List what a program declares to need, what that needs, and so on; what is optional is not."""
+    for requirement in map(Requirement, requirements):
+        wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if wanted and requirement.name not in seen:
+            seen.add(requirement.name)
+            found = metadata.distribution(requirement.name)
+            yield found
+            yield from needed(iter(found.requires or ()), seen)
+
+
+@pytest.fixture(scope="module")
+def complete(installed: Path, wheel: Path) -> Path:
+    """Put beside the installed program what it declares to need, and nothing else."""
+    (described,) = (
+        name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/METADATA")
+    )
+    text = zipfile.ZipFile(wheel).read(described).decode()
+    (site,) = installed.parent.glob("[Ll]ib/**/site-packages")
+    for one in needed(iter(re.findall(r"^Requires-Dist: (.+)$", text, re.MULTILINE)), set()):
+        for name in {file.parts[0] for file in one.files or () if ".." not in file.parts}:
+            there = Path(str(one.locate_file(name)))
+            if there.exists() and not (site / name).exists():
+                (site / name).symlink_to(there)
+    return installed
 
 
 def test_the_wheel_carries_all_that_the_program_needs(wheel: Path) -> None:
@@ -105,6 +155,37 @@ def test_the_wheel_carries_nothing_else(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {"humanmcp"}
 
 
+def test_two_builds_of_one_source_are_the_same_bytes(built: Path, tmp_path: Path) -> None:
+    """SHIP-1: from another folder, with other times of its files, on another day."""
+    made = (".git", ".venv", ".*_cache", ".hypothesis", "dist", "wheelhouse", "site")
+    fetched = shutil.ignore_patterns(*made, "node_modules", "__pycache__", "compiled")
+    source = tmp_path / "elsewhere"
+    shutil.copytree(ROOT, source, ignore=fetched, copy_function=shutil.copy)
+    assert digests(build(source, tmp_path / "again")) == digests(built)
+
+
+def test_the_wheel_is_small(wheel: Path) -> None:
+    """SHIP-1: who tries it once with `uvx` fetches less than 2 MB of ours."""
+    assert wheel.stat().st_size < 2_000_000
+
+
+def test_the_index_would_take_it(built: Path) -> None:
+    """SHIP-1: its description can be shown, and nothing is missing."""
+    files = [str(file) for file in built.iterdir()]
+    run = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+
+
+def test_the_wheel_has_the_version_that_the_program_says(wheel: Path) -> None:
+    """SHIP-2: written once, in `humanmcp/__init__.py`."""
+    assert wheel.name == f"humanmcp-{humanmcp.__version__}-py3-none-any.whl"
+
+
 def test_the_source_distribution_can_be_tested(built: Path) -> None:
     """It holds the tests, the manual and the Makefile, and nothing that was fetched."""
     (archive,) = built.glob("*.tar.gz")
@@ -151,3 +232,41 @@ def test_the_installed_program_is_the_one_that_was_built(installed: Path, tmp_pa
         env=bare_environment(tmp_path),
     )
     assert Path(run.stderr.strip()).is_relative_to(installed.parent)
+
+
+def test_the_installed_program_plays_the_demo(complete: Path, tmp_path: Path) -> None:
+    """SHIP-3: with the book that it carries, without a network and without the source."""
+    run = subprocess.run(
+        [str(complete / "humanmcp"), "demo", "--lang", "en"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+        cwd=tmp_path,
+        env=bare_environment(tmp_path),
+        timeout=PATIENCE,
+    )
+    assert re.findall(r"^(\d)/6 ", run.stdout.decode(), re.MULTILINE) == list("123456")
+
+
+def test_the_installed_program_shows_the_page(complete: Path, tmp_path: Path) -> None:
+    """SHIP-3: with nothing but what it declares to need; its scripts and styles are there."""
+    with Desking(tmp_path / "home", command=(str(complete / "humanmcp"), "desk")) as desk:
+        page = desk.ask("GET", "/", headers=desk.bearer)
+        assert page.status == 200
+        linked = re.findall(r'(?:src|href)="([^"]*/static/[^"]+)"', page.text)
+        assert linked
+        for address in linked:
+            assert desk.ask("GET", address, headers=desk.bearer).status == 200, address
+
+
+def test_the_installed_program_says_what_to_paste(complete: Path, tmp_path: Path) -> None:
+    """SHIP-3: the command in the entry is the one that was installed."""
+    run = subprocess.run(
+        [str(complete / "humanmcp"), "config", "cursor"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=bare_environment(tmp_path),
+    )
+    assert str(complete) in run.stdout

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from humanmcp import __version__
 from humanmcp.protocol.spec import methods, types, versions
 from humanmcp.protocol.spec.objects import SHAPES
 from humanmcp.protocol.spec.versions import (
@@ -83,10 +84,10 @@ _OFFERED: Final = {
 _SERVER: Final = {
     "name": "humanmcp",
     "title": "Human at the keyboard",
-    "version": "0.1.0",
+    "version": __version__,
     "description": "Every answer is typed by a person; expect replies in minutes.",
 }
-NAMED: Final = {versions.META_SERVER: {"name": "humanmcp", "version": "0.1.0"}}
+NAMED: Final = {versions.META_SERVER: {"name": "humanmcp", "version": __version__}}
 """The `_meta` of a result of 2026-07-28: "Servers SHOULD include" who they are in each."""
 _PATIENCE: Final = (
     "A person answers every call. Send a progressToken and allow several minutes per call."
@@ -102,12 +103,12 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         "tools_only": {
             "protocolVersion": "",
             "capabilities": {"tools": {}},
-            "serverInfo": {"name": "humanmcp", "version": "0.1.0"},
+            "serverInfo": {"name": "humanmcp", "version": __version__},
         },
         "minimal": {
             "protocolVersion": "",
             "capabilities": {},
-            "serverInfo": {"name": "humanmcp", "version": "0.1.0"},
+            "serverInfo": {"name": "humanmcp", "version": __version__},
         },
         "typical": {
             "protocolVersion": "",
