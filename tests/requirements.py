@@ -457,6 +457,7 @@ REQUIREMENTS: Final = {
     "D1": "A form sends what stands in its fields, or says at the field why not.",
     "D2": "A placeholder is shown as one, and is never sent.",
     "D3": "What replaces a text that a person wrote can be undone, in every view.",
+    "D4": "Try it now is a lesson: numbered steps, what the host understood, success at the end.",
     "D14": "Whoever types on after Send loses no letter.",
     "D16": "The focus stays where a person works, and Esc closes what is open.",
     # -- What is published

@@ -27,8 +27,9 @@ FLOORS: Final = (
     ("protocol",),
     ("inbox",),
     ("answering",),
-    ("stub", "desk", "tap", "host", "export", "terminal_desk", "setup"),
-    ("demo", "play"),
+    ("demo", "export"),
+    ("stub", "desk", "tap", "host", "terminal_desk", "setup"),
+    ("play",),
     ("cli",),
     ("__main__",),
 )

@@ -42,13 +42,15 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     language = language_of(settings.lang)
     home = paths.make_private(paths.home_folder(settings.home))
     watched = sys.stdin.isatty() or bool(arguments.by_hand)
-    book = settings.book or ("" if watched else str(sample(WEATHER_BOOK)))
+    by_hand = watched and not settings.book
+    book = settings.book or str(sample(WEATHER_BOOK))
     folder = Path(settings.files).absolute() if settings.files else home / DEMO_FOLDER
     command = [sys.executable, "-m", "humanmcp", "serve", "--home", str(home)]
     command += ["--files", str(folder), "--lang", language]
-    command += ["--book", str(Path(book).absolute()), "--auto"] if book else ["--by-hand"]
-    pause = BETWEEN_STEPS if book and is_terminal() else 0
-    screen = Screen(language, program(), by_hand=not book)
+    # By hand, a person starts from the lists of the book: the tool that the host then calls.
+    command += ["--book", str(Path(book).absolute()), "--by-hand" if by_hand else "--auto"]
+    pause = BETWEEN_STEPS if is_terminal() and not by_hand else 0
+    screen = Screen(language, program(), by_hand=by_hand)
     with DemoServer(command) as child:
         runner = DemoRunner(child, GoodHost(Mood(arguments.mood)), screen, pause)
         try:

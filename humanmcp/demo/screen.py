@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.terminal import Painted
 from humanmcp.common.terminal import say as show
 from humanmcp.demo import steps
-from humanmcp.demo.good_host import Answered, Failed
+from humanmcp.demo.good_host import Answered
+from humanmcp.demo.lesson import cut, understood
 from humanmcp.locales import problem, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from humanmcp.demo.good_host import Ignored
+    from humanmcp.demo.good_host import Failed, Ignored
     from humanmcp.demo.steps import DemoStep
     from humanmcp.protocol.json.jsonrpc import Message
 
-LONGEST_SHOWN: Final = 1_000
-"""Characters of one line or text that are shown: a huge answer must not flood a screen."""
 _LOOK_EVERY: Final = 0.05
 
 
@@ -97,22 +96,14 @@ class Screen:
 
     def heard(self, line: bytes) -> None:
         """Show a line of the server as it came, as far as a screen can hold it."""
-        show(Painted("  << ", "green"), self._cut(line.decode("utf-8", "replace")))
-
-    def _cut(self, text: str) -> str:
-        if len(text) <= LONGEST_SHOWN:
-            return text
-        return text[:LONGEST_SHOWN] + self._say("cut", count=f"{len(text):,}")
+        show(Painted("  << ", "green"), cut(line.decode("utf-8", "replace"), self._language))
 
     def answered(self, answer: Answered | Failed) -> None:
         """Say what the host makes of an answer."""
         self._arrow("from", "error" if "error" in answer.message.body else "result")
-        if isinstance(answer, Answered):
-            said = {name: self._cut(text) for name, text in answer.fillings.items()}
-            self._tell(answer.code, "green", **said)
-            return
-        why = problem(answer.problem, self._language) if answer.problem else self._say("unusable")
-        self._tell(answer.code, "red", method=answer.asked.method, why=why)
+        colour = "green" if isinstance(answer, Answered) else "red"
+        for line in understood(answer, self._language).splitlines():
+            show(Painted("     " + line, colour))
 
     def ignored(self, ignored: Ignored, still: float) -> None:
         """Say why a line changes nothing, and how many seconds the host still waits."""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 TOOL: Final = "get-japan-forecast"
 REVISION: Final = "2024-11-05"
+HOST: Final = "humanmcp demo host"
+"""What the demo's host calls itself."""
 
 _PLACES: Final = {
     "en": ("Tokyo", "Osaka", "Hokkaido"),
@@ -68,7 +70,7 @@ def script(language: str) -> tuple[DemoStep, ...]:
 _INITIALIZE: Final = {
     "protocolVersion": REVISION,
     "capabilities": {"roots": {"listChanged": True}},
-    "clientInfo": {"name": "humanmcp demo host", "version": "1.0.0"},
+    "clientInfo": {"name": HOST, "version": "1.0.0"},
 }
 _SERVER: Final = {
     "protocolVersion": REVISION,
@@ -80,6 +82,11 @@ _FORECAST: Final = {
     "description": "Get weather forecast",
     "inputSchema": _SCHEMA,
 }
+
+
+def requests(language: str) -> tuple[DemoStep, ...]:
+    """Return the steps that want an answer: what a person has to do in the session."""
+    return tuple(step for step in script(language) if step.example is not None)
 
 
 def call_of(tools: Sequence[JsonObject], place: str) -> JsonObject | None:

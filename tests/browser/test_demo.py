@@ -65,6 +65,34 @@ def test_the_whole_demo_by_keyboard_alone(desk: Desking, window: Windows, locale
     assert any("晴れ" in one["gist"] for one in sent)
 
 
+def test_d4_try_it_now_is_a_lesson_that_ends_with_success(desk: Desking, window: Windows) -> None:
+    """D4: numbered steps, filled in; what the host understood after each; a summary at the end."""
+    page = window().page
+    page.get_by_role("button", name="Try it now").click()
+    lesson = page.locator(".lesson")
+    for number, task in enumerate(("tools", "get-japan-forecast", "Tokyo", "refuse", "last"), 1):
+        expect(lesson).to_contain_text(f"Step {number} of 5", timeout=15_000)
+        expect(lesson).to_contain_text(task)
+        expect(page.locator(".from")).to_contain_text("humanmcp demo host")
+        expect(page.locator(".remarks")).to_have_count(0)
+        if number > 1:
+            expect(lesson.locator(".told")).to_contain_text("The host understood")
+        if number > 2:
+            expect(page.locator("h1")).to_contain_text("get-japan-forecast")
+            page.locator("#sentence").fill("It is sunny.")
+        page.locator("#send").click()
+    expect(page.locator(".motto")).to_have_text("You were the MCP server.", timeout=15_000)
+    expect(page.locator("ol.lesson .told")).to_have_count(5)
+    expect(page.locator("ol.lesson")).to_contain_text("the tool says “It is sunny.”")
+    expect(page.get_by_role("link", name="Connect a real host")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export").click()
+    assert "It is sunny." in download.value.path().read_text(encoding="utf-8")
+    page.get_by_role("button", name="Again without help").click()
+    expect(page.locator("article.message")).to_be_visible(timeout=15_000)
+    expect(lesson).to_have_count(0)
+
+
 def test_a_real_client_reads_what_was_typed(desk: Desking, window: Windows, home: Path) -> None:
     """U02, U03: the official Python client calls a tool; its result is the sentence of the page."""
     results: list[Any] = []

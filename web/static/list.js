@@ -50,7 +50,7 @@ async function look() {
 function announce(newer) {
   for (const key of fresh) {
     const row = newer.querySelector(`[data-key="${CSS.escape(key)}"]:not([data-subscription])`);
-    if (row) arrived(key, (row.querySelector(".what")?.textContent ?? "").trim().replace(/\s+/g, " "));
+    if (row) arrived(key, all(row, ".what > *").map((one) => one.textContent).join(" · "));
   }
   fresh.clear();
 }

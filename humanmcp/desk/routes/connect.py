@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.desk.http import demo_runner
 from humanmcp.desk.http.context import Desk, desk_of
-from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.layout import form_values, note_version, page, remember
 from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
 from humanmcp.desk.presenters.api_types import StartedShape
 from humanmcp.desk.presenters.snippets import Snippet, snippets
@@ -49,9 +49,12 @@ def _hold_opening(desk: Desk, *, on: bool) -> None:
 
 @router.post("/try")
 async def try_now(request: Request) -> Response:
-    """Start the demo host; its first request arrives within seconds."""
+    """Start the demo host, with help or without; its first request arrives within seconds."""
+    values = await form_values(request)
     await run_in_threadpool(demo_runner.start, desk_of(request).home, spoken(request))
-    return RedirectResponse("/", 303)
+    response = RedirectResponse("/", 303)
+    remember(response, "help", values.get("help", "yes"))
+    return response
 
 
 def offered(request: Request) -> tuple[Snippet, ...]:

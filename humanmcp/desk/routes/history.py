@@ -6,13 +6,17 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import rows, sequence
 from humanmcp.desk.state import history
+from humanmcp.export import html
+from humanmcp.export.options import ExportOptions
+from humanmcp.export.reading import Recording
+from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.contract import (
     Life,
     SessionFacts,
@@ -72,6 +76,18 @@ def _card(step: rows.Step, facts: SessionFacts, language: str) -> Card:
         seat=facts.seat.value,
         inwards=step.inwards,
     )
+
+
+@router.get("/export/{name}")
+def export(request: Request, name: str) -> Response:
+    """Write a session as one web page, for whoever was not there; secrets are taken out."""
+    desk = desk_of(request)
+    facts = desk.board.session(name).facts
+    redacted = redact_recording(desk.inbox.frames(name))
+    recording = Recording(name, redacted.frames, facts)
+    text = html.write(recording, ExportOptions(spoken(request), secrets=redacted.names))
+    attached = {"Content-Disposition": f'attachment; filename="{name}.html"'}
+    return Response(text.encode("utf-8", "replace"), media_type="text/html", headers=attached)
 
 
 @router.get("/present")

@@ -17,6 +17,8 @@ from humanmcp.answering import service
 from humanmcp.answering.case import Case
 from humanmcp.answering.schema import diagnostic_shape
 from humanmcp.common.timestamps import seconds_of
+from humanmcp.demo.lesson import Lesson, lesson_of
+from humanmcp.demo.steps import HOST
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, note_version, page
 from humanmcp.desk.http.request_context import script_json, spoken
@@ -44,6 +46,9 @@ from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
 from humanmcp.protocol.validation.faults import Fault
+
+_LESSON: Final = 500
+"""Lines of a session from which its lesson is read: the demo has far fewer."""
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -120,10 +125,25 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "sent": _sent(desk, sent),
         "broken": broken,
         "hosts": offered(request) if key is None and not desk.board.sessions() else (),
+        "lesson": _lesson(request, key),
     }
     if key is not None:
         values |= _message(desk, key, spoken(request))
     return page(request, "inbox.html", **values)
+
+
+def _lesson(request: Request, key: Key | None) -> Lesson | None:
+    """Return where a person stands in the demo; None elsewhere, and where no help is wanted.
+
+    Without an open exchange it is about the newest session.
+    """
+    desk = desk_of(request)
+    sessions = [one.facts for one in desk.board.sessions() if key is None]
+    facts = sessions[0] if sessions else key and desk.board.session(key.session).facts
+    if not facts or facts.client != HOST or request.cookies.get("help") == "no":
+        return None
+    frames = desk.inbox.before(facts.name, 0, _LESSON)
+    return lesson_of(frames, spoken(request))
 
 
 def _sent(desk: Desk, name: str) -> dict[str, Any] | None:
