@@ -103,7 +103,7 @@ def test_l1_it_gives_up_on_a_call_with_a_wrong_id_and_goes_on(
     server, done = play(answer)
     said = capsys.readouterr().out
     assert done
-    assert "Ignored: nobody asked with id 1000003. Waiting: 3." in said
+    assert "Ignored: no request has the id 1000003. Waiting: 3." in said
     assert "The host gave up: tools/call" in said
     assert server.methods.count("notifications/cancelled") == 1
     assert server.methods.count("tools/call") == 3

@@ -54,7 +54,7 @@ def test_what_is_not_there_is_said_in_both_languages(desk: Desking) -> None:
     answer = desk.post("/api/rules?lang=ja", {"method": 5})
     assert answer.status == 422
     assert "text" in answer.json()["at"]
-    assert "説明のとおりではありません" in detail(answer)
+    assert "説明と違います" in detail(answer)
 
 
 def test_a_line_that_was_not_recorded_is_not_there(desk: Desking, home: Path) -> None:

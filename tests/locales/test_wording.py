@@ -26,6 +26,9 @@ ENGLISH: Final = {
     r"\bhalf of a character\b": "one half of a surrogate pair",
     r"\basking side\b": "the other side",
     r"\bat it\b": "say that a progress notification is sent",
+    r"(?<!for )\bmachines?\b": "computer (but: for machines, of what programs read)",
+    r"\bversions\b|\bversion (?!and exit)": "revision, where MCP's is meant",
+    r"\bwith commas\b": "separated by commas",
 }
 """What must not be read in an English sentence, and what is written in its place."""
 
@@ -56,6 +59,7 @@ JAPANESE: Final = {
     "生きている": "動いている",
     "マシン": "コンピューター",
     "インボックス": "受信箱",
+    r"[ぁ-ヿ一-鿿][?!]": "か。, or no mark",
 }
 """What must not be read in a Japanese sentence, and what is written in its place."""
 
@@ -72,7 +76,7 @@ def _offences(language: str, words: dict[str, str]) -> list[str]:
 
 
 def _is_there_no(text: str, found: re.Match[str]) -> bool:
-    """Say whether it is the `is no` of "there is no tool", which is plain English."""
+    """Return True for the `is no` of "there is no tool", which is plain English."""
     return found.group().startswith("is no") and text[: found.start()].lower().endswith("there ")
 
 
@@ -115,18 +119,23 @@ def test_k16_japanese_brackets_are_full_width() -> None:
     assert wrong == []
 
 
+def _command_help(language: str) -> list[str]:
+    """Return every line of a command's help: what it is for, its settings, its arguments."""
+    rooms = sentences(language)
+    told = {"unanswered", "hello", "no-command", "cannot-start", "no-inbox", "no-log", "lost"}
+    lines = [*rooms["command"].values(), *rooms["setting"].values()]
+    lines += [text for code, text in rooms["tap"].items() if code not in told]
+    return lines + [
+        text for said in rooms.values() for code, text in said.items() if code.startswith("help ")
+    ]
+
+
 def test_k16_command_help_has_one_form_in_japanese() -> None:
-    """K16: a command's help is in the plain form, never 「…します」."""
-    rooms = sentences("ja")
-    helps = [*rooms["command"].items(), *rooms["tap"].items(), *rooms["setting"].items()]
-    helps += [
-        (f"{room}.{code}", text)
-        for room, said in rooms.items()
-        for code, text in said.items()
-        if code.startswith("help ")
-    ]
-    told = {"hello", "no-command", "cannot-start", "no-inbox", "no-log", "lost"}  # said by a tap
-    polite = [
-        text for code, text in helps if code not in told and re.search("(ます|です)。?$", text)
-    ]
-    assert polite == []
+    """K16: a command's help is in the plain form, never 「…します」, and has no full stop."""
+    assert [text for text in _command_help("ja") if re.search("(ます|です)。?$|。$", text)] == []
+
+
+def test_k16_command_help_has_one_form_in_english() -> None:
+    """K16: a small letter at the start (but for names such as JSON-RPC), and no full stop."""
+    wrong = r"(?![A-Z]{2})[A-Z]|(is|are) |.*[^.]\.$"
+    assert [text for text in _command_help("en") if re.match(wrong, text)] == []
