@@ -467,6 +467,14 @@ REQUIREMENTS: Final = {
         "The wheel, with nothing but what it declares to need, plays the demo, shows the page and "
         "says what to paste, without a network and without the source."
     ),
+    "SHIP-4": (
+        "`check --sarif` gives code review each problem of any number of files at its line and "
+        "column, with a link to where it is explained."
+    ),
+    "SHIP-5": (
+        "Another repository checks its recorded messages with a step on GitHub or before each "
+        "commit: the exit status, and a note at each mistake."
+    ),
 }
 
 _MCP: Final = "https://modelcontextprotocol.io/specification/2025-11-25/"

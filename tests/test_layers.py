@@ -47,6 +47,7 @@ CELLAR: Final = {
     "common/timestamps": (),
     "common/parsing": ("locales",),
     "common/paths": ("locales",),
+    "common/published": (),
     "common/regular_file": (),
     "common/settings": ("locales", "common/parsing", "common/paths"),
     "common/terminal": ("protocol",),

@@ -2,7 +2,7 @@
 
 Also with a request, a notification, or a whole conversation: see `transcripts.py`. For a person:
 the place, the line with a caret, the sentence, the fix, the page of the specification. For
-machines: `--json`, and `--lines` for many answers through one pipe.
+machines: `--json`, `--lines` for many answers through one pipe, and `--sarif` for code review.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from humanmcp.common.terminal import Painted, complain, say_json, say_raw
 from humanmcp.common.terminal import say as show
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.spec import versions
-from humanmcp.terminal_desk import transcripts
+from humanmcp.protocol.validation.whole_conversation import Judged
+from humanmcp.terminal_desk import sarif, transcripts
 from humanmcp.terminal_desk.cases import (
     Asked,
     CaseError,
@@ -43,7 +45,7 @@ ROOM: Final = "check"
 def add_arguments(parser: Parser) -> None:
     """Add the arguments of this command."""
     words = parser.words(ROOM, "help ")
-    parser.add_argument("file", nargs="?", metavar="FILE|-", help=words("file"))
+    parser.add_argument("files", nargs="*", metavar="FILE|-", help=words("file"))
     parser.add_argument("--method", metavar="METHOD", help=words("method"))
     parser.add_argument(
         "--revision", choices=versions.ALL, metavar="REVISION", help=words("revision")
@@ -54,6 +56,7 @@ def add_arguments(parser: Parser) -> None:
     )
     out = parser.add_mutually_exclusive_group()
     out.add_argument("--json", action="store_true", help=words("json"))
+    out.add_argument("--sarif", action="store_true", help=words("sarif"))
     out.add_argument("--fix", action="store_true", help=words("fix"))
     out.add_argument("--lines", action="store_true", help=words("lines"))
     add_flags(parser, "lang")
@@ -65,44 +68,81 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         if arguments.lines:
             return judge_lines(arguments, language)
-        return _one(arguments, language)
+        return _every(arguments, language)
     except StopError as error:
         complain(error.sentence(language))
         return USAGE_ERROR
 
 
-def _one(arguments: argparse.Namespace, language: str) -> int:
-    """Check one answer."""
-    if arguments.file is None:
+def _every(arguments: argparse.Namespace, language: str) -> int:
+    """Check each file. Returns the worst of what was found."""
+    if not arguments.files:
         raise CaseError("no file")
-    form = TextForm(arguments.form)
-    text = read_text(_recording_in(arguments.file))
-    if not (arguments.method or arguments.request or arguments.fix) and form is TextForm.MESSAGE:
-        found = transcripts.form_of(text)
-        if found is not transcripts.TranscriptForm.ANSWER:
-            name = _name(arguments.file, language)
-            return transcripts.judge(text, found, arguments, name, language)
-    if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
-        text = text.removesuffix("\n")  # every editor and `echo` ends a file with one
-    case = case_of(
-        text,
-        form,
-        Asked(
-            request=None if arguments.request is None else read_text(arguments.request),
-            method=arguments.method,
-            revision=arguments.revision,
-        ),
-    )
-    verdict = case.verdict()
+    if arguments.fix and len(arguments.files) > 1:
+        raise CaseError("one file")
+    if arguments.sarif:
+        return _reported(arguments, language)
+    return max([_one(file, arguments, language) for file in arguments.files])
+
+
+def _one(file: str, arguments: argparse.Namespace, language: str) -> int:
+    """Check one file, and print what is wrong with it."""
+    text = read_text(_recording_in(file))
+    name = _name(file, language)
+    form = _form(text, arguments)
+    if form is not transcripts.TranscriptForm.ANSWER:
+        return transcripts.judge(text, form, arguments, name, language)
+    case = _case(text, arguments)
     if arguments.fix:
         return _fixed(case, language)
+    verdict = case.verdict()
     if arguments.json:
-        say_json({**verdict_as_json(verdict, language), "method": case.exchange.method})
+        named = {"file": name} if len(arguments.files) > 1 else {}
+        method = {"method": case.exchange.method}
+        say_json({**named, **verdict_as_json(verdict, language), **method})
     else:
-        name = _name(arguments.file, language)
         guessed = arguments.method is None and arguments.request is None
         _print(case, verdict, name, language, guessed=guessed)
     return 0 if verdict.sendable else REFUSED
+
+
+def _form(text: str, arguments: argparse.Namespace) -> transcripts.TranscriptForm:
+    """Find out what a text is; who says what it answers says that it is an answer."""
+    told = arguments.method or arguments.request or arguments.fix
+    if told or TextForm(arguments.form) is not TextForm.MESSAGE:
+        return transcripts.TranscriptForm.ANSWER
+    return transcripts.form_of(text)
+
+
+def _case(text: str, arguments: argparse.Namespace) -> TypedCase:
+    """Return an answer with the request that it answers."""
+    form = TextForm(arguments.form)
+    if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
+        text = text.removesuffix("\n")  # every editor and `echo` ends a file with one
+    request = None if arguments.request is None else read_text(arguments.request)
+    return case_of(
+        text, form, Asked(request=request, method=arguments.method, revision=arguments.revision)
+    )
+
+
+def _reported(arguments: argparse.Namespace, language: str) -> int:
+    """Print what is wrong with all files as one SARIF log."""
+    files = [_checked_file(file, arguments, language) for file in arguments.files]
+    say_json(sarif.log(files, language))
+    problems = (problem for file in files for one in file.judged for problem in one.problems)
+    return REFUSED if any(problem.blocks for problem in problems) else 0
+
+
+def _checked_file(file: str, arguments: argparse.Namespace, language: str) -> sarif.CheckedFile:
+    path = _recording_in(file)
+    text = read_text(path)
+    form = _form(text, arguments)
+    if form is not transcripts.TranscriptForm.ANSWER:
+        judged = transcripts.judged(text, form, arguments.revision or "")
+        return sarif.CheckedFile(_name(path, language), judged, has_columns=form.is_as_typed)
+    verdict = _case(text, arguments).verdict()
+    answer = Judged(1, Direction.OUT, verdict.text, problems=verdict.problems)
+    return sarif.CheckedFile(_name(path, language), (answer,))
 
 
 def _name(file: str, language: str) -> str:

@@ -31,7 +31,9 @@ def judge_lines(arguments: argparse.Namespace, language: str) -> int:
     """Answer each line of JSON with one, as they come; say on stderr how fast that went."""
     began = time.monotonic()
     count = 0
-    with _opened(arguments.file) as number:
+    if len(arguments.files) > 1:
+        raise CaseError("one file")
+    with _opened(*arguments.files) as number:
         for lines in _batches(number):
             say_raw("\n".join(_answered(line, arguments, language) for line in lines))
             count += len(lines)
@@ -42,19 +44,19 @@ def judge_lines(arguments: argparse.Namespace, language: str) -> int:
 
 
 @contextlib.contextmanager
-def _opened(name: str | None) -> Iterator[int]:
-    """Open a file, or stdin for `-` and for no name, as a descriptor to read from.
+def _opened(name: str = STDIN) -> Iterator[int]:
+    """Open a file, or stdin for `-`, as a descriptor to read from.
 
     Raises:
         FileError: it cannot be read.
     """
-    if name in (None, STDIN):
+    if name == STDIN:
         yield sys.stdin.fileno()
         return
     try:
-        number = os.open(str(name), os.O_RDONLY)
+        number = os.open(name, os.O_RDONLY)
     except OSError as error:
-        raise unreadable(str(name), error) from error
+        raise unreadable(name, error) from error
     try:
         yield number
     finally:

@@ -31,7 +31,7 @@ from humanmcp.terminal_desk.explain import as_json, explained, summary
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -50,6 +50,11 @@ class TranscriptForm(enum.Enum):
     """Messages, a line each."""
     TRANSCRIPT = "transcript"
     LOG = "log"
+
+    @property
+    def is_as_typed(self) -> bool:
+        """Return True if a message stands there as it is: a column of it is one of the file."""
+        return self not in (TranscriptForm.TRANSCRIPT, TranscriptForm.LOG)
 
 
 def form_of(text: str) -> TranscriptForm:
@@ -80,14 +85,14 @@ def judge(
     text: str, form: TranscriptForm, arguments: argparse.Namespace, name: str, language: str
 ) -> int:
     """Print what is wrong. Returns 0 where nothing is, 1 where something is."""
-    judged = tuple(_judged(text, form, arguments.revision or ""))
-    if not judged:
+    found = judged(text, form, arguments.revision or "")
+    if not found:
         raise CaseError("no messages", name=name)
-    problems = [problem for one in judged for problem in one.problems]
+    problems = [problem for one in found for problem in one.problems]
     if arguments.json:
-        _print_json(judged, language)
+        _print_json(found, {"file": name} if len(arguments.files) > 1 else {}, language)
     else:
-        _print(judged, problems, name, language, alone=form is TranscriptForm.MESSAGE)
+        _print(found, problems, name, language, alone=form is TranscriptForm.MESSAGE)
     return REFUSED if any(problem.level is Severity.ERROR for problem in problems) else 0
 
 
@@ -102,7 +107,12 @@ def verdict_as_json(text: str, revision: str, language: str) -> dict[str, Any]:
     }
 
 
-def _judged(text: str, form: TranscriptForm, revision: str) -> Iterator[Judged]:
+def judged(text: str, form: TranscriptForm, revision: str) -> tuple[Judged, ...]:
+    """Judge every message of a text."""
+    return tuple(_each(text, form, revision))
+
+
+def _each(text: str, form: TranscriptForm, revision: str) -> Iterator[Judged]:
     lines = text.split("\n")
     match form:
         case TranscriptForm.TRANSCRIPT:
@@ -185,7 +195,7 @@ def _placed(problem: Diagnostic, one: Judged) -> Diagnostic:
     return problem._replace(line=1, column=1, end=len(one.text))
 
 
-def _print_json(judged: Sequence[Judged], language: str) -> None:
+def _print_json(judged: Sequence[Judged], named: Mapping[str, str], language: str) -> None:
     found = [
         {**as_json(problem, language), **_about(one, problem)}
         for one in judged
@@ -194,6 +204,7 @@ def _print_json(judged: Sequence[Judged], language: str) -> None:
     levels = Counter(problem.level for one in judged for problem in one.problems)
     say_json(
         {
+            **named,
             "messages": _count(judged),
             "errors": levels[Severity.ERROR],
             "warnings": levels[Severity.WARNING],

@@ -1,0 +1,24 @@
+"""The names under which humanmcp is published: who publishes it, and where it is then found.
+
+Nothing is published under `OWNER`: it stands for an account that is not chosen yet. Who publishes
+writes the account here and runs `make docs`, which writes it into everything that names it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+NAME: Final = "humanmcp"
+UNCHOSEN: Final = "OWNER"
+OWNER: Final = UNCHOSEN
+"""The account that the repository belongs to."""
+
+REPOSITORY: Final = f"https://github.com/{OWNER}/{NAME}"
+SITE: Final = f"https://{OWNER.lower()}.github.io/{NAME}/"
+REGISTRY_NAME: Final = f"io.github.{OWNER}/{NAME}"
+"""The name in the registry of MCP: an account may publish what begins with its own."""
+
+
+def page_of(code: str) -> str:
+    """Return the address of the page about a mistake; "" while nothing is published."""
+    return "" if OWNER == UNCHOSEN else f"{SITE}reference/mistakes/{code}/"

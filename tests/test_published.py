@@ -1,0 +1,153 @@
+"""What other repositories and other programs read of this one holds together, and works."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from humanmcp import __version__
+from humanmcp.common import published
+from tests.serving import bare_environment
+
+ROOT: Final = Path(__file__).parent.parent
+ACTION: Final = ROOT / "action.yml"
+HOOKS: Final = ROOT / ".pre-commit-hooks.yaml"
+WRONG: Final = '{"content":[{"type":"txt","text":"sunny"}]}'
+GOOD: Final = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
+
+VERSIONED: Final = {
+    "action.yml": r"humanmcp==([\d.]+)$",
+    "docs/how-to/check-in-your-repository.md": r"(?:rev: |@)v(\d+\.\d+\.\d+)$",
+    "docs/how-to/check-in-your-repository.ja.md": r"(?:rev: |@)v(\d+\.\d+\.\d+)$",
+}
+"""Where else than in `humanmcp/__init__.py` the version stands, and how it is found there."""
+
+
+def read(name: str) -> str:
+    """Return the text of a file of the project."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "pattern"), VERSIONED.items(), ids=VERSIONED)
+def test_one_version_stands_everywhere(name: str, pattern: str) -> None:
+    """SHIP-2: what is read elsewhere says the version that the program says."""
+    found = re.findall(pattern, read(name), re.MULTILINE)
+    assert found
+    assert set(found) == {__version__}
+
+
+def test_the_owner_stands_in_one_place() -> None:
+    """SHIP-2: as long as nobody publishes it, nothing is called published."""
+    assert published.OWNER in published.REPOSITORY
+    assert published.OWNER in published.REGISTRY_NAME
+    assert published.page_of("M02") == ""
+
+
+# -- the check in other repositories ------------------------------------------------------------
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """Make somebody else's repository: one right answer, one wrong one in a folder."""
+    folder = tmp_path / "repository"
+    (folder / "fixtures" / "more").mkdir(parents=True)
+    (folder / "fixtures" / "good.json").write_text(GOOD, encoding="utf-8")
+    (folder / "fixtures" / "more" / "bad one.json").write_text(WRONG, encoding="utf-8")
+    return folder
+
+
+def step(
+    folder: Path, files: str, *, method: str = "", sarif: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run the step of action.yml as a runner does; what is checked is installed already."""
+    runner = folder.parent / "runner"
+    scripts = runner / "humanmcp" / "bin"
+    scripts.mkdir(parents=True, exist_ok=True)
+    program = scripts / "humanmcp"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m humanmcp "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    run = re.search(r"^      run: (.+)$", ACTION.read_text(encoding="utf-8"), re.MULTILINE)
+    assert run is not None
+    given = {"FILES": files, "METHOD": method, "REVISION": "", "SARIF": sarif, "PACKAGE": ""}
+    environment = {**bare_environment(folder), **given, "GITHUB_ACTION_PATH": str(ROOT)}
+    return subprocess.run(
+        ["bash", "-c", run[1]],
+        cwd=folder,
+        env=environment | {"RUNNER_TEMP": str(runner)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_action_gives_the_script_all_that_it_is_given() -> None:
+    """SHIP-5: each input is a variable of the step, and each variable is read."""
+    text = ACTION.read_text(encoding="utf-8")
+    inputs = re.findall(r"^  (\w+):$", text.split("inputs:\n")[1].split("runs:")[0], re.MULTILINE)
+    given = re.findall(r"^        (\w+): \$\{\{ inputs\.(\w+) \}\}$", text, re.MULTILINE)
+    assert [name for _variable, name in given] == inputs
+    script = read(".github/check.sh")
+    assert all(f"${variable}" in script for variable, _name in given)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the runner's bash")
+def test_the_action_checks_what_fits_and_fails_where_something_is_wrong(elsewhere: Path) -> None:
+    """SHIP-5: also in folders within folders; a name may have a blank."""
+    assert step(elsewhere, "fixtures/*.json").returncode == 0
+    wrong = step(elsewhere, "fixtures/**/*.json\n")
+    assert wrong.returncode == 1, wrong.stderr
+    assert "fixtures/more/bad one.json:1:21: error M02" in wrong.stdout
+    assert step(elsewhere, "nothing/*.json").returncode == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the runner's bash")
+def test_the_action_writes_sarif_beside_what_it_prints(elsewhere: Path) -> None:
+    """SHIP-5: for a step that uploads it, which runs also when something is wrong."""
+    assert step(elsewhere, "fixtures/**/*.json", sarif="mcp.sarif").returncode == 1
+    (run,) = json.loads((elsewhere / "mcp.sarif").read_text(encoding="utf-8"))["runs"]
+    assert [one["ruleId"] for one in run["results"]] == ["M02"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the runner's bash")
+def test_each_mistake_becomes_an_annotation(elsewhere: Path) -> None:
+    """SHIP-5: the runner reads what is printed with the pattern that the step announces."""
+    said = step(elsewhere, "fixtures/**/*.json").stdout
+    announced = re.search(r"^::add-matcher::(.+)$", said, re.MULTILINE)
+    assert announced is not None
+    matcher = json.loads(Path(announced[1]).read_text(encoding="utf-8"))
+    (pattern,) = matcher["problemMatcher"][0]["pattern"]
+    found = [match for line in said.splitlines() if (match := re.match(pattern["regexp"], line))]
+    (one,) = found
+    assert one[pattern["file"]] == "fixtures/more/bad one.json"
+    assert (one[pattern["line"]], one[pattern["column"]]) == ("1", "21")
+    assert one[pattern["severity"]] == "error"
+    assert one[pattern["message"]].startswith("M02: ")
+
+
+def test_the_hook_checks_the_files_that_it_is_given(elsewhere: Path) -> None:
+    """SHIP-5: pre-commit adds the names of the files to `entry`."""
+    text = HOOKS.read_text(encoding="utf-8")
+    entry = re.search(r"^  entry: humanmcp (.+)$", text, re.MULTILINE)
+    assert entry is not None
+    names = ["fixtures/good.json", "fixtures/more/bad one.json"]
+    run = subprocess.run(
+        [sys.executable, "-m", "humanmcp", *entry[1].split(), *names],
+        cwd=elsewhere,
+        env=bare_environment(elsewhere),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert "M02" in run.stdout
+    files = re.search(r"^  files: '(.+)'$", text, re.MULTILINE)
+    assert files is not None
+    assert re.search(files[1], "tests/weather.mcp.jsonl")
+    assert not re.search(files[1], ".mcp.jsonc")
