@@ -39,8 +39,8 @@ def pages() -> Mapping[Path, str]:
     """Make every page: where it stands and its text."""
     folder = ROOT / "docs" / "reference"
     return {
-        folder / "commands.md": _page(_commands()),
-        folder / "settings.md": _page(_settings()),
+        **{folder / name: _page(_commands(words)) for name, words in COMMAND_PAGES.items()},
+        **{folder / name: _page(_settings(words)) for name, words in SETTING_PAGES.items()},
         **{folder / name: _page(_problems(words)) for name, words in PROBLEMS.items()},
         **{folder / name: _page(_faults(words)) for name, words in FAULTS.items()},
         **{folder / name: _page(make_api.page(words)) for name, words in make_api.PAGES.items()},
@@ -56,31 +56,77 @@ def _page(lines: Iterator[str]) -> str:
 # -- commands ---------------------------------------------------------------------------------
 
 
-def parser_of(command: str) -> argparse.ArgumentParser:
+@dataclass(frozen=True, slots=True)
+class TableWords:
+    """What the page of the commands or of the settings says beside its tables, in one language."""
+
+    language: str
+    title: str
+    other: str
+    intro: tuple[str, ...]
+    columns: str
+    comma: str = ", "
+    choices: str = " ({})"
+
+
+COMMAND_PAGES: Final = {
+    "commands.md": TableWords(
+        "en",
+        "Commands",
+        "([日本語](commands.ja.md))",
+        (
+            "`humanmcp COMMAND --help` says the same. What the flag of a [setting](settings.md) says",
+            "can also be said by the environment and in the settings file.",
+        ),
+        "| argument | meaning |",
+    ),
+    "commands.ja.md": TableWords(
+        "ja",
+        "コマンド",
+        "（[English](commands.md)）",
+        (
+            "`humanmcp COMMAND --help` でも同じ説明が出ます。[設定](settings.ja.md)のフラグは、",
+            "環境変数や設定ファイルでも指定できます。",
+        ),
+        "| 引数 | 意味 |",
+        "、",
+        "\uff08{}\uff09",
+    ),
+}
+"""The pages of the commands, one a language."""
+
+
+def parser_of(command: str, language: str = "en") -> argparse.ArgumentParser:
     """Make the parser of one command, with every argument it has."""
-    return cli.parser_of(command, importlib.import_module(COMMANDS[command]), "en")
+    return cli.parser_of(command, importlib.import_module(COMMANDS[command]), language)
 
 
-def _commands() -> Iterator[str]:
-    yield "# Commands"
-    yield ""
-    yield "`humanmcp COMMAND --help` says the same. What the flag of a [setting](settings.md) says"
-    yield "can also be said by the environment and in the settings file."
+def _commands(words: TableWords) -> Iterator[str]:
+    yield from _beginning(words)
     for command in COMMANDS:
         yield ""
         yield f"## `humanmcp {command}`"
         yield ""
-        yield _sentence(say("command", command, "en"))
-        parser = parser_of(command)
+        yield _sentence(say("command", command, words.language), words.language)
+        parser = parser_of(command, words.language)
         arguments = [action for action in parser._actions if _is_shown(action)]  # noqa: SLF001 - argparse lists them nowhere else
         if arguments:
             yield ""
-            yield "| argument | meaning |"
+            yield words.columns
             yield "| --- | --- |"
-            yield from (f"| {_spelled(action)} | {_meaning(action)} |" for action in arguments)
+            yield from (
+                f"| {_spelled(action)} | {_meaning(action, words)} |" for action in arguments
+            )
         if parser.epilog:
             yield ""
-            yield _sentence(" ".join(parser.epilog.split()))
+            yield _sentence(" ".join(parser.epilog.split()), words.language)
+
+
+def _beginning(words: TableWords) -> Iterator[str]:
+    yield f"# {words.title}"
+    yield ""
+    yield from words.intro
+    yield words.other
 
 
 def _is_shown(action: argparse.Action) -> bool:
@@ -98,31 +144,61 @@ def _spelled(action: argparse.Action) -> str:
     return ", ".join(f"`{flag} {value}`".replace(" `", "`") for flag in action.option_strings)
 
 
-def _meaning(action: argparse.Action) -> str:
+def _meaning(action: argparse.Action, words: TableWords) -> str:
     text = (action.help or "") % {"default": action.default, "prog": "humanmcp"}
     if action.choices and not all(str(choice) in text for choice in action.choices):
-        text += f" ({', '.join(str(choice) for choice in action.choices)})"
+        text += words.choices.format(words.comma.join(map(str, action.choices)))
     return _cell(text)
 
 
 # -- settings ---------------------------------------------------------------------------------
 
 
-def _settings() -> Iterator[str]:
-    yield "# Settings"
+SETTING_PAGES: Final = {
+    "settings.md": TableWords(
+        "en",
+        "Settings",
+        "([日本語](settings.ja.md))",
+        (
+            f"A flag wins over the environment, the environment over `{FILE_NAME}` in the inbox",
+            "folder (`~/.humanmcp`), the file over the default. Hosts often start servers",
+            "without your environment: the file and the flags always work.",
+        ),
+        "| setting | in the file | flag | environment | default | meaning |",
+    ),
+    "settings.ja.md": TableWords(
+        "ja",
+        "設定",
+        "（[English](settings.md)）",
+        (
+            f"フラグ、環境変数、受信箱のフォルダー（`~/.humanmcp`）の `{FILE_NAME}`、既定の値の",
+            "順に優先されます。ホストはあなたの環境変数を渡さずにサーバーを起動することがよくあります。",
+            "ファイルとフラグなら、いつでも効きます。",
+        ),
+        "| 設定 | ファイル | フラグ | 環境変数 | 既定 | 意味 |",
+    ),
+}
+"""The pages of the settings, one a language."""
+
+IN_FILE: Final = {
+    "en": ("yes", "no: it says where the file is"),
+    "ja": ("可", "不可: ファイルの場所を決めるもの"),
+}
+"""Whether a setting can stand in the settings file, as each language says it."""
+
+
+def _settings(words: TableWords) -> Iterator[str]:
+    yield from _beginning(words)
     yield ""
-    yield f"A flag wins over the environment, the environment over `{FILE_NAME}` in the inbox"
-    yield "folder (`~/.humanmcp`), the file over the default. Hosts often start servers"
-    yield "without your environment: the file and the flags always work."
-    yield ""
-    yield "| setting | in the file | flag | environment | default | meaning |"
+    yield words.columns
     yield "| --- | --- | --- | --- | --- | --- |"
     for name, default in Settings()._asdict().items():
         flag = "--" + name.replace("_", "-")
-        in_file = "no: it says where the file is" if name == "home" else "yes"
+        in_file = IN_FILE[words.language][name == "home"]
+        meaning = _cell(say("setting", name, words.language))
         yield (
             f"| `{name}` | {in_file} | `{flag}` | `{PREFIX}{name.upper()}`"
-            f" | {_default(default)} | {_cell(say('setting', name, 'en'))} |"
+            f" | {_default(default)} | {meaning} |"
         )
 
 
@@ -515,10 +591,12 @@ def is_part(block: str, whole: str) -> bool:
 # -- text -------------------------------------------------------------------------------------
 
 
-def _sentence(text: str) -> str:
+def _sentence(text: str, language: str) -> str:
     """Make a help line a sentence of its own."""
     text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "?", "!")) else text + "."
+    return (
+        text if text.endswith((".", "?", "!", "。")) else text + {"en": ".", "ja": "。"}[language]
+    )
 
 
 def _cell(text: str) -> str:

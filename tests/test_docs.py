@@ -94,8 +94,8 @@ def rel(path: Path) -> str:
         *make_reference.PROBLEMS,
         *make_reference.FAULTS,
         *make_api.PAGES,
-        "commands.md",
-        "settings.md",
+        *make_reference.COMMAND_PAGES,
+        *make_reference.SETTING_PAGES,
     ],
 )
 def test_the_generated_pages_are_up_to_date(name: str) -> None:
@@ -109,10 +109,11 @@ def test_the_types_of_the_scripts_are_up_to_date() -> None:
     assert read(path) == make_reference.pages()[path]
 
 
+@pytest.mark.parametrize("page", make_reference.COMMAND_PAGES)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_and_flag_is_documented(command: str) -> None:
+def test_every_command_and_flag_is_documented(command: str, page: str) -> None:
     """Each command has its section, and each of its flags stands there."""
-    section = read(REFERENCE / "commands.md").split(f"## `humanmcp {command}`")[1].split("\n## ")[0]
+    section = read(REFERENCE / page).split(f"## `humanmcp {command}`")[1].split("\n## ")[0]
     for action in make_reference.parser_of(command)._actions:
         for flag in action.option_strings if action.dest != "help" else ():
             assert f"`{flag}" in section
@@ -351,11 +352,14 @@ JAPANESE: Final = ".ja.md"
 ENGLISH_ONLY: Final = ("design.md",)
 GUIDES: Final = tuple(
     page
-    for folder in (".", "tutorial", "how-to", "explanation")
+    for folder in (".", "tutorial", "how-to", "reference", "explanation")
     for page in sorted((ROOT / "docs" / folder).glob("*.md"))
     if not page.name.endswith(JAPANESE) and page.name not in ENGLISH_ONLY
 )
-"""The English pages that a person follows with a hand on the keyboard, or reads about the work."""
+"""The English pages that a user follows, looks something up in, or reads about the work.
+
+`design.md` is for those who change the program, whose code and comments are in English too.
+"""
 
 BLOCK: Final = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COPIED: Final = frozenset({"sh", "json", "toml"})
@@ -366,7 +370,7 @@ COMMENT: Final = re.compile(r"\s+# .*$", re.MULTILINE)
 OWN_WORDS: Final = re.compile(r"""(--text |"message": )"[^"]*\"""")
 ABOUT_JAPANESE: Final = frozenset({"export HUMANMCP_LANG=ja", "LANG"})
 SPEAK_JAPANESE: Final = re.compile(r"^export HUMANMCP_LANG=ja\n| --lang ja$", re.MULTILINE)
-NAMED: Final = re.compile(r"`([^`]+)`")
+NAMED: Final = re.compile(r"(?<!\\)`([^`]+)`")
 
 
 def twin(page: Path) -> Path:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from docs import make_reference
+from humanmcp.cli import COMMANDS
+from humanmcp.locales import say
 from humanmcp.locales.compiling import sentences
 
 ROOT: Final = Path(__file__).parent.parent.parent
@@ -120,14 +124,11 @@ def test_k16_japanese_brackets_are_full_width() -> None:
 
 
 def _command_help(language: str) -> list[str]:
-    """Return every line of a command's help: what it is for, its settings, its arguments."""
-    rooms = sentences(language)
-    told = {"unanswered", "hello", "no-command", "cannot-start", "no-inbox", "no-log", "lost"}
-    lines = [*rooms["command"].values(), *rooms["setting"].values()]
-    lines += [text for code, text in rooms["tap"].items() if code not in told]
-    return lines + [
-        text for said in rooms.values() for code, text in said.items() if code.startswith("help ")
-    ]
+    """Return every line of every command's help: what it is for, and what each argument means."""
+    found = {say("command", command, language) for command in COMMANDS}
+    for command in COMMANDS:
+        found |= {one.help or "" for one in make_reference.parser_of(command, language)._actions}
+    return sorted(found - {argparse.SUPPRESS})
 
 
 def test_k16_command_help_has_one_form_in_japanese() -> None:
