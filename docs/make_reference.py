@@ -75,8 +75,8 @@ COMMAND_PAGES: Final = {
         "Commands",
         "([日本語](commands.ja.md))",
         (
-            "`humanmcp COMMAND --help` says the same. What the flag of a [setting](settings.md) says",
-            "can also be said by the environment and in the settings file.",
+            "`humanmcp COMMAND --help` says the same. What the flag of a [setting](settings.md)",
+            "says can also be said by the environment and in the settings file.",
         ),
         "| argument | meaning |",
     ),
