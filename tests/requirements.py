@@ -75,6 +75,18 @@ REQUIREMENTS: Final = {
     "BRIDGE-26": (
         "A refused or unanswered `server/discover` is followed by the handshake on the same pipe."
     ),
+    # -- Streamable HTTP
+    "HTTP-1": (
+        "Headers that disagree with a body of 2026-07-28 get the error -32020; a person may answer "
+        "all the same."
+    ),
+    "HTTP-2": "A text that HTTP cannot carry is written in base64, and read from it.",
+    "HTTP-3": "Arguments marked with `x-mcp-header` are compared with their headers.",
+    "HTTP-4": "The status of an answer is the one that its error and its version ask for.",
+    "HTTP-5": "Sessions, streams and methods of HTTP are those of the request's version.",
+    "HTTP-6": "What is wrong as HTTP, or is no message, is refused with a status and a sentence.",
+    "HTTP-7": "A message goes to the session as it was written.",
+    "HTTP-8": "An answer is byte for byte the same over stdio, as a JSON body and in an event.",
     # -- A capture between a client and a server
     "CAPTURE-1": "A tap is put before any server command, and the client notices nothing.",
     "CAPTURE-2": (

@@ -79,7 +79,7 @@ CORE: Final = (
     ("diagnostics", "spec"),
     ("repair", "conversation"),
     ("policy", "validation"),
-    ("session",),
+    ("session", "http"),
 )
 """The floors of `protocol/`: each package imports those of lower floors only."""
 

@@ -50,6 +50,8 @@ from humanmcp.protocol.validation import check
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from humanmcp.protocol.conversation.exchange import Stated
+
 
 class SessionRole(enum.Enum):
     """Whose seat a session is in."""
@@ -148,11 +150,14 @@ class Session:
 
     # -- a line in -----------------------------------------------------------------------------
 
-    def receive(self, line: bytes) -> tuple[Event, ...]:
-        """Take one line from the peer, without its line feed, and say what happened."""
+    def receive(self, line: bytes, stated: Stated | None = None) -> tuple[Event, ...]:
+        """Take one line from the peer, without its line feed, and say what happened.
+
+        `stated` is what the transport says of it, None where that says nothing.
+        """
         match jsonrpc.read(line):
             case Message() as message:
-                return self._receive_one(message)
+                return self._receive_one(message, stated=stated)
             case Batch() as batch:
                 return self._receive_batch(batch)
             case Malformed() as malformed:
@@ -166,11 +171,13 @@ class Session:
             self._invalid.add(malformed.id.key)
         return (UnreadableArrived(malformed),)
 
-    def _receive_one(self, message: Message, batch: int = 0) -> tuple[Event, ...]:
+    def _receive_one(
+        self, message: Message, batch: int = 0, stated: Stated | None = None
+    ) -> tuple[Event, ...]:
         self.notice = message.method if message.kind is Kind.NOTIFICATION else ""
         match message.kind:
             case Kind.REQUEST:
-                return (*self._overtaken_by(message), self._receive_request(message, batch))
+                return (*self._overtaken_by(message), self._receive_request(message, batch, stated))
             case Kind.NOTIFICATION:
                 return self._receive_notice(message)
             case Kind.RESULT | Kind.ERROR:
@@ -197,14 +204,17 @@ class Session:
             events += arrived
         return tuple(events)
 
-    def _receive_request(self, message: Message, batch: int) -> RequestArrived | RequestRepeated:
+    def _receive_request(
+        self, message: Message, batch: int, stated: Stated | None
+    ) -> RequestArrived | RequestRepeated:
         repeated = self._repeated(message)
         number = self.exchanges.last + 1 if repeated is None else repeated.number
-        asked = self._observed(message, number)
+        asked = self._observed(message, number, stated.revision if stated else "")
         if repeated is not None:
             again = repeated._replace(request=message, parked="")
             return RequestRepeated(self.exchanges.put(again))
-        look = cache(partial(check.remarks, message, asked.revision, self.known))
+        found = stated.found if stated else ()
+        look = cache(partial(check.remarks, message, asked.revision, self.known, found))
         exchange = Exchange(
             number=number,
             request=message,
@@ -212,6 +222,7 @@ class Session:
             batch=batch,
             continues=asked.continues,
             look=look,
+            stated=stated,
         )
         if self.twins(exchange):
             twice = check.same_id(message, asked.revision)
@@ -245,8 +256,8 @@ class Session:
             None,
         )
 
-    def _observed(self, request: Message, number: int) -> ObservedRequest:
-        asked = self.state.observe(self._peer, request, number).asked
+    def _observed(self, request: Message, number: int, stated: str) -> ObservedRequest:
+        asked = self.state.observe(self._peer, request, number, stated).asked
         if asked is None:  # a request is what it is about itself
             raise NoIdError(number)
         return asked

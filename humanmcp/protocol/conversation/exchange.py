@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.diagnostics.raw import RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Message, RequestId
 
 
@@ -73,6 +74,18 @@ class Known(NamedTuple):
     server: Mapping[str, Any] = MappingProxyType({})
 
 
+class Stated(NamedTuple):
+    """What a transport says of a request beside its line: HTTP does, in headers.
+
+    `revision` is what the request belongs to. `error` is what the specification has it answered
+    with, None for a request that is in order; `found` says the same to people.
+    """
+
+    revision: str
+    error: Mapping[str, Any] | None = None
+    found: tuple[RawDiagnostic, ...] = ()
+
+
 class Exchange(NamedTuple):
     """One request and what became of it.
 
@@ -82,7 +95,8 @@ class Exchange(NamedTuple):
     repeat the request while a person is at it; `parked` is the `requestState` that the repeat will
     carry, "" when the client waits for an answer right now. `continues` is the number of the
     exchange whose question back to the user this one answers, 0 for none. `look` finds out what the
-    check says of the request: a request that is answered at once waits for no remarks.
+    check says of the request: a request that is answered at once waits for no remarks. `stated` is
+    what the transport says of it.
     """
 
     number: int
@@ -94,6 +108,7 @@ class Exchange(NamedTuple):
     parked: str = ""
     continues: int = 0
     look: Callable[[], tuple[Diagnostic, ...]] = tuple
+    stated: Stated | None = None
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:

@@ -151,15 +151,18 @@ class ConversationState:
         numbers = self._by_id.get((way, request_id.key), ())
         return tuple(self._open[way, number] for number in numbers)
 
-    def observe(self, way: Direction, message: Message, number: int = 0) -> ObservedMessage:
+    def observe(
+        self, way: Direction, message: Message, number: int = 0, stated: str = ""
+    ) -> ObservedMessage:
         """Take one message that came from this side and return what it is about.
 
         `number` is what the seat that is asked calls a request; by default the requests of both
-        sides are counted from 1.
+        sides are counted from 1. `stated` is the version that the transport says, "" for none.
         """
         match message.kind:
             case Kind.REQUEST:
-                return ObservedMessage(way, message, self._observe_request(way, message, number))
+                request = self._observe_request(way, message, number, stated)
+                return ObservedMessage(way, message, request)
             case Kind.NOTIFICATION:
                 asked = self._observe_notice(way, message)
                 return ObservedMessage(
@@ -196,8 +199,10 @@ class ConversationState:
 
     # -- requests ------------------------------------------------------------------------------
 
-    def _observe_request(self, way: Direction, message: Message, number: int) -> ObservedRequest:
-        revision = negotiation.revision_of(message, self.negotiated)
+    def _observe_request(
+        self, way: Direction, message: Message, number: int, stated: str
+    ) -> ObservedRequest:
+        revision = stated or negotiation.revision_of(message, self.negotiated)
         if way is Direction.IN:
             self._stated = negotiation.stated_after(self._stated, message, revision)
             self.known = negotiation.after_request(self.known, message, revision)

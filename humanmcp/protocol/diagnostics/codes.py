@@ -52,7 +52,7 @@ LEVELS: Final[Mapping[str, Severity]] = {
     **_all(_H, "M71 M84"),
     # an incoming line that is no message
     **_all(_E, "N01 N02 N03 N04 N05 N06 N07 N08 N09"),
-    **_all(_W, "N10 N11"),
+    **_all(_W, "N10 N11 N12 N13 N14 N15 N16"),
     # the check itself
     **_all(_E, "X01"),
     # a message that passes a tap

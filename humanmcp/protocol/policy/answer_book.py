@@ -181,7 +181,11 @@ class Decision(NamedTuple):
 
 _BY_PERSON: Final = Decision()
 
+HEADERS_AFTER: Final = 8.0
+"""Seconds before the book refuses a request whose headers are wrong: a stream begins after 10."""
+
 UNSUPPORTED_REVISION: Final = -32022
+HEADER_MISMATCH: Final = -32020
 _METHOD_NOT_FOUND: Final[Mapping[str, Any]] = {"code": -32601, "message": "Method not found"}
 
 
@@ -213,7 +217,10 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     found = first_rule(exchange, book, used)
     rejection = _rejection(exchange, book) if found is None else None
     if rejection is not None:
-        return Decision(0.0, json.dumps(rejection), TextForm.ERROR, "book")
+        # Of headers a person may think otherwise, as long as the HTTP status is still theirs.
+        by_headers = rejection["code"] == HEADER_MISMATCH and mode is not Mode.AUTO
+        wait = HEADERS_AFTER if by_headers else 0.0
+        return Decision(wait, json.dumps(rejection), TextForm.ERROR, "book", stoppable=by_headers)
     if found is not None:
         index, rule = found
         if rule.deed is not RuleAction.ANSWER:
@@ -347,6 +354,8 @@ def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
     """
     if not _is_stateless(book):
         return None
+    if exchange.stated is not None and exchange.stated.error is not None:
+        return exchange.stated.error
     if versions.unserved_in(exchange.request) is not None:
         return _unsupported(exchange, book)
     lacking = methods.lacking_in(exchange.request, exchange.revision)

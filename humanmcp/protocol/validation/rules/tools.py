@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.model import Severity
@@ -18,7 +17,6 @@ from humanmcp.protocol.diagnostics.raw import (
 )
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.json_schema import validator
-from humanmcp.protocol.validation.json_schema.references import DATA
 from humanmcp.protocol.validation.rules.registry import rule
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.raw import Path
-    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+    from humanmcp.protocol.json.jsonrpc import JsonObject
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 
@@ -86,46 +84,19 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
     return found
 
 
-HEADER: Final = "x-mcp-header"
-_HEADER_NAME: Final = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_IN_A_HEADER: Final = frozenset({"string", "integer", "boolean"})
-
-
 def _headers(schema: JsonObject, path: Path) -> list[RawDiagnostic]:
     """MCP 2026-07-28, tools: which arguments may be mirrored into headers, and under which names.
 
     "Clients MUST reject tool definitions where any `x-mcp-header` value violates these
     constraints." https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header
     """
-    seen: set[str] = set()
-    for at, part, reachable in _marked(schema) if validator.within_limits(schema) else ():
-        name = part[HEADER]
-        fits = (
-            isinstance(name, str) and re.fullmatch(_HEADER_NAME, name) and name.lower() not in seen
-        )
-        if not fits or not reachable or part.get("type") not in _IN_A_HEADER:
-            return [NoHeader((*path, *at, HEADER), value=quoted(name))]
-        seen.add(name.lower())
-    return []
+    from humanmcp.protocol.validation import header_arguments  # noqa: PLC0415 - the start is counted
 
-
-def _marked(schema: JsonObject) -> Iterator[tuple[Path, JsonObject, bool]]:
-    """List the parts of a schema that have a header: where, and whether by properties alone."""
-    waiting: list[tuple[Path, Json, bool]] = [((), schema, True)]
-    while waiting:
-        at, part, reachable = waiting.pop()
-        if isinstance(part, list):
-            waiting += [((*at, step), item, False) for step, item in enumerate(part)]
-        if not isinstance(part, dict):
-            continue
-        if HEADER in part and at[-1:] != ("properties",):
-            yield at, part, reachable and bool(at)
-        named = at[-1:] == ("properties",)
-        waiting += [
-            ((*at, name), item, reachable and (named or name == "properties"))
-            for name, item in part.items()
-            if named or name not in DATA
-        ]
+    wrong = header_arguments.misplaced(schema)
+    if wrong is None:
+        return []
+    at, name = wrong
+    return [NoHeader((*path, *at), value=quoted(name))]
 
 
 class StructuredUnfit(SchemaDiagnostic, code="M06"):

@@ -1,0 +1,104 @@
+"""The headers of one request, and the texts that they carry.
+
+Knows HTTP's names and MCP's, and how a value is written that HTTP cannot carry as it is; what a
+header must agree with stands in `mirrored.py`.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+VERSION: Final = "mcp-protocol-version"
+METHOD: Final = "mcp-method"
+NAME: Final = "mcp-name"
+PARAM: Final = "mcp-param-"
+SESSION: Final = "mcp-session-id"
+LAST_EVENT: Final = "last-event-id"
+"""The names, as they are compared: "Header names are case-insensitive"."""
+
+ROUTING: Final = (VERSION, METHOD, NAME)
+"""What stands between client and server may route by these."""
+
+SPELLING: Final = {
+    VERSION: "MCP-Protocol-Version",
+    METHOD: "Mcp-Method",
+    NAME: "Mcp-Name",
+    SESSION: "Mcp-Session-Id",
+    LAST_EVENT: "Last-Event-ID",
+}
+
+_ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
+_PLAIN: Final = re.compile(r"[\x20-\x7e]*")
+
+
+class Headers(NamedTuple):
+    """The headers as they came: names in lower case, values without white space around them.
+
+    RFC 9110, 5.5: "a field value does not include leading or trailing whitespace".
+    """
+
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[str, str]]) -> Headers:
+        """Read the headers of a request."""
+        return cls(tuple((name.lower(), value.strip(" \t")) for name, value in pairs))
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Return every value of a header."""
+        return tuple(value for key, value in self.pairs if key == name)
+
+    def get(self, name: str) -> str | None:
+        """Return the value of a header; the last one where there are several."""
+        return next((value for key, value in reversed(self.pairs) if key == name), None)
+
+    def repeated(self) -> str:
+        """Return the first routing header that is there twice, "" for none.
+
+        Whoever reads the first and whoever reads the last would disagree about the request.
+        """
+        seen: set[str] = set()
+        for name, _value in self.pairs:
+            if name in seen and name in ROUTING:
+                return name
+            seen.add(name)
+        return ""
+
+    def accepts(self, kind: str) -> bool:
+        """Return True if the client takes a body of this type; without `Accept` it takes any."""
+        group = kind.partition("/")[0]
+        wanted = ",".join(self.all("accept")).split(",")
+        types = {one.partition(";")[0].strip().lower() for one in wanted}
+        return not types.isdisjoint({"", "*/*", f"{group}/*", kind})
+
+
+def encode_value(text: str) -> str:
+    """Return a text as the value of a header: as it is, or in base64 where HTTP cannot carry it.
+
+    "clients MUST use Base64 encoding of the UTF-8 representation", and also for "any plain-ASCII
+    value that matches the sentinel pattern".
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#value-encoding
+    """
+    if _PLAIN.fullmatch(text) and text == text.strip() and not _ENCODED.fullmatch(text):
+        return text
+    encoded = binascii.b2a_base64(text.encode("utf-8", "surrogatepass"), newline=False)
+    return f"=?base64?{encoded.decode('ascii')}?="
+
+
+def decode_value(value: str) -> str | None:
+    """Return the text of a header's value; None where its base64, or the UTF-8 in it, is broken."""
+    found = _ENCODED.fullmatch(value)
+    if found is None:
+        return value
+    try:
+        raw = binascii.a2b_base64(found[1], strict_mode=True)
+        if binascii.b2a_base64(raw, newline=False).decode("ascii") != found[1]:
+            return None  # one text has one encoding: who compares texts and who decodes must agree
+        return raw.decode("utf-8")
+    except ValueError:  # base64, UTF-8, or a character beyond ASCII in either
+        return None

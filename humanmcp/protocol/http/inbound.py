@@ -1,0 +1,251 @@
+"""A request that came in over HTTP: the message for the session, or why there is none.
+
+Theory of operation. Which era a request belongs to is said by its version header, or by the version
+in its `_meta`; where the two disagree it is a request of 2026-07-28 that is wrong. What is wrong
+with it as HTTP (its type, its body, its session) is refused at once: there is nothing that a person
+could answer. What is wrong between headers and body is no reason to refuse: it is shown, with the
+error that the specification asks for, and a person may answer otherwise (`Posted.error`).
+
+Pure: no socket, no clock.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from humanmcp.protocol.conversation.exchange import Stated
+from humanmcp.protocol.diagnostics.raw import CodedDiagnostic, quoted
+from humanmcp.protocol.http import mirrored
+from humanmcp.protocol.http.headers import LAST_EVENT, SESSION, VERSION, Headers
+from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.policy.answer_book import HEADER_MISMATCH
+from humanmcp.protocol.spec import examples, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+
+_PARSE_ERROR: Final = -32700
+_INVALID_REQUEST: Final = -32600
+
+
+class HttpRequest(NamedTuple):
+    """A request as it came."""
+
+    method: str
+    headers: Headers
+    body: bytes = b""
+
+
+class HttpRefusal(NamedTuple):
+    """Why a request goes no further: a status, the code of a sentence, the code of an error.
+
+    `headers` go out with it, `fillings` fill the sentence.
+    """
+
+    status: int
+    why: str
+    error: int = _INVALID_REQUEST
+    headers: tuple[tuple[str, str], ...] = ()
+    fillings: tuple[tuple[str, str], ...] = ()
+
+
+class Posted(NamedTuple):
+    """A message for a session. `session` is the name that the client gave, "" for none.
+
+    `stated` is what the headers say besides; None in versions with a handshake.
+    """
+
+    line: bytes
+    message: Message | Batch | Malformed
+    session: str = ""
+    stated: Stated | None = None
+
+    @property
+    def opens(self) -> bool:
+        """Return True if it begins a session of its own."""
+        message, handshake = self.message, self.stated is None
+        return handshake and isinstance(message, Message) and message.method == "initialize"
+
+
+class StreamWanted(NamedTuple):
+    """A GET: the client wants to hear what belongs to no request, or what it missed."""
+
+    session: str
+    after: EventId | None = None
+
+
+class SessionOver(NamedTuple):
+    """A DELETE: the client wants the session no more."""
+
+    session: str
+
+
+class Acknowledged(NamedTuple):
+    """What is taken and changes nothing.
+
+    2026-07-28: "no `notifications/cancelled` message is expected"; whoever sends one all the same
+    could end the request of somebody else that has the same id.
+    """
+
+
+Inbound: TypeAlias = Posted | StreamWanted | SessionOver | Acknowledged | HttpRefusal
+
+NOT_ALLOWED: Final = HttpRefusal(405, "method", headers=(("allow", "GET, POST, DELETE"),))
+POST_ONLY: Final = HttpRefusal(405, "post only", headers=(("allow", "POST"),))
+OLD_TRANSPORT: Final = HttpRefusal(405, "old transport", headers=(("allow", "GET, POST, DELETE"),))
+NO_SESSION: Final = HttpRefusal(400, "no session")
+UNKNOWN_SESSION: Final = HttpRefusal(404, "unknown session")
+NOT_ACCEPTED: Final = HttpRefusal(406, "not accepted")
+NO_JSON: Final = HttpRefusal(415, "no json")
+NO_EVENT: Final = HttpRefusal(400, "no event")
+
+
+def _no_schema(_tool: str) -> Json:
+    return None
+
+
+def judge(request: HttpRequest, schema_of: Callable[[str], Json] = _no_schema) -> Inbound:
+    """Say what a request is. `schema_of` returns the inputSchema of a tool, None for no such."""
+    if request.method == "POST":
+        return _posted(request, schema_of)
+    if request.method not in ("GET", "DELETE"):
+        return NOT_ALLOWED
+    session = request.headers.get(SESSION)
+    refusal = _session_refused(request)
+    if refusal is not None or session is None:
+        return refusal or NO_SESSION
+    if request.method == "DELETE":
+        return SessionOver(session)
+    return _stream(request.headers, session)
+
+
+def _session_refused(request: HttpRequest) -> HttpRefusal | None:
+    """Say why there is no session to listen to or to end."""
+    version = request.headers.get(VERSION)
+    if version in versions.STATELESS:
+        return POST_ONLY
+    if request.headers.get(SESSION) is None:
+        return OLD_TRANSPORT if request.method == "GET" and version is None else NO_SESSION
+    return _version_refused(version)
+
+
+def _stream(headers: Headers, session: str) -> Inbound:
+    if not headers.accepts(EVENTS):
+        return NOT_ACCEPTED
+    last = headers.get(LAST_EVENT)
+    after = EventId.read(last) if last is not None else None
+    return NO_EVENT if last is not None and after is None else StreamWanted(session, after)
+
+
+def _version_refused(version: str | None) -> HttpRefusal | None:
+    """2025-06-18: for an "invalid or unsupported" header a server "MUST respond with 400".
+
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
+    """
+    if version is None or version in versions.HANDSHAKE:
+        return None
+    known = ", ".join(versions.ALL)
+    return HttpRefusal(400, "version", fillings=(("version", version[:80]), ("known", known)))
+
+
+def _posted(request: HttpRequest, schema_of: Callable[[str], Json]) -> Inbound:
+    headers = request.headers
+    kind = (headers.get("content-type") or "").partition(";")[0].strip().lower()
+    if kind != JSON or headers.get("content-encoding") is not None:
+        return NO_JSON
+    if not headers.accepts(JSON) and not headers.accepts(EVENTS):
+        return NOT_ACCEPTED
+    line = _on_one_line(request.body)
+    message = jsonrpc.read(line)
+    if is_stateless(message, headers):
+        return _stateless(line, message, headers, schema_of)
+    return _with_handshake(line, message, headers)
+
+
+def _on_one_line(body: bytes) -> bytes:
+    """Return a body as a line: what is written down, and what people read, has one message each."""
+    body = body.strip(b" \t\r\n")
+    if b"\n" not in body and b"\r" not in body:
+        return body
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return body.replace(b"\r", b" ").replace(b"\n", b" ")
+    return jsonrpc.compact(text).replace("\r", " ").replace("\n", " ").encode()
+
+
+def is_stateless(message: Message | Batch | Malformed, headers: Headers) -> bool:
+    """Return True if a request belongs to a version without a handshake."""
+    if isinstance(message, Message) and versions.META_REVISION in message.meta:
+        return True
+    version = headers.get(VERSION)
+    if version is None or version in versions.HANDSHAKE:
+        return False
+    return version in versions.STATELESS or headers.get(SESSION) is None
+
+
+def _with_handshake(
+    line: bytes, message: Message | Batch | Malformed, headers: Headers
+) -> Posted | HttpRefusal:
+    refusal = _version_refused(headers.get(VERSION))
+    if refusal is not None:
+        return refusal
+    posted = Posted(line, message, headers.get(SESSION) or "")
+    if posted.session or posted.opens:
+        return posted
+    return refused_body(message) if isinstance(message, Malformed) else NO_SESSION
+
+
+def refused_body(malformed: Malformed) -> HttpRefusal:
+    """Return the refusal of a body that is no message."""
+    unread = malformed.why in ("N01", "N02", "N03", "N04")
+    return HttpRefusal(400, "no message", _PARSE_ERROR if unread else _INVALID_REQUEST)
+
+
+def _stateless(
+    line: bytes,
+    message: Message | Batch | Malformed,
+    headers: Headers,
+    schema_of: Callable[[str], Json],
+) -> Inbound:
+    match message:
+        case Malformed():
+            return refused_body(message)
+        case Batch():
+            return HttpRefusal(400, "batch")
+        case Message(kind=Kind.NOTIFICATION):
+            if message.method == "notifications/cancelled":
+                return Acknowledged()
+            return Posted(line, message, stated=Stated(_revision(message)))
+        case Message(kind=Kind.REQUEST):
+            return Posted(line, message, stated=stated_in(message, headers, schema_of))
+        case _:
+            # "The client MUST NOT send JSON-RPC _responses_."
+            return HttpRefusal(400, "response")
+
+
+def _revision(message: Message) -> str:
+    stated = versions.stated_in(message)
+    return stated if stated in versions.STATELESS else versions.LATEST_STATELESS
+
+
+def stated_in(
+    message: Message, headers: Headers, schema_of: Callable[[str], Json] = _no_schema
+) -> Stated:
+    """Judge a request of 2026-07-28: first what it says of itself, then its headers."""
+    revision = _revision(message)
+    lacking = next((key for key in versions.META_REQUIRED if key not in message.meta), None)
+    if lacking is not None:
+        return Stated(revision, examples.lacking(lacking))
+    tool = message.params.get("name") if message.method == "tools/call" else None
+    schema = schema_of(tool) if isinstance(tool, str) else None
+    wrong = mirrored.mismatch_in(message, headers, schema)
+    if wrong is None:
+        return Stated(revision)
+    said = {"header": wrong.header, "got": quoted(wrong.got), "wanted": quoted(wrong.wanted)}
+    error: JsonObject = {"code": HEADER_MISMATCH, "message": wrong.message}
+    return Stated(revision, error, (CodedDiagnostic(wrong.code, wrong.at, tuple(said.items())),))

@@ -1,0 +1,182 @@
+"""What a request over HTTP is, and the status that a bad one gets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from humanmcp.protocol.http.headers import Headers
+from humanmcp.protocol.http.inbound import (
+    Acknowledged,
+    HttpRefusal,
+    HttpRequest,
+    Posted,
+    SessionOver,
+    StreamWanted,
+    judge,
+)
+from humanmcp.protocol.http.outbound import EventId, event, priming
+from humanmcp.protocol.spec import versions
+
+JSON: Final = ("content-type", "application/json")
+SESSION: Final = ("Mcp-Session-Id", "s")
+META: Final = {versions.META_REVISION: "2026-07-28", versions.META_CAPABILITIES: {}}
+
+
+def post(body: Any, *headers: tuple[str, str]) -> HttpRequest:  # noqa: ANN401 - any JSON value
+    """Make a POST of a body."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return HttpRequest("POST", Headers.of([JSON, *headers]), raw)
+
+
+def message(method: str, **params: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON value
+    """Make a request."""
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def status(request: HttpRequest) -> int:
+    """Return the status of a refusal."""
+    refused = judge(request)
+    assert isinstance(refused, HttpRefusal), refused
+    return refused.status
+
+
+@pytest.mark.parametrize("revision", versions.HANDSHAKE[1:])
+def test_initialize_opens_a_session_and_nothing_else_goes_without_one(revision: str) -> None:
+    """HTTP-5: 400 without a session, in every version that has them."""
+    opened = judge(post(message("initialize", protocolVersion=revision)))
+    assert isinstance(opened, Posted)
+    assert opened.opens
+    version = ("MCP-Protocol-Version", revision)
+    assert status(post(message("tools/list"), version)) == 400
+    within = judge(post(message("tools/list"), version, SESSION))
+    assert isinstance(within, Posted)
+    assert (within.session, within.stated, within.opens) == ("s", None, False)
+
+
+def test_a_version_that_does_not_exist_is_400_within_a_session() -> None:
+    """HTTP-5: 2025-06-18: "invalid or unsupported" versions "MUST respond with 400"."""
+    assert status(post(message("tools/list"), SESSION, ("MCP-Protocol-Version", "x"))) == 400
+    assert status(HttpRequest("GET", Headers.of([SESSION, ("MCP-Protocol-Version", "x")]))) == 400
+
+
+def test_a_request_of_2026_is_taken_without_a_session_and_ignores_one() -> None:
+    """HTTP-5: "An `Mcp-Session-Id` header on a request: ignore it"."""
+    taken = judge(
+        post(
+            message("tools/list", _meta=META),
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "tools/list"),
+            SESSION,
+        )
+    )
+    assert isinstance(taken, Posted)
+    assert taken.session == ""
+    assert taken.stated is not None
+    assert (taken.stated.revision, taken.stated.error) == ("2026-07-28", None)
+
+
+def test_headers_that_lie_are_no_reason_to_refuse() -> None:
+    """HTTP-1: the message is there, with the error that it should get and what to say of it."""
+    wrong = judge(
+        post(
+            message("tools/call", name="a", _meta=META),
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", "tools/call"),
+            ("Mcp-Name", "b"),
+        )
+    )
+    assert isinstance(wrong, Posted)
+    assert wrong.stated is not None
+    assert wrong.stated.error is not None
+    assert wrong.stated.error["code"] == -32020
+    assert [one.code for one in wrong.stated.found] == ["N13"]
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [(b"{", -32700), (b"\xff", -32700), (b"[]", -32600), (b"7", -32600), (b"", -32700)],
+)
+def test_a_body_that_is_no_message_is_400(body: bytes, error: int) -> None:
+    """HTTP-6: with the error of JSON-RPC; within a session it is shown besides."""
+    refused = judge(post(body))
+    assert isinstance(refused, HttpRefusal)
+    assert (refused.status, refused.error) == (400, error)
+    shown = judge(post(body, SESSION))
+    assert isinstance(shown, Posted)
+
+
+def test_what_2026_does_not_take_is_400() -> None:
+    """HTTP-6: no batches and no answers of a client."""
+    modern = ("MCP-Protocol-Version", "2026-07-28")
+    assert status(post([message("tools/list")], modern)) == 400
+    assert status(post({"jsonrpc": "2.0", "id": 1, "result": {}}, modern)) == 400
+    gone = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    assert judge(post(gone, modern)) == Acknowledged()
+
+
+def test_a_batch_goes_into_its_session() -> None:
+    """HTTP-5: 2025-03-26 "MUST support receiving JSON-RPC batches"; others show them."""
+    posted = judge(post([message("tools/list"), message("prompts/list")], SESSION))
+    assert isinstance(posted, Posted)
+
+
+def test_a_stream_and_an_end_need_a_session() -> None:
+    """HTTP-5: and 2026-07-28 has neither: 405 with what is allowed."""
+    events = ("Accept", "text/event-stream")
+    modern = Headers.of([("MCP-Protocol-Version", "2026-07-28"), SESSION, events])
+    for method in ("GET", "DELETE"):
+        refused = judge(HttpRequest(method, modern))
+        assert isinstance(refused, HttpRefusal)
+        assert (refused.status, refused.headers) == (405, (("allow", "POST"),))
+    assert judge(HttpRequest("GET", Headers.of([SESSION, events]))) == StreamWanted("s")
+    again = Headers.of([SESSION, events, ("Last-Event-ID", "3-2")])
+    assert judge(HttpRequest("GET", again)) == StreamWanted("s", EventId(3, 2))
+    assert judge(HttpRequest("DELETE", Headers.of([SESSION]))) == SessionOver("s")
+    assert status(HttpRequest("GET", Headers.of([SESSION, events, ("Last-Event-ID", "x")]))) == 400
+    assert status(HttpRequest("GET", Headers.of([SESSION, ("Accept", "text/html")]))) == 406
+    assert status(HttpRequest("PUT", Headers.of([SESSION]))) == 405
+
+
+def test_the_transport_of_2024_is_recognised() -> None:
+    """HTTP-5: its GET has no session, and is told what is here instead."""
+    refused = judge(HttpRequest("GET", Headers.of([("Accept", "text/event-stream")])))
+    assert isinstance(refused, HttpRefusal)
+    assert (refused.status, refused.why) == (405, "old transport")
+
+
+def test_types_that_are_not_spoken_are_refused() -> None:
+    """HTTP-6: 415 for another body, 406 for a client that wants neither of ours."""
+    form = Headers.of([("content-type", "text/plain")])
+    assert status(HttpRequest("POST", form, b"{}")) == 415
+    packed = Headers.of([JSON, ("content-encoding", "gzip")])
+    assert status(HttpRequest("POST", packed, b"{}")) == 415
+    assert status(post(message("initialize"), ("Accept", "text/html"))) == 406
+    assert isinstance(judge(post(message("initialize"), ("Accept", "*/*"))), Posted)
+
+
+def test_a_body_over_several_lines_becomes_one_line() -> None:
+    """HTTP-7: with nothing else changed: numbers, escapes and the order of members stay."""
+    raw = (
+        b'{\r\n "jsonrpc": "2.0", "id": 1e0,\n "method": "initialize",\n "params": {"b": 1.0}\n}\n'
+    )
+    posted = judge(post(raw))
+    assert isinstance(posted, Posted)
+    assert posted.line == b'{"jsonrpc":"2.0","id":1e0,"method":"initialize","params":{"b":1.0}}'
+
+
+def test_an_answer_stands_in_its_event_byte_for_byte() -> None:
+    """HTTP-8: with a name, by which it can be asked for again."""
+    line = '{"jsonrpc":"2.0","id":1,"result":{"n":1e5,"s":"天\\u6c17"}}'.encode()
+    assert event(line, EventId(3, 1)) == b"event: message\nid: 3-1\ndata: " + line + b"\n\n"
+    assert event(b"half\r\na line") == b"event: message\ndata: half\ndata: a line\n\n"
+    assert priming(EventId(3, 0), 15_000) == b"id: 3-0\nretry: 15000\ndata: \n\n"
+
+
+def test_the_name_of_an_event_comes_back() -> None:
+    """HTTP-8: and nothing else is taken for one."""
+    assert EventId.read(str(EventId(12, 3))) == EventId(12, 3)
+    for text in ("", "1", "01-2", "1-2-3", "-1-2", "1-²", "9" * 30 + "-1"):
+        assert EventId.read(text) is None

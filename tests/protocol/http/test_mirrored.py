@@ -1,0 +1,207 @@
+"""Headers and bodies: judged as the official SDK's pure functions judge them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from mcp.shared import inbound as referee
+
+from humanmcp.protocol.http.headers import Headers, decode_value, encode_value
+from humanmcp.protocol.http.inbound import stated_in
+from humanmcp.protocol.http.mirrored import NAMED_BY, mismatch_in, param_mismatch
+from humanmcp.protocol.http.outbound import status_of
+from humanmcp.protocol.json.jsonrpc import Message, read
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation.header_arguments import misplaced
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERSIONS: Final = ["2026-07-28", "2025-11-25", "v999", ""]
+METHODS: Final = [
+    *referee.NAME_BEARING_METHODS,
+    "tools/list",
+    "server/discover",
+    "initialize",
+    "unknown/method",
+]
+NAMES: Final = ["weather", " padded ", "天気", "=?base64?eA==?=", "a\nb", "", "file:///a b"]
+VALUES: Final = st.sampled_from(
+    [*NAMES, "=?base64?5aSp5rCX?=", "=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?"]
+) | st.text(max_size=8)
+
+METAS: Final = st.fixed_dictionaries(
+    {},
+    optional={
+        versions.META_REVISION: st.sampled_from([*VERSIONS, None, 7]),
+        versions.META_CAPABILITIES: st.just({}),
+        versions.META_CLIENT: st.just({"name": "c", "version": "1"}),
+    },
+)
+PARAMS: Final[st.SearchStrategy[dict[str, Any]]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "_meta": METAS | st.sampled_from([None, [], "x"]),
+        "name": st.sampled_from([*NAMES, None, 7]),
+        "uri": st.sampled_from([*NAMES, None]),
+    },
+)
+HEADERS: Final = st.lists(
+    st.one_of(
+        st.tuples(st.just("MCP-Protocol-Version"), st.sampled_from(VERSIONS)),
+        st.tuples(st.sampled_from(["Mcp-Method", "mcp-method"]), st.sampled_from(METHODS)),
+        st.tuples(st.just("Mcp-Name"), VALUES),
+    ),
+    max_size=5,
+)
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Make a request with headers; half of them begin right and have one thing changed."""
+    method, params, headers = draw(st.sampled_from(METHODS)), draw(PARAMS), draw(HEADERS)
+    if draw(st.booleans()):
+        meta = {versions.META_REVISION: "2026-07-28", versions.META_CAPABILITIES: {}}
+        params = {**params, "_meta": meta}
+        right = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method)]
+        member = NAMED_BY.get(method)
+        if member and isinstance(params.get(member), str):
+            right.append(("Mcp-Name", encode_value(params[member])))
+        headers = [*right, *headers[:1]] if draw(st.booleans()) else right
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": method}
+    return body | ({"params": params} if draw(st.integers(0, 9)) else {}), headers
+
+
+def as_http(headers: list[tuple[str, str]]) -> dict[str, str]:
+    """Fold headers as the SDK gets them: lower case, no white space around."""
+    return {name.lower(): value.strip(" \t") for name, value in headers}
+
+
+def verdict_of_the_sdk(body: Mapping[str, Any], headers: list[tuple[str, str]]) -> int | None:
+    """Return the code of the error that the SDK's server answers with, None for none."""
+    if referee.find_duplicated_routing_header(headers) is not None:
+        return -32020
+    verdict = referee.classify_inbound_request(body, headers=as_http(headers))
+    return verdict.code if isinstance(verdict, referee.InboundLadderRejection) else None
+
+
+def verdict_of_ours(body: Mapping[str, Any], headers: list[tuple[str, str]]) -> int | None:
+    """Return the code of the error that we answer with."""
+    message = read(json.dumps(body).encode())
+    assert isinstance(message, Message)
+    ours = Headers.of(headers)
+    if mismatch_in(message, ours) is not None and ours.repeated():
+        return -32020  # the SDK looks for these before anything else
+    stated = stated_in(message, ours)
+    if stated.error is not None:
+        return int(stated.error["code"])
+    return -32022 if versions.unserved_in(message) is not None else None
+
+
+@settings(max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(requests())
+def test_ten_thousand_requests_are_judged_as_the_sdk_judges_them(
+    made: tuple[dict[str, Any], list[tuple[str, str]]],
+) -> None:
+    """HTTP-1: the same error for the same request, or none for both."""
+    body, headers = made
+    assert verdict_of_ours(body, headers) == verdict_of_the_sdk(body, headers)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=30) | st.sampled_from(NAMES))
+def test_a_text_is_encoded_as_the_sdk_encodes_it_and_comes_back(text: str) -> None:
+    """HTTP-2: and what we encode we read."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return  # half a surrogate pair: the SDK raises
+    assert encode_value(text) == referee.encode_header_value(text)
+    assert decode_value(encode_value(text)) == text
+
+
+@settings(deadline=None)
+@given(VALUES | st.from_regex(r"=\?base64\?[A-Za-z0-9+/=!]{0,12}\?=", fullmatch=True))
+@example("=?base64?SGVsbG9=?=")
+def test_a_header_is_decoded_as_the_sdk_decodes_it(value: str) -> None:
+    """HTTP-2: broken base64, another spelling of the same bytes, and broken UTF-8 are no text."""
+    assert decode_value(value) == referee.decode_header_value(value)
+
+
+SCALARS: Final = st.sampled_from(["x", "", "天気", "42", 0, 42, -7, 42.0, 1.5, True, False, None])
+KINDS: Final = st.sampled_from(["string", "integer", "boolean", "number", "object"])
+TOKENS: Final = st.sampled_from(["Region", "region", "City", "a b", "", 7])
+PROPERTY: Final = st.fixed_dictionaries({"type": KINDS}, optional={"x-mcp-header": TOKENS})
+SCHEMAS: Final = st.fixed_dictionaries(
+    {"type": st.just("object")},
+    optional={
+        "properties": st.dictionaries(
+            st.sampled_from(["a", "b", "properties"]),
+            st.one_of(
+                PROPERTY,
+                st.builds(lambda inner: {"type": "object", "properties": {"c": inner}}, PROPERTY),
+                st.builds(lambda inner: {"type": "array", "items": inner}, PROPERTY),
+            ),
+        ),
+        "anyOf": st.lists(PROPERTY, max_size=1),
+        "x-mcp-header": TOKENS,
+    },
+)
+ARGUMENTS: Final = st.dictionaries(
+    st.sampled_from(["a", "b", "properties"]),
+    SCALARS | st.dictionaries(st.just("c"), SCALARS),
+)
+PARAM_HEADERS: Final = st.dictionaries(
+    st.sampled_from(["Mcp-Param-Region", "mcp-param-city"]),
+    st.sampled_from(["x", "", "42", "42.0", "042", "4.2e1", "1.5", "true", "True"])
+    | st.sampled_from(["=?base64?5aSp5rCX?=", "=?base64?SGVsbG8?="]),
+)
+
+
+@settings(max_examples=3_000, deadline=None)
+@given(SCHEMAS, ARGUMENTS, PARAM_HEADERS)
+def test_headers_of_arguments_are_judged_as_the_sdk_judges_them(
+    schema: dict[str, Any], arguments: dict[str, Any], headers: dict[str, str]
+) -> None:
+    """HTTP-3: which annotations are valid, and whether a call agrees with its headers."""
+    assert (misplaced(schema) is None) == (referee.find_invalid_x_mcp_header(schema) is None)
+    theirs = referee.validate_mcp_param_headers(schema, arguments, headers)
+    ours = param_mismatch(schema, arguments, Headers.of(headers.items()))
+    assert (ours is None) == (theirs is None)
+
+
+def test_an_annotation_where_the_sdk_does_not_look_makes_a_tool_invalid() -> None:
+    """HTTP-3: stricter than the SDK on purpose.
+
+    "An `x-mcp-header` annotation anywhere else makes the annotation — and thus the tool definition
+    — invalid."
+    """
+    schema = {"type": "object", "x-own": {"x-mcp-header": "Region"}}
+    assert referee.find_invalid_x_mcp_header(schema) is None
+    assert misplaced(schema) == (("x-own", "x-mcp-header"), "Region")
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
+def test_the_name_of_a_task_stands_in_a_header(method: str) -> None:
+    """HTTP-1: beyond the SDK's table, which has the core's methods only.
+
+    "`tasks/get`, `tasks/update`, and `tasks/cancel` MUST carry `Mcp-Name`"
+    """
+    meta = {versions.META_REVISION: "2026-07-28", versions.META_CAPABILITIES: {}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta, "taskId": "t1"}}
+    right = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method), ("Mcp-Name", "t1")]
+    assert verdict_of_ours(body, right) is None
+    assert verdict_of_ours(body, right[:2]) == -32020
+    assert verdict_of_ours(body, [*right[:2], ("Mcp-Name", "t2")]) == -32020
+
+
+def test_an_error_has_the_status_that_the_sdk_gives_it() -> None:
+    """HTTP-4: in 2026-07-28; before that an answer is 200 whatever it says."""
+    for code, status in referee.ERROR_CODE_HTTP_STATUS.items():
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "m"}})
+        assert status_of(line.encode(), "2026-07-28") == status
+        assert status_of(line.encode(), "2025-11-25") == 200
