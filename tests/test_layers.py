@@ -49,6 +49,7 @@ CELLAR: Final = {
     "common/paths": ("locales",),
     "common/published": (),
     "common/regular_file": (),
+    "common/stop_signals": ("common/file_descriptors",),
     "common/settings": ("locales", "common/parsing", "common/paths"),
     "common/terminal": ("protocol",),
     "common/toml_edit": ("common/toml_sections",),
@@ -70,6 +71,7 @@ CELLAR_KEYS: Final = {
         "common/parsing",
         "common/paths",
         "common/settings",
+        "common/stop_signals",
     ),
 }
 """What these rooms may use of the cellar; every other room may use all of it."""
@@ -105,7 +107,7 @@ IMPURE: Final = frozenset(
 IMPURE_CALLS: Final = frozenset({"__import__", "breakpoint", "eval", "exec", "input", "open"})
 """What the core does without: clocks, files, sockets, threads, logs, chance, the interpreter."""
 
-STDOUT_OWNERS: Final = frozenset({"stub/wire.py", "common/terminal.py"})
+STDOUT_OWNERS: Final = frozenset({"stub/pipe.py", "common/terminal.py"})
 MOST_MODULES: Final = 200
 """What `import humanmcp.stub.serve` may load, besides our folders; a bare interpreter: about 30."""
 

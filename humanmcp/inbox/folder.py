@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from humanmcp.common.paths import UnsafeFolderError, make_private
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import keeping, replace_file
-from humanmcp.inbox.backwards import frames_before
 from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import Life, UnknownItemError
 from humanmcp.inbox.exchanges import SessionFolder, discard, sweep_temporary
@@ -399,4 +398,6 @@ class FolderInbox:
 
     def before(self, session: str, seq: int, count: int) -> Sequence[Frame]:
         """Read the transcript from its end: the last `count` frames before number `seq`."""
+        from humanmcp.inbox.backwards import frames_before  # noqa: PLC0415 - no stub does it
+
         return frames_before(self._folder(session).path / layout.TRANSCRIPT, seq, count)

@@ -6,7 +6,6 @@ what was handed in first is done first, in every seat.
 
 from __future__ import annotations
 
-import binascii
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.inbox.contract import Life, Order, Seat
@@ -72,6 +71,8 @@ def not_understood(order: Order, text: str) -> str:
 
 
 def _is_base64(text: str) -> bool:
+    import binascii  # noqa: PLC0415 - seldom wanted
+
     try:
         return bool(binascii.a2b_base64(text, strict_mode=True))
     except ValueError:

@@ -6,7 +6,6 @@ does with a server that is wrong; each stands in the transcript.
 
 from __future__ import annotations
 
-import binascii
 import logging
 import os
 import signal
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.session import Session
     from humanmcp.stub.journal import Journal
-    from humanmcp.stub.keepalive import Keepalive
+    from humanmcp.stub.options import Keepalive
     from humanmcp.stub.replies import ReplyDispatcher
 
 logger = logging.getLogger(__name__)
@@ -116,6 +115,8 @@ class HandedIn:
         self._ledger.settle(ticket, () if line is not None else verdict.problems)
 
     def _write_raw(self, saying: Reply) -> None:
+        import binascii  # noqa: PLC0415 - seldom wanted
+
         try:
             self._ledger.write_raw(binascii.a2b_base64(saying.text, strict_mode=True), by=saying.by)
         except binascii.Error:

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.session import Session
+    from humanmcp.stub.connection import Connection
     from humanmcp.stub.limits import SeenLimits
     from humanmcp.stub.pending_timers import PendingTimers
-    from humanmcp.stub.poll_schedule import Clock
-    from humanmcp.stub.wire import Wire
+    from humanmcp.stub.process import Clock
 
 logger = logging.getLogger(__name__)
 
@@ -39,10 +39,15 @@ class Journal:
     """One session's entries in the inbox, and its lines on the wire."""
 
     def __init__(
-        self, wire: Wire, inbox: StubInbox, facts: SessionFacts, clock: Clock, limits: SeenLimits
+        self,
+        connection: Connection,
+        inbox: StubInbox,
+        facts: SessionFacts,
+        clock: Clock,
+        limits: SeenLimits,
     ) -> None:
         """Begin with an empty transcript."""
-        self.wire = wire
+        self.connection = connection
         self.inbox = inbox
         self.facts = facts
         self.clock = clock
@@ -97,8 +102,7 @@ class Journal:
             self.record(Direction.OUT, raw, number, by=by, note=note)
         except InboxError:
             logger.exception("the transcript misses a line that was written")
-        put = self.wire.put_deliberate if isinstance(line, bytes) else self.wire.put
-        put(raw)
+        self.connection.send(raw, related_to=number, deliberate=isinstance(line, bytes))
         self.is_mid_line = False
 
     def write_raw(self, content: bytes, *, by: str) -> None:
@@ -112,7 +116,7 @@ class Journal:
             self.record(Direction.OUT, content.removesuffix(b"\n"), by=by, note=note)
         except InboxError:
             logger.exception("the transcript misses bytes that were written")
-        self.wire.put_raw(content)
+        self.connection.send_raw(content)
         self.is_mid_line = not ended
 
     def close(self, exchange: Exchange, answer: Answer | None = None, reason: str = "") -> None:

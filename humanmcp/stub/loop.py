@@ -1,8 +1,8 @@
-"""The stub at work: lines from the wire to the session, replies from the inbox to the wire.
+"""One session at work: lines from its connection, replies from the inbox, one step at a time.
 
 One thread does everything that decides something, so that nothing has to be locked: a cancel, a
 reply from a desk, a saved `out.txt` and the answer book's turn are seen one after the other, and
-each exchange is answered once. The threads of the wire only move bytes.
+each exchange is answered once. The threads of a connection only move bytes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.inbox.contract import Draft, InboxError, Item
+from humanmcp.inbox.poll_schedule import NAP, PollSchedule
 from humanmcp.protocol.conversation.events import (
     LineReady,
     NoticeArrived,
@@ -27,22 +28,20 @@ from humanmcp.protocol.conversation.events import (
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.json.truncated import stand_in
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.policy.answer_book import Decision
 from humanmcp.protocol.policy.timeouts import gave_up_after
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation import check
+from humanmcp.stub.connection import EndOfInput, TooLong
 from humanmcp.stub.handed_in import HandedIn
 from humanmcp.stub.journal import BY_US
-from humanmcp.stub.keepalive import Keepalive
+from humanmcp.stub.options import Keepalive
 from humanmcp.stub.pending_timers import DueAction, PendingTimers
-from humanmcp.stub.poll_schedule import NAP, PollSchedule
 from humanmcp.stub.replies import ReplyDispatcher
 from humanmcp.stub.text_files.on_purpose import ANYWAY, RAW
 from humanmcp.stub.text_files.out_txt import BY_FILES, OutTxt
 from humanmcp.stub.text_files.status import StatusTxt
-from humanmcp.stub.wire import EndOfInput, SignalArrived, TooLong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,11 +51,11 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session
+    from humanmcp.stub.connection import Connection, Incoming
     from humanmcp.stub.forwarding import Forwarding
     from humanmcp.stub.journal import Journal
     from humanmcp.stub.options import ServeOptions
     from humanmcp.stub.text_files.files import TextFiles
-    from humanmcp.stub.wire import Wire
 
 logger = logging.getLogger(__name__)
 
@@ -74,13 +73,16 @@ STUCK_AFTER: Final = 30.0
 """Seconds for which a client may take nothing before people are told that it does not read."""
 
 
-class Stub:
-    """One session of the server: owns the wire, judges last, and is the only one who writes."""
+class StubSession:
+    """One session of a server: owns its connection, judges last, and alone writes to the client.
+
+    An `Attended`: the attendant steps it.
+    """
 
     def __init__(  # noqa: PLR0913 - the parts of a stub, each with its own module
         self,
         *,
-        wire: Wire,
+        connection: Connection,
         session: Session,
         ledger: Journal,
         claim_files: Callable[[], TextFiles],
@@ -88,12 +90,14 @@ class Stub:
         manner: ServeOptions,
         token: Callable[[], str],
         aside: Callable[[str], object],
+        when_quiet: Callable[[StubSession], object],
     ) -> None:
         """Put the parts together. `token` makes an unguessable text for the hold.
 
-        `aside` is told what the book will do and did instead of a person: stderr.
+        `aside` is told what the book will do and did instead of a person: stderr. `when_quiet` is
+        called once, as soon as no line comes for a moment and the session is more than a probe.
         """
-        self.wire = wire
+        self.connection = connection
         self.session = session
         self.ledger = ledger
         self.inbox = ledger.inbox
@@ -108,19 +112,20 @@ class Stub:
         self.handed_in = HandedIn(session, ledger, self.answers, self.voice, self._leave)
         self.out_txt: OutTxt | None = None
         self.status = StatusTxt(session, self.answers, self.clock, manner, aside)
+        self.exit_status = 0
+        """What a process that serves this session alone ends with."""
         self.forwarding = self._way_to_the_server(aside)
         self._told_at = self.clock.now()
         self._told_of = 0
         self._decided: dict[int, Decision] = {}
         self._over = False
-        self._exit_status = 0
         self._bell = self.inbox.bell(ledger.name)
-        self._when_quiet: Callable[[], None] | None = None
+        self._wake: Callable[[], object] = _not_attended_yet
+        self._when_quiet: Callable[[StubSession], object] | None = when_quiet
+        self._quiet_at = self.clock.now() + QUIET_AFTER
         self._why_no_folder = ""
         files = self._claim_files()
-        self._agenda = PollSchedule(
-            self.clock.now(), bell=self._bell is not None, files=files.shared
-        )
+        self._agenda = PollSchedule(bell=self._bell is not None, files=files.shared)
 
     def _way_to_the_server(self, aside: Callable[[str], object]) -> Forwarding | None:
         if self.manner.forward is None or self.manner.replay is None:
@@ -134,7 +139,7 @@ class Stub:
             self.ledger,
             self.answers,
             language=self.manner.language,
-            wake=self.wire.nudge,
+            wake=lambda: self._wake(),  # noqa: PLW0108 - it is learned when this is attended
             aside=aside,
             fall_back=self._fall_back,
         )
@@ -146,54 +151,60 @@ class Stub:
         self.ledger.describe(self.session)
         return self.files
 
-    def run(self, when_quiet: Callable[[], None] | None = None) -> int:
-        """Work until the client closes its end or somebody says stop. Returns the exit status.
-
-        `when_quiet` is called once, as soon as no line comes for a moment and the session is more
-        than a probe.
-        """
-        self._when_quiet = when_quiet
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Be woken by lines of the client, and by whoever rings at a desk."""
+        self._wake = wake
+        self.connection.listen(wake)
         if self._bell is not None:
             self._bell.listen(self._rung)
-        try:
-            while not self._over:
-                self._turn()
-        finally:
-            self._end()
-        return self._exit_status
 
     def _leave(self, status: int) -> None:
-        """End as soon as this turn is over: somebody asked for it."""
-        self._over, self._exit_status = True, status
+        """End as soon as this step is over: somebody asked for it."""
+        self._over, self.exit_status = True, status
 
     def _rung(self) -> None:
-        """Wake the loop, from the bell's thread. Several rings before it looks are one."""
-        if not self._agenda.rung:
-            self._agenda.rung = True
-            self.wire.nudge()
+        """Wake, from the bell's thread."""
+        self._agenda.rung = True
+        self._wake()
 
-    def _turn(self) -> None:
-        """Take one thing in and look around.
-
-        A fault of ours must not end a session that people are in the middle of: it goes to the
-        log, and what it happened to stays pending, to be answered in another way.
-        """
-        # Not of a probe's process: it has given the text files back, and nothing is to be said yet.
-        when_quiet = self._when_quiet if self.files is not None else None
-        got = self.wire.get(QUIET_AFTER if when_quiet else self._patience_for_a_line())
-        if got is None and when_quiet:
-            when_quiet()
-            self._when_quiet = None
-        try:
+    def step(self, now: float) -> float | None:
+        """Take one thing in and look around."""
+        got = self.connection.get()
+        if got is not None:
+            self._quiet_at = now + QUIET_AFTER
             self._take_in(got)
-            if self.forwarding is not None:
-                self.forwarding.look()
-            # Not after each line: of a client that says much at once thousands may wait.
-            if not self._until_the_next_look():
-                self._look(self.clock.now())
-            self._tell(idle=got is None)
-        except Exception:
-            logger.exception("this should not happen; please report it")
+        elif self._has_to_announce:
+            if now < self._quiet_at and not self._agenda.rung:
+                return self._quiet_at
+            self._announce()
+        if self.forwarding is not None:
+            self.forwarding.look()
+        # Not after each line: of a client that says much at once thousands may wait.
+        if not self._until_the_next_look():
+            self._look(self.clock.now())
+        self._tell(idle=got is None)
+        if self._over:
+            return None
+        return now if got is not None else self._next_step()
+
+    @property
+    def _has_to_announce(self) -> bool:
+        """Return True until the first moment without a line, in which there is time for more.
+
+        Not of a probe's process: it has given the text files back, and nothing is to be said yet.
+        """
+        return self._when_quiet is not None and self.files is not None
+
+    def _announce(self) -> None:
+        when_quiet, self._when_quiet = self._when_quiet, None
+        if when_quiet is not None:
+            when_quiet(self)
+
+    def _next_step(self) -> float:
+        now = self.clock.now()
+        untold = self.ledger.changes != self._told_of
+        quiet_at = self._quiet_at if self._has_to_announce else math.inf
+        return min(now + NAP if untold else math.inf, quiet_at, now + self._until_the_next_look())
 
     def _tell(self, *, idle: bool) -> None:
         """Say what has become of the lines: when nothing else is to be done, or once a second."""
@@ -205,23 +216,19 @@ class Stub:
             self.files.tell_status(self.status.text(now))
             self.status.tell_aside(now)
 
-    def _patience_for_a_line(self) -> float:
-        """Seconds to wait for a line before something else is done."""
-        untold = self.ledger.changes != self._told_of
-        return min(NAP if untold else math.inf, self._until_the_next_look())
-
     def _until_the_next_look(self) -> float:
         """Seconds until there is something to look at."""
         return self._agenda.until_next(self.clock.now())
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """Leave quickly: what matters is on disk already, whatever is pending."""
         self.session.end()
         self.answers.vigils.clear()
         self.ledger.changes += 1  # what waited is over
         self._keep_the_rest()
-        if not self.wire.flush(FLUSH_WITHIN) and not self.wire.broken:
-            logger.warning("the client did not take the last %s bytes", self.wire.unsent)
+        self.connection.flush(FLUSH_WITHIN)
+        if unsent := self.connection.backpressure.unsent:
+            logger.warning("the client did not take the last %s bytes", unsent)
         self._tell(idle=True)
         if self.files is not None:
             self.files.release()
@@ -233,7 +240,7 @@ class Stub:
         """Write down what came and was not looked at any more, as far as the time allows."""
         until = self.clock.now() + KEEP_WITHIN
         missed = 0
-        for line in self.wire.rest():
+        for line in self.connection.drain():
             if self.clock.now() >= until:
                 missed += 1
                 continue
@@ -246,21 +253,21 @@ class Stub:
 
     # -- what comes in ---------------------------------------------------------------------------
 
-    def _take_in(self, got: bytes | TooLong | EndOfInput | SignalArrived | None) -> None:
+    def _take_in(self, got: Incoming) -> None:
         match got:
             case bytes():
                 self._line_in(got)
             case TooLong():
                 self._too_long_in(got)
-            case EndOfInput() | SignalArrived():
+            case EndOfInput():
                 self._over = True
-            case None:
-                pass
             case impossible:
                 assert_never(impossible)
 
     def _too_long_in(self, got: TooLong) -> None:
         """Let a person refuse a request that was not kept: whoever sent it waits for an answer."""
+        from humanmcp.protocol.json.truncated import stand_in  # noqa: PLC0415 - seldom wanted
+
         self.ledger.record(Direction.IN, got.first, note=f"{got.size} bytes: too long to keep")
         request = stand_in(got.first, got.last, got.size)
         if request is None:
@@ -274,12 +281,15 @@ class Stub:
         now = self.clock.now()
         self._agenda.arrived(now)
         events = self.session.receive(line)
+        self.connection.came_with(
+            [one.exchange.number for one in events if isinstance(one, _ASKED)]
+        )
         arrived = [one.exchange for one in events if isinstance(one, RequestArrived)]
         number = arrived[0].number if arrived else 0
         decided = [self.answers.decision(exchange) for exchange in arrived]
         # Of several in a batch the answer to one may change what a rule does with the next.
         self._decided = {number: decided[0]} if len(decided) == 1 else {}
-        waits = not self.wire.ended and not all(decision.due(0) for decision in decided)
+        waits = not self.connection.closed and not all(decision.due(0) for decision in decided)
         try:
             self.ledger.record(Direction.IN, line, number, durable=waits)
         except InboxError as error:
@@ -365,7 +375,7 @@ class Stub:
         subscribed = self._acknowledge(exchange)
         if decision.due(0) and self.answers.by_book(exchange, decision):
             return  # nobody needs to see it wait: it stands in the transcript
-        if self.wire.ended:
+        if self.connection.closed:
             return  # nobody can answer it: the session is over when all that came is looked at
         self._let_wait(exchange, decision, now, subscribed=subscribed)
 
@@ -526,7 +536,6 @@ class Stub:
         self.ledger.catch_up()
         self._bring_the_files_back()
         self._see_whether_it_reads(now)
-        self._over = self._over or self.wire.orphaned() or self.wire.broken
 
     def _do_duties(self, now: float) -> None:
         """Do what the clocks of those that wait call for, and plan the next time."""
@@ -539,7 +548,7 @@ class Stub:
         self._agenda.duties = min((vigil.next() for vigil in waiting), default=math.inf)
 
     def _see_whether_it_reads(self, now: float) -> None:
-        stuck = self.wire.stuck_for(now) >= STUCK_AFTER
+        stuck = self.connection.backpressure.stuck_for(now) >= STUCK_AFTER
         if stuck != self.ledger.facts.stuck:
             logger.warning("the client %s", "reads nothing" if stuck else "reads again")
             self.ledger.facts = self.ledger.facts._replace(stuck=stuck)
@@ -624,6 +633,13 @@ class Stub:
                     self.ledger.close(quiet, reason="quiet")
             case impossible:
                 assert_never(impossible)
+
+
+_ASKED: Final = (RequestArrived, RequestRepeated)
+
+
+def _not_attended_yet() -> None:
+    """Do nothing: the first step is still to come."""
 
 
 def _waited_for(seconds: float) -> str:

@@ -1,15 +1,18 @@
-"""How a stub was asked to behave."""
+"""How a session was asked to behave: by the command line, and by what a person has said since."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
+from humanmcp.protocol.policy.timeouts import ALL_MEANS, HOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from humanmcp.common.book_file import BookFile
     from humanmcp.protocol.policy.replay import Replay
+    from humanmcp.protocol.session import Session
     from humanmcp.stub.adding import Addition
 
 
@@ -36,3 +39,40 @@ class ServeOptions(NamedTuple):
     forward: Forward | None = None
     notify: Callable[[str, int, str], object] | None = None
     """Told of each request that waits for a person: session, number, tool."""
+
+
+class Keepalive:
+    """Whether progress is sent, and whether anything is at all.
+
+    `progress` is the person's last word, None as long as there is none: the command line's and the
+    answer book's count then. `silent` keeps back everything that nobody has typed.
+    """
+
+    def __init__(self, session: Session, manner: ServeOptions, shelf: BookFile) -> None:
+        """Begin as the command line says."""
+        self.progress: bool | None = None
+        self.silent = False
+        self._session = session
+        self._manner = manner
+        self._shelf = shelf
+
+    @property
+    def may_acknowledge(self) -> bool:
+        """Whether what only has to be confirmed is confirmed."""
+        return self._manner.mode is not Mode.BY_HAND and not self.silent
+
+    def means(self, number: int) -> frozenset[str]:
+        """Return by which means a client may be kept waiting for the answer to a request.
+
+        Who sends progress of their own is not interrupted: a client expects one rising value.
+        """
+        if self._manner.mode is Mode.BY_HAND or self.silent:
+            return frozenset()
+        if not self._says_progress() or self._session.reports_progress(number):
+            return frozenset({HOLD})
+        return ALL_MEANS
+
+    def _says_progress(self) -> bool:
+        if self.progress is not None:
+            return self.progress
+        return self._manner.progress and self._shelf.book.progress

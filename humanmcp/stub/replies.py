@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.policy.timeouts import TimeoutPlan
     from humanmcp.protocol.session import Session
     from humanmcp.stub.journal import Journal
-    from humanmcp.stub.keepalive import Keepalive
-    from humanmcp.stub.options import ServeOptions
+    from humanmcp.stub.options import Keepalive, ServeOptions
     from humanmcp.stub.pending_timers import PendingTimers
     from humanmcp.stub.replaying import Player
 

@@ -17,6 +17,8 @@ from humanmcp.common.book_file import BookFile
 from humanmcp.common.file_descriptors import need_files
 from humanmcp.common.logfile import log_to
 from humanmcp.common.settings import add_flags
+from humanmcp.common.stop_signals import StopSignals
+from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import SessionFacts
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
@@ -25,12 +27,12 @@ from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
 from humanmcp.protocol.session import Session
 from humanmcp.stub.journal import Journal
 from humanmcp.stub.limits import SeenLimits
-from humanmcp.stub.loop import Stub
+from humanmcp.stub.loop import StubSession
 from humanmcp.stub.options import ServeOptions
-from humanmcp.stub.poll_schedule import Clock
+from humanmcp.stub.pipe import PipeConnection
+from humanmcp.stub.process import Clock, ParentWatch, Stderr
 from humanmcp.stub.text_files.documents import decode
 from humanmcp.stub.text_files.files import TextFiles
-from humanmcp.stub.wire import Stderr, StopSignals, Wire
 
 if TYPE_CHECKING:
     import argparse
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.policy.replay import Replay
+    from humanmcp.stub.connection import Connection
     from humanmcp.stub.options import Forward
 
 logger = logging.getLogger(__name__)
@@ -88,9 +91,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     need_files()
     mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
     typed = os.isatty(0)
-    wire = Wire.claim()
-    stderr = Stderr()
-    with StopSignals(wire.wake):
+    connection = PipeConnection.claim()
+    attendant, stderr = Attendant(), Stderr()
+    attendant.attend(ParentWatch(attendant.stop), background=True)
+    with StopSignals(lambda _number: attendant.stop()):
         try:
             home = paths.make_private(paths.home_folder(settings.home))
             log_to(home)
@@ -103,7 +107,16 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             manner = ServeOptions(
                 mode, settings.client_limit, language, replay, opening, progress, forward
             )._replace(notify=_notifier(settings.notify))
-            stub = _stub(wire, stderr, home=home, settings=settings, shelf=shelf, manner=manner)
+            # The client's first message comes first: several give up within a second or two.
+            session = _session(
+                connection,
+                stderr,
+                home=home,
+                settings=settings,
+                shelf=shelf,
+                manner=manner,
+                when_quiet=lambda one: _announce(stderr, one, language, typed=typed),
+            )
         except StopError as error:
             stderr.say(f"humanmcp: {error.sentence(language)}\n")
             return CANNOT_START
@@ -112,11 +125,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             return CANNOT_START
         if arguments.open:
             _open_desk(home, language)
-        # The client's first message comes first: several give up within a second or two.
-        status = stub.run(when_quiet=lambda: _announce(stderr, stub, language, typed=typed))
+        attendant.attend(session)
+        attendant.run()
         if forward is not None and replay is not None and replay.forwarded:
             path, count = forward.recording.path, replay.forwarded
             stderr.say(say("serve", "forwarded", language, count=count, path=path))
+        status = session.exit_status
         return status if replay is None else _misses(replay, status, stderr, language)
 
 
@@ -182,15 +196,16 @@ def _replay(
     return replay, read_forward(wanted, home, command) if command else None
 
 
-def _stub(  # noqa: PLR0913 - the parts of a stub
-    wire: Wire,
+def _session(  # noqa: PLR0913 - the parts of a session
+    connection: Connection,
     stderr: Stderr,
     *,
     home: Path,
     settings: Settings,
     shelf: BookFile,
     manner: ServeOptions,
-) -> Stub:
+    when_quiet: Callable[[StubSession], object],
+) -> StubSession:
     inbox = open_inbox(home)
     clock = Clock()
     facts = SessionFacts(
@@ -210,24 +225,25 @@ def _stub(  # noqa: PLR0913 - the parts of a stub
             shared=shared,
         )
 
-    return Stub(
-        wire=wire,
+    return StubSession(
+        connection=connection,
         session=Session(),
-        ledger=Journal(wire, inbox, facts._replace(name=name), clock, SeenLimits(home)),
+        ledger=Journal(connection, inbox, facts._replace(name=name), clock, SeenLimits(home)),
         claim_files=claim,
         shelf=shelf,
         manner=manner,
         token=lambda: os.urandom(16).hex(),
         aside=stderr.say,
+        when_quiet=when_quiet,
     )
 
 
-def _announce(stderr: Stderr, stub: Stub, language: str, *, typed: bool) -> None:
+def _announce(stderr: Stderr, session: StubSession, language: str, *, typed: bool) -> None:
     """Say where to answer: hosts show the first lines of stderr in their logs.
 
     `typed` says that the messages come from a terminal, where somebody may wonder what to do.
     """
-    files = stub.files
+    files = session.files
     folder = files.folder if files is not None else ""
     stderr.say(say("serve", "hello", language, version=__version__, folder=folder) + "\n")
     if files is not None and files.note:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from humanmcp.stub.poll_schedule import Clock
+from humanmcp.stub.process import Clock
 
 if TYPE_CHECKING:
     import pytest

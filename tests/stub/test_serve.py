@@ -680,7 +680,7 @@ def test_big_messages_pass_both_ways(serving: Serving) -> None:
 # -- the bell -------------------------------------------------------------------------------------
 
 RARELY: Final = """
-from humanmcp.stub import poll_schedule
+from humanmcp.inbox import poll_schedule
 poll_schedule.SLOW = poll_schedule.PATIENT = poll_schedule.REST_EVERY = 3600.0
 from humanmcp.cli import main
 main()

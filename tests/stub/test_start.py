@@ -26,14 +26,14 @@ UP_TO_THE_FIRST_ANSWER: Final = """
 import argparse, logging, pathlib, os, sys
 needed = set(sys.modules)
 
-def put(_wire, line):
+def send(_connection, line, **_more):
     os.write(2, b"\\n".join([line, *(name.encode() for name in sorted(set(sys.modules) - needed))]))
     os._exit(0)
 
 from humanmcp.stub import loop
-from humanmcp.stub.wire import Wire
+from humanmcp.stub.pipe import PipeConnection
 loop.QUIET_AFTER = 60
-Wire.put = put
+PipeConnection.send = send
 from humanmcp.cli import main
 main()
 """

@@ -16,10 +16,10 @@ from humanmcp.common.terminal import complain
 from humanmcp.common.terminal import say as show
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.client.client import FIRST_ID, LONGEST, PATIENCE, Client, first_done
-from humanmcp.host.client.connection import Connection
 from humanmcp.host.client.handshake import Identity, Opening
 from humanmcp.host.client.requests import MistypedError
 from humanmcp.host.client.respondents import Nobody
+from humanmcp.host.client.server_session import ServerSession
 from humanmcp.host.commands import once
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.commands.numbers import from_one, seconds
@@ -223,7 +223,7 @@ class _Company(NamedTuple):
 @contextlib.contextmanager
 def _connected(
     arguments: argparse.Namespace, settings: Settings, command: ChildCommand, company: _Company
-) -> Iterator[Connection]:
+) -> Iterator[ServerSession]:
     """Start the server and open the session; end both in order."""
     language = language_of(settings.lang)
     identity = identity_of(arguments)
@@ -254,7 +254,7 @@ def _connected(
                 recorded.of(client)
             return client
 
-        connection = Connection(make, Opening(arguments.opening), arguments.revision)
+        connection = ServerSession(make, Opening(arguments.opening), arguments.revision)
         stack.callback(undisturbed(connection.close))
         connection.open()
         yield connection

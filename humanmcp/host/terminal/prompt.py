@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from humanmcp.host.client.client import Client
-    from humanmcp.host.client.connection import Connection
     from humanmcp.host.client.handshake import Response
     from humanmcp.host.client.requests import Asking
+    from humanmcp.host.client.server_session import ServerSession
     from humanmcp.host.terminal.answering import AtTerminal
 
 PROMPT: Final = "Enter method :  "
@@ -40,7 +40,7 @@ _WORDS: Final = ("prompt", "read", "complete")
 class Prompt:
     """A person and a client. `learned` are names to complete: tools, resources, prompts."""
 
-    connection: Connection
+    connection: ServerSession
     typist: Typist
     person: AtTerminal
     language: str

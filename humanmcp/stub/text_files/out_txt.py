@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Reply
 from humanmcp.protocol.conversation.events import AwaitingRetry, Late, Refused, Sent
-from humanmcp.protocol.diagnostics.autofix import suggestion
 from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.repair import decoding
@@ -17,8 +16,11 @@ from humanmcp.protocol.validation.crash_guard import failure
 from humanmcp.protocol.validation.documents import divide
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from humanmcp.protocol.conversation.events import Outcome
     from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import RequestId
     from humanmcp.protocol.session import Session
     from humanmcp.stub.journal import Journal
@@ -106,7 +108,7 @@ class OutTxt:
     def _say(self, text: Document) -> None:
         verdict = self._session.say(text.text)
         if verdict.line is None:
-            self._files.refuse(text, verdict.problems, *suggestion(text.text, self._session.judge))
+            self._give_back(text, verdict.problems, self._session.judge)
             return
         self._ledger.write(verdict.line, by=BY_FILES)
         self._answers.said()
@@ -118,8 +120,7 @@ class OutTxt:
                 self._answers.sent(outcome, BY_FILES)
                 self._files.accept(text, outcome.verdict.problems)
             case Refused():
-                suggested = suggestion(text.text, self._judge)
-                self._files.refuse(text, outcome.verdict.problems, *suggested)
+                self._give_back(text, outcome.verdict.problems, self._judge)
             case AwaitingRetry(exchange):
                 self._answers.keep(exchange.number, Reply(text.text, by=BY_FILES))
                 self._files.accept(text, ())
@@ -141,7 +142,15 @@ class OutTxt:
     def _refuse(self, text: Document) -> None:
         self._early = check.id_of(text.text)
         problems = unaddressed(text.text, self._session.exchanges.remembered, self._session.notice)
-        self._files.refuse(text, problems, *suggestion(text.text, self._judge))
+        self._give_back(text, problems, self._judge)
+
+    def _give_back(
+        self, text: Document, problems: Sequence[Diagnostic], judge: Callable[[str], Verdict]
+    ) -> None:
+        """Refuse a text, with what it would be if it were right."""
+        from humanmcp.protocol.diagnostics.autofix import suggestion  # noqa: PLC0415 - no start needs it
+
+        self._files.refuse(text, problems, *suggestion(text.text, judge))
 
     def _judge(self, text: str) -> Verdict:
         """Judge an answer without sending it, as the one it is meant for would have it."""

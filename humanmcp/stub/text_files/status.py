@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.session import Session
     from humanmcp.stub.options import ServeOptions
     from humanmcp.stub.pending_timers import PendingTimers
-    from humanmcp.stub.poll_schedule import Clock
+    from humanmcp.stub.process import Clock
     from humanmcp.stub.replies import ReplyDispatcher
 
 ROOM: Final = "status"

@@ -1,4 +1,4 @@
-"""The wire, with real pipes and real processes: nothing is lost, nothing strange gets on it."""
+"""The pipes, and real processes: nothing is lost, nothing strange gets on the wire."""
 
 from __future__ import annotations
 
@@ -12,22 +12,17 @@ import sys
 import threading
 import time
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.stub.wire import (
-    EndOfInput,
-    LineError,
-    LineReader,
-    SignalArrived,
-    Stderr,
-    StopSignals,
-    TooLong,
-    Wire,
-)
+from humanmcp.common.stop_signals import StopSignals
+from humanmcp.stub.connection import EndOfInput, LineError, TooLong
+from humanmcp.stub.pipe import LineReader, PipeConnection
+from humanmcp.stub.process import Stderr
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
@@ -35,6 +30,19 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[2]
 MIB: Final = 1024 * 1024
+
+START: Final = """
+import os, signal, sys, time
+from humanmcp.common.stop_signals import *
+from humanmcp.stub.connection import *
+from humanmcp.stub.pipe import *
+wire = PipeConnection.claim()
+"""
+
+
+def stuck(wire: PipeConnection) -> bool:
+    """Return True if the client has taken nothing for a moment."""
+    return wire.backpressure.stuck_for(time.monotonic()) > 0.02
 
 
 class Pipes:
@@ -44,7 +52,7 @@ class Pipes:
         """Open both pipes and start."""
         self.source, self.to_stub = os.pipe()
         self.from_stub, self.sink = os.pipe()
-        self.wire = Wire(self.source, self.sink, longest=longest)
+        self.wire = PipeConnection(self.source, self.sink, longest=longest)
 
     def say(self, content: bytes) -> None:
         """Write to its stdin, from a thread: a pipe holds 64 KiB."""
@@ -93,7 +101,6 @@ def write_all(descriptor: int, content: bytes) -> None:
 
 def run(script: str, **options: object) -> subprocess.Popen[bytes]:
     """Start a process that claims its stdin and stdout; `script` goes on from there."""
-    start = "import os, sys, time\nfrom humanmcp.stub.wire import *\nwire = Wire.claim()\n"
     settings: dict[str, object] = {
         "stdin": subprocess.PIPE,
         "stdout": subprocess.PIPE,
@@ -101,7 +108,7 @@ def run(script: str, **options: object) -> subprocess.Popen[bytes]:
         "cwd": ROOT,
         **options,
     }
-    command = [sys.executable, "-c", start + script]
+    command = [sys.executable, "-c", START + script]
     return subprocess.Popen(command, **settings)  # type: ignore[call-overload,no-any-return]  # the options are the test's own
 
 
@@ -122,7 +129,7 @@ def running(script: str, **options: object) -> Iterator[subprocess.Popen[bytes]]
 
 ECHO: Final = """
 while not isinstance(line := wire.get(30), EndOfInput):
-    wire.put(line)
+    wire.send(line)
 wire.flush(30)
 """
 
@@ -208,7 +215,7 @@ assert isinstance(got, TooLong) and got.size == 80 * 1024 * 1024, got
 assert wire.get(60) == b"next"
 sys.exit(grown)
 """
-    start = "import os, sys\nfrom humanmcp.stub.wire import *\nwire = Wire.claim(longest=4 << 20)\n"
+    start = START.replace("claim()", "claim(longest=4 << 20)")
     process = subprocess.Popen(
         [sys.executable, "-c", start + script], stdin=subprocess.PIPE, cwd=ROOT
     )
@@ -304,9 +311,9 @@ def test_reading_goes_no_further_ahead_of_the_loop_than_the_limit() -> None:
 
 
 def test_a_line_goes_out_with_one_line_feed(pipes: Pipes) -> None:
-    """In the order of `put`."""
-    pipes.wire.put(b'{"id":1}')
-    pipes.wire.put('{"text":"東京\u2028"}'.encode())
+    """In the order of `send`."""
+    pipes.wire.send(b'{"id":1}')
+    pipes.wire.send('{"text":"東京\u2028"}'.encode())
     expected = b'{"id":1}\n' + '{"text":"東京\u2028"}\n'.encode()
     assert pipes.hear(len(expected)) == expected
 
@@ -318,71 +325,79 @@ def test_a_line_goes_out_with_one_line_feed(pipes: Pipes) -> None:
 def test_what_is_no_line_is_refused(pipes: Pipes, line: bytes) -> None:
     """T10, LINE-7: a line break or a byte that is no UTF-8 would end the conversation for good."""
     with pytest.raises(LineError, match="not written to the client"):
-        pipes.wire.put(line)
-    pipes.wire.put(b"fine")
+        pipes.wire.send(line)
+    pipes.wire.send(b"fine")
     assert pipes.hear(5) == b"fine\n"
 
 
 @pytest.mark.parametrize("size", [MIB, 15 * MIB])
 def test_a_long_line_goes_out_whole_and_so_does_the_next(pipes: Pipes, size: int) -> None:
     """T1, BRIDGE-22: a pipe takes 64 KiB at a time; partial writes are gone on with."""
-    pipes.wire.put(b"y" * size)
-    pipes.wire.put(b"next")
+    pipes.wire.send(b"y" * size)
+    pipes.wire.send(b"next")
     assert pipes.hear(size + 6) == b"y" * size + b"\nnext\n"
-    assert pipes.wire.flush(PATIENCE)
-    assert pipes.wire.unsent == 0
+    pipes.wire.flush(PATIENCE)
+    assert pipes.wire.backpressure.unsent == 0
 
 
 @pytest.mark.skipif(not hasattr(select, "poll"), reason="a pipe does not tell what it takes here")
-def test_p5_a_short_line_is_in_the_pipe_when_put_returns(pipes: Pipes) -> None:
+def test_p5_a_short_line_is_in_the_pipe_when_send_returns(pipes: Pipes) -> None:
     """No other thread has to be woken for it; what a full pipe does not take waits its turn."""
     for number in range(3):
-        pipes.wire.put(b'{"id":%d}' % number)
-        assert pipes.wire.unsent == 0
-    pipes.wire.put(b"x" * MIB)
-    pipes.wire.put(b"last")
-    assert pipes.wire.unsent > 0
+        pipes.wire.send(b'{"id":%d}' % number)
+        assert pipes.wire.backpressure.unsent == 0
+    pipes.wire.send(b"x" * MIB)
+    pipes.wire.send(b"last")
+    assert pipes.wire.backpressure.unsent > 0
     short = b'{"id":0}\n{"id":1}\n{"id":2}\n'
     whole = short + b"x" * MIB + b"\nlast\n"
     assert pipes.hear(len(whole)) == whole
 
 
 def test_flush_waits_for_the_client(pipes: Pipes) -> None:
-    """It says False when the client has not taken everything in time, and True when it has."""
-    pipes.wire.put(b"z" * MIB)
-    assert not pipes.wire.flush(0.01)
+    """And no longer than it was told to; what is unsent says whether everything was taken."""
+    pipes.wire.send(b"z" * MIB)
+    pipes.wire.flush(0.01)
+    assert pipes.wire.backpressure.unsent
     pipes.hear(MIB + 1)
-    assert pipes.wire.flush(PATIENCE)
+    pipes.wire.flush(PATIENCE)
+    assert not pipes.wire.backpressure.unsent
 
 
 def test_a_client_that_stops_reading_is_still_heard(pipes: Pipes) -> None:
-    """FAILURE-27: the pipe to it is full, and its lines arrive all the same; `put` never waits."""
+    """FAILURE-27: the pipe to it is full, and its lines arrive all the same; `send` never waits."""
     for _ in range(20):
-        pipes.wire.put(b"w" * MIB)
-    until(lambda: pipes.wire.stuck_for(time.monotonic()) > 0.02, "the writing to be stuck")
+        pipes.wire.send(b"w" * MIB)
+    until(
+        lambda: pipes.wire.backpressure.stuck_for(time.monotonic()) > 0.02,
+        "the writing to be stuck",
+    )
     pipes.say(b'{"method":"ping"}\n' * 1000)
     assert [pipes.next() for _ in range(1000)] == [b'{"method":"ping"}'] * 1000
-    assert pipes.wire.stuck_for(time.monotonic()) > 0
-    assert pipes.wire.unsent > 19 * MIB
+    assert pipes.wire.backpressure.stuck_for(time.monotonic()) > 0
+    assert pipes.wire.backpressure.unsent > 19 * MIB
     assert pipes.hear(20 * (MIB + 1)) == (b"w" * MIB + b"\n") * 20
-    assert pipes.wire.flush(PATIENCE)
-    assert pipes.wire.stuck_for(time.monotonic()) == 0
+    pipes.wire.flush(PATIENCE)
+    assert pipes.wire.backpressure.stuck_for(time.monotonic()) == 0
 
 
 def test_a_client_that_is_gone_ends_the_input(pipes: Pipes) -> None:
-    """EPIPE counts as end of input; what is put afterwards goes nowhere, without a word."""
+    """EPIPE counts as end of input; what is sent afterwards goes nowhere, without a word."""
     os.close(pipes.from_stub)
     pipes.from_stub = -1
-    pipes.wire.put(b"hello?")
+    pipes.wire.send(b"hello?")
     assert isinstance(pipes.next(), EndOfInput)
-    assert pipes.wire.broken
-    pipes.wire.put(b"still there?")
-    assert not pipes.wire.flush(PATIENCE)
+    assert pipes.wire.closed
+    pipes.wire.send(b"still there?")
+    pipes.wire.flush(PATIENCE)
+    assert not pipes.wire.backpressure.unsent  # nothing that anybody will ever take
 
 
 def test_a_gone_client_leaves_no_traceback() -> None:
     """A broken pipe is the usual end of a session, not an accident."""
-    with running('wire.put(b"hello")\nwire.flush(9)\nwire.get(9)\nassert wire.broken\n') as process:
+    with running(
+        'wire.send(b"hello")\nwire.flush(9)\nwire.get(9)\nassert wire.closed\n'
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
@@ -396,7 +411,7 @@ def test_pipes_that_the_host_made_non_blocking_work() -> None:
     try:
         for descriptor in (pipes.source, pipes.sink):
             os.set_blocking(descriptor, False)
-        pipes.wire.put(b"v" * (3 * MIB))
+        pipes.wire.send(b"v" * (3 * MIB))
         assert pipes.hear(3 * MIB + 1) == b"v" * (3 * MIB) + b"\n"
         pipes.say(b"a" * MIB + b"\nb\n")
         assert pipes.next() == b"a" * MIB
@@ -412,10 +427,13 @@ def test_waiting_on_a_non_blocking_pipe_costs_no_processor_time() -> None:
     try:
         os.set_blocking(pipes.sink, False)
         os.set_blocking(pipes.source, False)
-        pipes.wire.put(b"u" * MIB)
+        pipes.wire.send(b"u" * MIB)
         pipes.say(b"wake\n")  # from now on the source is read as a non-blocking pipe
         assert pipes.next() == b"wake"
-        until(lambda: pipes.wire.stuck_for(time.monotonic()) > 0.02, "the pipe to be full")
+        until(
+            lambda: pipes.wire.backpressure.stuck_for(time.monotonic()) > 0.02,
+            "the pipe to be full",
+        )
         start, used = time.monotonic(), time.process_time()
         until(lambda: time.monotonic() - start > 0.3, "some time to pass")
         assert time.process_time() - used < 0.2
@@ -435,7 +453,7 @@ sys.stdout.write("sys.stdout\\n"); sys.stdout.flush()
 os.write(1, b"os.write\\n")
 os.system("echo os.system")
 subprocess.run(["echo", "subprocess"])
-wire.put(b'{"the":"line"}')
+wire.send(b'{"the":"line"}')
 wire.flush(9)
 """
     with running(script) as process:
@@ -451,7 +469,7 @@ def test_nobody_else_reads_what_the_client_says() -> None:
 import subprocess
 taken = subprocess.run(["cat"], capture_output=True).stdout
 assert taken == b"" == os.read(0, 10), taken
-wire.put(wire.get(9))
+wire.send(wire.get(9))
 wire.flush(9)
 """
     with running(script) as process:
@@ -465,7 +483,7 @@ def test_a_child_holds_neither_end_of_the_wire() -> None:
 import subprocess
 child = subprocess.Popen(["sleep", "60"], close_fds=False, stderr=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL)
-wire.put(str(child.pid).encode())
+wire.send(str(child.pid).encode())
 wire.flush(9)
 """
     with running(script) as process:
@@ -481,18 +499,17 @@ wire.flush(9)
 def test_a_host_may_leave_any_of_the_three_closed(closed: str, tmp_path: Path) -> None:
     """Without a stdin the input has ended; without a stdout or stderr nothing breaks."""
     script = """
-wire.put(b"line")
+wire.send(b"line")
 wire.flush(9)
 assert isinstance(wire.get(9), EndOfInput)
 print("stray", flush=True)
 """
-    start = "import os, sys\nfrom humanmcp.stub.wire import *\nwire = Wire.claim()\n"
     ways = {"0": "<&-", "1": ">&-", "2": "2>&-"}
     out = tmp_path / "out"
     redirections = " ".join(ways[each] for each in closed.split())
     shell = f'exec "$0" -c "$1" </dev/null >{out} {redirections}'
     done = subprocess.run(
-        ["sh", "-c", shell, sys.executable, start + script],
+        ["sh", "-c", shell, sys.executable, START + script],
         cwd=ROOT,
         check=False,
         timeout=PATIENCE,
@@ -505,29 +522,52 @@ print("stray", flush=True)
 # -- the end ----------------------------------------------------------------------------------
 
 UNTIL_TOLD: Final = """
-stop = StopSignals(wire.wake)
-wire.put(b"ready")
-while not isinstance(got := wire.get(60), (SignalArrived, EndOfInput)):
-    pass
-wire.put(b"%s" % str(getattr(got, "signal", 0)).encode())
+from humanmcp.inbox.attendant import Attendant
+attendant, told = Attendant(), []
+stop = StopSignals(lambda number: (told.append(number), attendant.stop()))
+class Waiting:
+    def begin(self, wake):
+        pass
+    def step(self, now):
+        wire.send(b"ready")
+        return now + 60
+    def end(self):
+        pass
+attendant.attend(Waiting())
+attendant.run()
+wire.send(b"%d" % told[0])
 wire.flush(0.05)
 """
 
 
-def test_to_be_told_overtakes_the_lines_that_wait(pipes: Pipes) -> None:
-    """A client that says much at once is told to stop by one that does not wait for it."""
+def test_what_nobody_took_is_there_at_the_end(pipes: Pipes) -> None:
+    """A client that says much at once is not waited for when the session is over."""
     pipes.say(b"one\ntwo\nthree\n")
     assert pipes.next() == b"one"
-    until(lambda: pipes.wire._arrived.qsize() == 2, "the other lines")
-    pipes.wire.wake(SignalArrived(15))
-    assert pipes.next() == SignalArrived(15)
-    assert list(pipes.wire.rest()) == [b"two", b"three"]
-    assert pipes.wire.get(0) is None
+    until(lambda: pipes.wire._coming.qsize() == 2, "the other lines")
+    assert list(pipes.wire.drain()) == [b"two", b"three"]
+    assert pipes.wire.get() is None
+
+
+def test_who_listens_is_told_of_each_line_also_of_one_that_came_before(pipes: Pipes) -> None:
+    """From then on nobody has to wait in `get`."""
+    told = threading.Semaphore(0)
+    pipes.say(b"one\n")
+    until(lambda: not pipes.wire._coming.empty(), "the first line")
+    pipes.wire.listen(told.release)
+    assert told.acquire(timeout=PATIENCE)
+    assert pipes.wire.get() == b"one"
+    pipes.say(b"two\n")
+    assert told.acquire(timeout=PATIENCE)
+    assert pipes.wire.get() == b"two"
+    pipes.hang_up()
+    assert told.acquire(timeout=PATIENCE)
+    assert isinstance(pipes.wire.get(), EndOfInput)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_wakes_the_loop_at_once(number: signal.Signals) -> None:
-    """It waits in `get`, a minute long, and is told in a moment."""
+    """It would wait for a minute, and is told in a moment."""
     with running(UNTIL_TOLD) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
@@ -555,8 +595,8 @@ def test_a_server_that_was_started_with_nohup_keeps_ignoring_sighup() -> None:
 def test_the_process_ends_at_once_while_the_pipe_is_full() -> None:
     """Exit within 0.2 s: the writing thread is stuck in write(2), and nobody waits for it."""
     script = """
-wire.put(b"x" * 10_000_000)
-while wire.stuck_for(time.monotonic()) < 0.02:
+wire.send(b"x" * 10_000_000)
+while wire.backpressure.stuck_for(time.monotonic()) < 0.02:
     time.sleep(0.005)
 start = time.monotonic()
 wire.flush(0.05)
@@ -573,11 +613,11 @@ sys.stderr.write("%s\\n" % start)
 def test_signals_tear_no_line_apart() -> None:
     """EINTR: a read or write that a signal interrupts goes on where it was."""
     script = """
-stop = StopSignals(wire.wake)
-wire.put(b"ready")
+stop = StopSignals(lambda _number: None)
+wire.send(b"ready")
 while not isinstance(got := wire.get(60), EndOfInput):
     if isinstance(got, bytes):
-        wire.put(got)
+        wire.send(got)
 wire.flush(30)
 """
     line = b"s" * (8 * MIB)
@@ -598,29 +638,32 @@ wire.flush(30)
 def test_stop_gives_the_signals_back() -> None:
     """What reacted to them before does so again."""
     before = signal.getsignal(signal.SIGTERM)
-    with StopSignals(lambda _told: None):
+    with StopSignals(lambda _number: None):
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_a_signal_in_this_process_arrives_as_a_value(pipes: Pipes) -> None:
-    """The handler only puts a value where the loop finds it."""
-    with StopSignals(pipes.wire.wake):
+def test_a_signal_in_this_process_is_told_by_its_number() -> None:
+    """The handler itself does nothing: a thread tells."""
+    told: SimpleQueue[int] = SimpleQueue()
+    with StopSignals(told.put):
         os.kill(os.getpid(), signal.SIGHUP)
-        assert pipes.next() == SignalArrived(signal.SIGHUP)
+        assert told.get(timeout=PATIENCE) == signal.SIGHUP
 
 
 def test_a_vanished_parent_is_noticed() -> None:
     """FAILURE-3: the host was killed, and another of its children holds our stdin open."""
     reader, writer = os.pipe()
     server = f"""
-import os
-from humanmcp.stub.wire import *
-wire = Wire(*os.pipe())
-assert not wire.orphaned()
+import os, time
+from humanmcp.stub.process import *
+gone = []
+watch = ParentWatch(lambda: gone.append(1))
+assert watch.step(0.0) and not gone
 os.write({writer}, b"alive\\n")
-while not wire.orphaned():
-    assert wire.get(0.01) is None
+while watch.step(0.0) is not None:
+    time.sleep(0.01)
+assert gone
 os.write({writer}, b"orphaned\\n")
 """
     script = f"""

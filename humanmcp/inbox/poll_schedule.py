@@ -1,26 +1,27 @@
-"""When the loop looks at what: a ring and the clock decide, and an idle stub does next to nothing.
+"""When a session looks at what: a ring and the clock decide, and an idle one does next to nothing.
 
 Knows moments, in seconds of one clock that only rises, and nothing of what a look finds. Three
 things are looked at. The *desks* (replies, drafts, sayings) when the bell rang, and slowly besides,
 for drives and programs that do not ring. The *text*, `out.txt`, which nobody announces: its name
 is asked for quickly while a message is young, and more rarely the longer nothing happens. The
-*duties* of what waits, when the first of them is due.
+*duties* of what waits, when the first of them is due. And the rest, now and then.
+
+Slow looks fall on a beat that all sessions of a process share, so that it wakes once for them.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from typing import Final
 
 NAP: Final = 0.01
 """Seconds between two looks at the desks where no bell hangs and something waits."""
 
-SLOW: Final = 0.5
+SLOW: Final = 1.0
 """The same where one hangs: it finds what came without a ring."""
 
 LOOKING: Final = 0.1
-"""The part of its time that the loop may look at most: with thousands waiting it looks rarely."""
+"""The part of its time that a session may look at most: with thousands waiting it looks rarely."""
 
 QUICK: Final = 0.025
 """Seconds between two looks at `out.txt` while somebody is probably writing there.
@@ -31,17 +32,30 @@ With the time that a text needs to settle (`watched.STABLE`) an answer is out wi
 YOUNG: Final = 120.0
 """Seconds after a message or a text for which that is probable. Later the looks become rarer."""
 
-PATIENT: Final = 0.25
+PATIENT: Final = 0.5
 """Seconds between two looks at `out.txt` when nobody has written for long, or ever."""
+
+BEAT: Final = 0.25
+"""Slow looks fall on multiples of it."""
 
 REST_EVERY: Final = 1.0
 """Seconds between two looks at everything else: the answer book, the parent, what is owed."""
 
 
-class PollSchedule:
-    """The next moments. `rung` is set from the bell's thread; all else belongs to the loop."""
+def on_a_beat(moment: float) -> float:
+    """Return the beat next to a moment."""
+    return round(moment / BEAT) * BEAT
 
-    def __init__(self, now: float, *, bell: bool, files: bool) -> None:
+
+def _after(seconds: float, now: float) -> float:
+    """Return the moment after so many seconds; that of a slow look falls on a beat."""
+    return now + seconds if seconds < BEAT else on_a_beat(now + seconds)
+
+
+class PollSchedule:
+    """The next moments. `rung` is set from the bell's thread; all else belongs to the session."""
+
+    def __init__(self, *, bell: bool, files: bool) -> None:
         """Everything is to be looked at now.
 
         `bell` says whether one hangs. `files` says that a person asked for the text files
@@ -51,7 +65,6 @@ class PollSchedule:
         self.duties = -math.inf
         self._bell = bell
         self._files = files
-        self._began = now
         self._desks = -math.inf
         self._not_before = -math.inf
         self._text = -math.inf
@@ -74,12 +87,6 @@ class PollSchedule:
         desks = self._not_before if self.rung else self._desks
         return max(0.0, min(desks, self._text, self.duties, self._rest) - now)
 
-    def _in(self, seconds: float, now: float) -> float:
-        """Return the moment after so many seconds; of slow looks several fall on one moment."""
-        if seconds < PATIENT:
-            return now + seconds
-        return self._began + round((now + seconds - self._began) / PATIENT) * PATIENT
-
     # -- what is due ----------------------------------------------------------------------------
 
     def desks_are_due(self, now: float) -> bool:
@@ -94,7 +101,7 @@ class PollSchedule:
         """Plan the next look at the desks. Rings that come soon are answered together."""
         self._not_before = began + (ended - began) / LOOKING
         pause = SLOW if self._bell else NAP if waiting else PATIENT
-        self._desks = max(self._in(pause, began), self._not_before)
+        self._desks = max(_after(pause, began), self._not_before)
 
     def text_is_due(self, now: float, *, waiting: bool) -> bool:
         """Return True if to look at `out.txt`, and plan the next look."""
@@ -102,7 +109,7 @@ class PollSchedule:
             return False
         young = (now - self._stirred) / YOUNG
         pause = min(PATIENT, QUICK * max(1.0, young)) if waiting else PATIENT
-        self._text = self._in(pause, now)
+        self._text = _after(pause, now)
         return True
 
     def text_changes(self, now: float, look_at: float) -> None:
@@ -114,23 +121,5 @@ class PollSchedule:
         """Return True if to look at everything else."""
         if now < self._rest:
             return False
-        self._rest = self._in(REST_EVERY, now)
+        self._rest = _after(REST_EVERY, now)
         return True
-
-
-class Clock:
-    """Real time. Tests put another one in its place."""
-
-    def now(self) -> float:
-        """Seconds of a clock that only ever rises: for waiting and for limits."""
-        return time.monotonic()
-
-    def time_of_day(self, ahead: float = 0.0) -> str:
-        """Return the local time of day so many seconds from now, as on a person's own clock."""
-        return time.strftime("%H:%M:%S", time.localtime(time.time() + ahead))
-
-    def stamp(self) -> str:
-        """Return the wall clock in UTC, ISO 8601 with milliseconds: for people to read."""
-        # `datetime` would write this as well, and costs every start a millisecond.
-        seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
-        return time.strftime(f"%Y-%m-%dT%H:%M:%S.{milliseconds:03d}Z", time.gmtime(seconds))

@@ -6,7 +6,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from humanmcp.stub.poll_schedule import NAP, PATIENT, QUICK, SLOW, YOUNG, PollSchedule
+from humanmcp.inbox.poll_schedule import NAP, PATIENT, QUICK, SLOW, YOUNG, PollSchedule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,16 +32,16 @@ def count(agenda: PollSchedule, start: float, seconds: float) -> int:
     return sum(1 for _ in wakes(agenda, start, seconds))
 
 
-def test_a_waiting_stub_wakes_four_times_a_second_and_not_a_hundred_times() -> None:
+def test_a_waiting_stub_wakes_twice_a_second_and_not_a_hundred_times() -> None:
     """The looks at the desks, the text and the rest fall on the same moments."""
-    agenda = PollSchedule(1000.0, bell=True, files=False)
+    agenda = PollSchedule(bell=True, files=False)
     agenda.arrived(1000.0)
     assert count(agenda, 1000.0, 60) <= 60 / PATIENT + 2
 
 
 def test_with_text_files_it_looks_quickly_while_a_message_is_young_and_rarely_later() -> None:
     """An answer that is saved within two minutes is found within 25 ms."""
-    agenda = PollSchedule(0.0, bell=True, files=True)
+    agenda = PollSchedule(bell=True, files=True)
     agenda.arrived(0.0)
     young = list(itertools.pairwise(wakes(agenda, 0.0, YOUNG)))
     assert max(later - earlier for earlier, later in young) <= QUICK + 1e-6
@@ -51,7 +51,7 @@ def test_with_text_files_it_looks_quickly_while_a_message_is_young_and_rarely_la
 
 def test_who_types_is_looked_at_quickly_again() -> None:
     """In a session whose text files nobody asked for, too; and at the moment that was named."""
-    agenda = PollSchedule(0.0, bell=True, files=False)
+    agenda = PollSchedule(bell=True, files=False)
     assert count(agenda, 0.0, HOUR) <= HOUR / PATIENT + 2
     now = HOUR + 1
     assert agenda.text_is_due(now, waiting=True)
@@ -63,7 +63,7 @@ def test_who_types_is_looked_at_quickly_again() -> None:
 
 def test_a_ring_is_answered_at_once() -> None:
     """However long the next look at the desks is away."""
-    agenda = PollSchedule(0.0, bell=True, files=False)
+    agenda = PollSchedule(bell=True, files=False)
     agenda.desks_are_due(0.0)
     agenda.desks_were_seen(0.0, 0.001, waiting=True)
     assert not agenda.desks_are_due(0.1)
@@ -75,7 +75,7 @@ def test_a_ring_is_answered_at_once() -> None:
 
 def test_rings_take_no_more_than_a_tenth_of_the_time() -> None:
     """With thousands waiting a look takes long: the rings meanwhile are answered by the next."""
-    agenda = PollSchedule(0.0, bell=True, files=False)
+    agenda = PollSchedule(bell=True, files=False)
     agenda.desks_are_due(0.0)
     agenda.desks_were_seen(0.0, 0.05, waiting=True)
     agenda.rung = True
@@ -85,7 +85,7 @@ def test_rings_take_no_more_than_a_tenth_of_the_time() -> None:
 
 def test_without_a_bell_it_looks_a_hundred_times_a_second_while_something_waits() -> None:
     """Windows, and drives without FIFOs: as before."""
-    agenda = PollSchedule(0.0, bell=False, files=False)
+    agenda = PollSchedule(bell=False, files=False)
     agenda.desks_are_due(0.0)
     agenda.desks_were_seen(0.0, 0.0001, waiting=False)
     agenda.arrived(0.1)
@@ -96,7 +96,7 @@ def test_without_a_bell_it_looks_a_hundred_times_a_second_while_something_waits(
 
 def test_without_a_ring_a_reply_is_found_by_the_slow_look() -> None:
     """A script, an older desk, a desk in another machine."""
-    agenda = PollSchedule(0.0, bell=True, files=False)
+    agenda = PollSchedule(bell=True, files=False)
     agenda.desks_are_due(0.0)
     agenda.desks_were_seen(0.0, 0.0001, waiting=True)
     assert agenda.desks_are_due(SLOW)

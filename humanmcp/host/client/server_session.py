@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Connection:
+class ServerSession:
     """One server, with the client that speaks to it now. `make` starts the server."""
 
     make: Callable[[], Client]

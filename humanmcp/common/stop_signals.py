@@ -1,0 +1,78 @@
+"""The signals that end a program, brought to whoever ends it in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING, TypeAlias
+
+from humanmcp.common import file_descriptors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType, TracebackType
+    from typing import Self
+
+    _Reaction: TypeAlias = Callable[[int, FrameType | None], object] | int | None
+
+
+class StopSignals:
+    """Calls `told` with the number of each signal that ends a server, at once.
+
+    Hosts send SIGINT, SIGTERM or both; a terminal that closes sends SIGHUP, which stays ignored
+    where it was (`nohup`). `undo` brings the former state back.
+
+    A handler in Python would not do: it runs in the main thread, which does not notice a signal
+    that arrives just before it begins to wait. So the interpreter writes the number of each signal
+    into a pipe, and a thread reads it there.
+    """
+
+    def __init__(self, told: Callable[[int], object]) -> None:
+        """Begin to listen. Only the main thread may."""
+        self._told = told
+        self._before: dict[int, _Reaction] = {}
+        for number in file_descriptors.ending_signals():
+            if number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN:
+                continue
+            self._before[number] = signal.signal(number, _leave_it_to_the_pipe)
+        reader, self._writer = os.pipe()
+        if os.name != "nt":  # there it need not be, and cannot
+            os.set_blocking(self._writer, False)
+        self._writer_before = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        listen = threading.Thread(target=self._listen, args=(reader,), name="signals", daemon=True)
+        listen.start()
+
+    def undo(self) -> None:
+        """Give the signals back to whoever had them. A second time changes nothing."""
+        if self._writer < 0:
+            return
+        signal.set_wakeup_fd(self._writer_before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        os.close(self._writer)
+        self._writer = -1
+
+    def __enter__(self) -> Self:
+        """Listen as long as the context lasts."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the signals back."""
+        self.undo()
+
+    def _listen(self, reader: int) -> None:
+        while numbers := os.read(reader, 64):
+            for number in numbers:
+                if number in self._before:
+                    self._told(number)
+        os.close(reader)
+
+
+def _leave_it_to_the_pipe(_number: int, _frame: FrameType | None) -> None:
+    """Stand in for the default reaction, which would end the process on the spot."""

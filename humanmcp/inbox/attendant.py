@@ -1,0 +1,168 @@
+"""One thread for all that waits for people: it steps a session when something has come up for it.
+
+Theory of operation
+-------------------
+Whoever is attended (a server's session, a tap, a seat of the host) is *stepped*: it does all that
+has come up and returns the moment of its next step. Between two steps it is left alone, unless it
+is *woken*: by its connection, which has a line, or by its bell, which somebody at a desk has rung.
+
+    a line, a ring, an order ──▶ wake() ──▶ ┌────────────┐
+                                            │ the one    │ ──▶ step(now) ──▶ its next moment
+    the moment that it named ─────────────▶ │ thread     │
+                                            └────────────┘
+
+So what one step decides needs no lock, and the cost grows with what happens: nobody walks over what
+is open. One step is taken of those that were woken, then one of those whose moment has come, in
+turn, so that neither can keep the other waiting, and a session that has much to do goes to the
+back of the queue after each of its steps. A step must not wait for anybody.
+
+A fault of ours must not end a session that people are in the middle of, and none of the others: it
+goes to the log, and the session is stepped again a little later.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import math
+import threading
+import time
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+AGAIN_AFTER: Final = 0.01
+"""Seconds after which a step that failed is tried again."""
+
+
+class Attended(Protocol):
+    """Something that waits for people, for a peer, or for a moment."""
+
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Learn what to call, from any thread, when something has come up. Called once, first."""
+
+    def step(self, now: float) -> float | None:
+        """Do what has come up. Returns when to step again, unless woken before; None at the end."""
+
+    def end(self) -> None:
+        """Leave in order. Called once, after the last step or when the attendant is stopped."""
+
+
+class _Place:
+    """Where one stands: `planned` is its earliest moment in the heap, `moment` its latest word."""
+
+    __slots__ = ("attended", "is_background", "is_woken", "moment", "planned")
+
+    def __init__(self, attended: Attended, *, is_background: bool) -> None:
+        self.attended = attended
+        self.is_background = is_background
+        self.is_woken = False
+        self.moment = math.inf
+        self.planned = math.inf
+
+
+class Attendant:
+    """The thread that calls `run` serves everything that is attended, until nothing is left."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        """Begin with nothing to attend to. `now` is a clock that only ever rises, in seconds."""
+        self._now = now
+        self._woken: SimpleQueue[_Place | None] = SimpleQueue()
+        self._moments: list[tuple[float, int, _Place]] = []
+        self._order = itertools.count()
+        self._places: set[_Place] = set()
+        self._foreground = 0
+        self._changing = threading.Lock()
+        self._stopping = False
+
+    # -- from any thread ------------------------------------------------------------------------
+
+    def attend(self, one: Attended, *, background: bool = False) -> None:
+        """Attend to `one` from now on. What is in the background keeps nobody at work."""
+        place = _Place(one, is_background=background)
+        with self._changing:
+            self._places.add(place)
+            self._foreground += not background
+        one.begin(lambda: self._wake(place))
+        self._wake(place)
+
+    def stop(self) -> None:
+        """Let `run` end everything and return, as soon as the step that is being taken is over."""
+        self._stopping = True
+        self._woken.put(None)
+
+    def _wake(self, place: _Place) -> None:
+        """Step it soon. Woken several times before that, it is stepped once."""
+        if not place.is_woken:
+            place.is_woken = True
+            self._woken.put(place)
+
+    # -- the one thread -------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Attend until everything in the foreground is over, or until it is stopped."""
+        while self._foreground and not self._stopping:
+            due = self._due()
+            for place in (self._woken_within(0.0 if due else self._until_next()), due):
+                if place is not None and place in self._places and not self._stopping:
+                    self._step(place)
+        for place in tuple(self._places):
+            self._leave(place)
+
+    def _woken_within(self, seconds: float | None) -> _Place | None:
+        try:
+            return self._woken.get(timeout=seconds)
+        except Empty:
+            return None
+
+    def _until_next(self) -> float | None:
+        """Return the seconds until a moment comes; None when there is none."""
+        return max(0.0, self._moments[0][0] - self._now()) if self._moments else None
+
+    def _due(self) -> _Place | None:
+        """Take one whose moment has come out of the heap."""
+        while self._moments and self._moments[0][0] <= self._now():
+            moment, _, place = heapq.heappop(self._moments)
+            if moment != place.planned:
+                continue  # it has named an earlier one since
+            place.planned = math.inf
+            if place.moment <= self._now():
+                return place
+            self._plan(place)
+        return None
+
+    def _plan(self, place: _Place) -> None:
+        """Remember the moment that it named. Where an earlier one stands, it is seen then."""
+        if place.moment < place.planned:
+            place.planned = place.moment
+            heapq.heappush(self._moments, (place.moment, next(self._order), place))
+
+    def _step(self, place: _Place) -> None:
+        place.is_woken = False
+        now = self._now()
+        try:
+            moment = place.attended.step(now)
+        except Exception:
+            logger.exception("this should not happen; please report it")
+            moment = now + AGAIN_AFTER
+        if moment is None:
+            self._leave(place)
+        elif moment <= now:
+            self._wake(place)
+        else:
+            place.moment = moment
+            self._plan(place)
+
+    def _leave(self, place: _Place) -> None:
+        with self._changing:
+            self._places.discard(place)
+            self._foreground -= not place.is_background
+        try:
+            place.attended.end()
+        except Exception:
+            logger.exception("this should not happen; please report it")

@@ -1,0 +1,215 @@
+"""How lines come from a client and go back to it: all that a session knows of a transport.
+
+Theory of operation
+-------------------
+A session is stepped by one thread, which may serve hundreds of others (`inbox/attendant.py`). So a
+connection moves bytes in threads of its own, and never lets that one wait:
+
+    client ──▶ the transport's threads ──▶ arrived() wakes ──▶ get() ──┐
+                                                                       the session
+    client ◀── the transport's threads ◀──────────────────── send() ◀──┘
+
+*In.* `get` gives one line after the other, in the order in which the client wrote them, as bytes
+that nobody has looked into. Whenever there is something to get, the connection calls what `listen`
+was given. `EndOfInput` is the last thing to come: nobody can be answered any more.
+
+*Out.* `send` takes one whole line, which the check has let pass or which somebody wants to be as it
+is (`deliberate`); `send_raw` takes bytes. What was handed in first goes out first. Neither waits
+for the client: what it does not take is kept, and `backpressure` says so.
+
+*Streams.* A pipe is one stream. Over HTTP each POST has a stream of its own, and a line must find
+the one that it belongs to. So right after a line was taken `came_with` tells under which numbers
+its requests are known in the inbox, and `send` names the request that a line is about (0: none).
+
+A connection knows nothing of sessions, of the inbox, of signals and of the life of the process.
+`PipeConnection` (`pipe.py`) is what a host starts; `MemoryConnection` serves tests and practice.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+class TooLong(NamedTuple):
+    """A line that was too long to keep: how it began, its bytes without the line feed, its end."""
+
+    first: bytes
+    size: int
+    last: bytes = b""
+
+
+class EndOfInput:
+    """The client is gone: it closed its end, or nobody reads what we write."""
+
+
+Incoming: TypeAlias = bytes | TooLong | EndOfInput
+
+
+class Backpressure(NamedTuple):
+    """What the client has not taken: so many bytes, and since when (monotonic) it takes nothing.
+
+    `since` is None while it does take something, or nothing has to be written.
+    """
+
+    unsent: int = 0
+    since: float | None = None
+
+    def stuck_for(self, now: float) -> float:
+        """Return for how many seconds nothing of what is being written was taken."""
+        return 0.0 if self.since is None else max(0.0, now - self.since)
+
+
+class LineError(ValueError):
+    """What was to be written is no line: it would break the stream for good."""
+
+    def __init__(self, why: str, line: bytes) -> None:
+        """Remember why, and how it began."""
+        super().__init__(why, line[:80])
+        self.why = why
+
+    def __str__(self) -> str:
+        """Return what is wrong with it."""
+        return f"not written to the client: {self.why}; write one message as one line of UTF-8"
+
+
+def as_one_line(line: bytes, *, deliberate: bool) -> bytes:
+    """Return a line with its line feed; one that is meant to be broken still is one line.
+
+    Raises:
+        LineError: it holds a line break or is empty; or, where that is not meant, it is no UTF-8.
+    """
+    if not line:
+        raise LineError("it is empty", line)
+    if b"\n" in line or (b"\r" in line and not deliberate):
+        raise LineError("it holds a line break", line)
+    if not deliberate:
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise LineError(f"byte {error.start + 1} is no UTF-8", line) from error
+    return line + b"\n"
+
+
+class Connection(Protocol):
+    """One client's way to a session and back. Everything but `listen` is for one thread."""
+
+    def listen(self, arrived: Callable[[], object]) -> None:
+        """Call `arrived`, from any thread, whenever there is something to get; now, if there is."""
+
+    def get(self, timeout: float | None = 0) -> Incoming | None:
+        """Take what came next; None when `timeout` seconds, 0 or more, brought nothing.
+
+        A line keeps its carriage return and its byte-order mark; blank lines never come.
+        """
+
+    def came_with(self, numbers: Sequence[int]) -> None:
+        """Learn the inbox's numbers of the requests in the line that was taken last."""
+
+    def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
+        """Write a line, without its line feed, as soon as the client takes it. Never waits.
+
+        `related_to` is the inbox's number of the request that it belongs to, 0 for none. With
+        `deliberate` it may be broken in every way but one: it is one line.
+
+        Raises:
+            LineError: it is no line.
+        """
+
+    def send_raw(self, content: bytes) -> None:
+        """Write bytes as they are, with no line feed after them: whoever asks for it means it."""
+
+    def flush(self, timeout: float) -> None:
+        """Wait until everything is written, or nobody reads it, but not longer."""
+
+    def drain(self) -> Iterator[bytes]:
+        """Yield the lines that came and were not taken: the session is over."""
+
+    @property
+    def closed(self) -> bool:
+        """Return True if the client has closed its end: what came before may still be to get."""
+
+    @property
+    def backpressure(self) -> Backpressure:
+        """What the client has not taken yet."""
+
+
+class Said(NamedTuple):
+    """What a client in memory was sent: a line, or bytes; and the request that it belongs to."""
+
+    content: bytes
+    related_to: int = 0
+
+
+class MemoryConnection:
+    """A connection without a transport: whoever has it is the client, by `say` and `hear`."""
+
+    def __init__(self) -> None:
+        """Begin with nothing said."""
+        self.closed = False
+        self.backpressure = Backpressure()
+        self.numbers: tuple[int, ...] = ()
+        """The requests that came with the line that was taken last."""
+        self._coming: SimpleQueue[Incoming] = SimpleQueue()
+        self._going: SimpleQueue[Said] = SimpleQueue()
+        self._arrived: Callable[[], object] | None = None
+
+    # -- the client's side ----------------------------------------------------------------------
+
+    def say(self, line: bytes) -> None:
+        """Say a line to the session."""
+        self._come(line)
+
+    def hear(self, timeout: float | None = 0) -> Said | None:
+        """Hear the next line of the session; None when none came in time."""
+        with suppress(Empty):
+            return self._going.get(timeout=timeout)
+        return None
+
+    def hang_up(self) -> None:
+        """Say and hear no more."""
+        self.closed = True
+        self._come(EndOfInput())
+
+    def _come(self, what: Incoming) -> None:
+        self._coming.put(what)
+        if self._arrived is not None:
+            self._arrived()
+
+    # -- the session's side ---------------------------------------------------------------------
+
+    def listen(self, arrived: Callable[[], object]) -> None:
+        """Call `arrived` in the client's thread, whenever it says something."""
+        self._arrived = arrived
+        arrived()
+
+    def get(self, timeout: float | None = 0) -> Incoming | None:
+        """Take what the client said next."""
+        with suppress(Empty):
+            return self._coming.get(timeout=timeout)
+        return None
+
+    def came_with(self, numbers: Sequence[int]) -> None:
+        """Keep the numbers, for whoever compares."""
+        self.numbers = tuple(numbers)
+
+    def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
+        """Let the client hear a line."""
+        self._going.put(Said(as_one_line(line, deliberate=deliberate)[:-1], related_to))
+
+    def send_raw(self, content: bytes) -> None:
+        """Let the client hear bytes."""
+        self._going.put(Said(content))
+
+    def flush(self, timeout: float) -> None:
+        """Do nothing: whatever was sent is there."""
+
+    def drain(self) -> Iterator[bytes]:
+        """Yield what the client said and nobody took."""
+        while (got := self.get()) is not None:
+            if isinstance(got, bytes):
+                yield got
