@@ -138,7 +138,7 @@ class Connection(Protocol):
         """What the client has not taken yet."""
 
 
-class Said(NamedTuple):
+class SentLine(NamedTuple):
     """What a client in memory was sent: a line, or bytes; and the request that it belongs to."""
 
     content: bytes
@@ -155,7 +155,7 @@ class MemoryConnection:
         self.numbers: tuple[int, ...] = ()
         """The requests that came with the line that was taken last."""
         self._coming: SimpleQueue[Incoming] = SimpleQueue()
-        self._going: SimpleQueue[Said] = SimpleQueue()
+        self._going: SimpleQueue[SentLine] = SimpleQueue()
         self._arrived: Callable[[], object] | None = None
 
     # -- the client's side ----------------------------------------------------------------------
@@ -164,7 +164,7 @@ class MemoryConnection:
         """Say a line to the session."""
         self._come(line)
 
-    def hear(self, timeout: float | None = 0) -> Said | None:
+    def hear(self, timeout: float | None = 0) -> SentLine | None:
         """Hear the next line of the session; None when none came in time."""
         with suppress(Empty):
             return self._going.get(timeout=timeout)
@@ -199,11 +199,11 @@ class MemoryConnection:
 
     def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
         """Let the client hear a line."""
-        self._going.put(Said(as_one_line(line, deliberate=deliberate)[:-1], related_to))
+        self._going.put(SentLine(as_one_line(line, deliberate=deliberate)[:-1], related_to))
 
     def send_raw(self, content: bytes) -> None:
         """Let the client hear bytes."""
-        self._going.put(Said(content))
+        self._going.put(SentLine(content))
 
     def flush(self, timeout: float) -> None:
         """Do nothing: whatever was sent is there."""
