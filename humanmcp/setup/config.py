@@ -134,11 +134,10 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
         raise ConfigFileError("no book", path=settings.book)
     chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.opening
     opening = manner_for(chosen, files="files" in given)
-    if arguments.open:
-        opening = (*opening, "--open")
+    words = (*opening, "--open") if arguments.open else opening
     wait = wait_to_write(host, arguments.wait)
-    made = entry(host, command_for(with_limit(given, wait), opening), wait)
-    plain = command_for(given, opening)
+    made = entry(host, command_for(with_limit(given, wait), words), wait)
+    plain = command_for(given, words)
     path = _path(host, arguments.path, for_user=arguments.user)
     host = config_file.as_laid_out(host, path)
     return Wanted(host, arguments.name, path, plain, made, language, opening)

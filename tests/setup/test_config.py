@@ -587,3 +587,31 @@ def test_l7_the_page_opens_by_itself_where_the_entry_says_so(run: Callable[..., 
     assert made["args"][-3:] == ["--opening", "book", "--open"]
     assert made["args"][1:3] == ["--notify", "notify-send 'A question'"]
     assert "--open" not in entry_of(run, "claude-code")["args"]
+
+
+@pytest.mark.parametrize("act", [(), ("--write",), ("--json",)])
+@pytest.mark.parametrize("opened", [(), ("--open",)])
+@pytest.mark.parametrize(
+    "who",
+    [
+        (),
+        ("--opening", "book"),
+        ("--opening", "hand"),
+        ("--by-hand",),
+        ("--auto",),
+        ("--files", "mcp"),
+    ],
+)
+def test_l9_every_way_to_open_sessions_is_told_with_and_without_the_page(
+    run: Callable[..., Ran],
+    tmp_path: Path,
+    who: tuple[str, ...],
+    opened: tuple[str, ...],
+    act: tuple[str, ...],
+) -> None:
+    """L9: `config claude-code --open --write` wrote the entry, and then ended with a traceback."""
+    path = tmp_path / "mcp.json"
+    done = run("claude-code", "--path", str(path), *who, *opened, *act)
+    assert done.status == 0
+    made = json.loads(path.read_text("utf-8") if act == ("--write",) else done.out)
+    assert ("--open" in json.dumps(made)) is bool(opened)
