@@ -614,4 +614,4 @@ def test_l9_every_way_to_open_sessions_is_told_with_and_without_the_page(
     done = run("claude-code", "--path", str(path), *who, *opened, *act)
     assert done.status == 0
     made = json.loads(path.read_text("utf-8") if act == ("--write",) else done.out)
-    assert ("--open" in json.dumps(made)) is bool(opened)
+    assert ('"--open"' in json.dumps(made["entry"] if act == ("--json",) else made)) is bool(opened)
