@@ -26,7 +26,7 @@ PACKAGE: Final = "humanmcp"
 FLOORS: Final = (
     ("protocol",),
     ("inbox",),
-    ("answering",),
+    ("answering", "listening"),
     ("demo", "export"),
     ("stub", "desk", "tap", "host", "terminal_desk", "setup"),
     ("play",),
@@ -94,6 +94,7 @@ GUESTS: Final = {
     "answering": ("typing_extensions",),
     "desk": ("fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
     "host": ("anthropic", "openai"),
+    "listening": ("starlette", "uvicorn"),
     "common/toml_edit": ("tomlkit",),
 }
 """The libraries that a room may use. A room that is not named here has the standard library."""

@@ -9,13 +9,11 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import os
-import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from humanmcp import __version__
 from humanmcp.common import terminal
@@ -36,22 +34,18 @@ from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.desk.state.watcher import Following
 from humanmcp.inbox.lock import LifeLock, is_held
 from humanmcp.inbox.opening import open_inbox
+from humanmcp.listening.sockets import Patient, listen
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
 
 if TYPE_CHECKING:
     import argparse
-    import asyncio
+    import socket
     from collections.abc import Callable, Mapping
     from types import FrameType
 
-    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
-
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-
-NEXT_PORTS: Final = 16
-"""How many ports are tried one after another before any free one will do."""
 
 CANNOT: Final = 1
 MOST_CONNECTIONS: Final = 1200
@@ -59,12 +53,6 @@ MOST_CONNECTIONS: Final = 1200
 
 ENDS_WITHIN: Final = 2
 """Seconds that open answers get when the desk ends; the live streams end at once."""
-
-FIRST_LINE_WITHIN: Final = 15.0
-"""Seconds within which a connection must have sent the head of a request, the first or the next."""
-
-MOST_SILENT: Final = 256
-"""Connections that have asked for nothing yet."""
 
 
 class NotLoopbackError(Exception):
@@ -194,75 +182,6 @@ def make_desk(
     )
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Listen on a port; on the next free one when it is taken.
-
-    Raises:
-        OSError: there is no port at all.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    candidates = [*range(port, min(port + NEXT_PORTS, 65536)), 0] if port else [0]
-    for candidate in candidates:
-        one = socket.socket(family, socket.SOCK_STREAM)
-        if os.name != "nt":  # there, it would let two programs listen on one port
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            one.bind((host, candidate))
-            one.listen(256)
-        except OSError:
-            one.close()
-            if candidate == 0:
-                raise
-        else:
-            return one
-    raise AssertionError(candidates)  # the last candidate returns or raises
-
-
-class _Patient(H11Protocol):
-    """Hang up on a connection that never says what it wants, or never reads what it wanted."""
-
-    _silent: ClassVar[dict[_Patient, None]] = {}
-    """Those that have not asked for anything yet; the one that has been there longest is first."""
-
-    def connection_made(
-        self,
-        transport: asyncio.Transport,  # type: ignore[override] # uvicorn narrows it as well
-    ) -> None:
-        """Give it a little time for its first line; less where very many are silent."""
-        super().connection_made(transport)
-        self._silent[self] = None
-        if len(self._silent) > MOST_SILENT:
-            self._make_room()
-        self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, None)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Look at it no more."""
-        self._looking.cancel()
-        self._silent.pop(self, None)
-        super().connection_lost(exc)
-
-    def asked(self) -> RequestResponseCycle | None:
-        """Return the request that came last; None before the first."""
-        return self.cycle  # uvicorn says it is always there; before a request it is None
-
-    def _make_room(self) -> None:
-        """Forget those that have asked; hang up on the one that has been silent longest."""
-        for one in [one for one in self._silent if one.asked() is not None]:
-            del self._silent[one]
-        if len(self._silent) > MOST_SILENT:
-            oldest = next(iter(self._silent))
-            del self._silent[oldest]
-            oldest.transport.abort()
-
-    def _hang_up_on_silence(self, before: RequestResponseCycle | None) -> None:
-        """Hang up when nothing new was asked since the last look, and nothing is being answered."""
-        asked = self.asked()
-        if asked is before and (asked is None or asked.response_complete):
-            self.transport.abort()  # what it has not read by now it does not want
-            return
-        self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, asked)
-
-
 class _Server(uvicorn.Server):
     """uvicorn, told to end its streams when it ends: it waits for open answers by itself."""
 
@@ -270,7 +189,7 @@ class _Server(uvicorn.Server):
         """Serve a desk. `ready` is called once it listens."""
         config = uvicorn.Config(
             make_app(desk),
-            http=_Patient,
+            http=Patient,
             ws="none",
             lifespan="on",
             access_log=False,  # uvicorn would write it to stdout

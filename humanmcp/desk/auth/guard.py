@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.requests import ClientDisconnect
 
 from humanmcp.desk.auth.visit_path import place_of, placed, visit_of, within
-from humanmcp.desk.http.bodies import LARGEST, Bodies, Body, BodyError, BodyTrouble
+from humanmcp.listening.bodies import LARGEST, Bodies, Body, BodyError, BodyTrouble
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:

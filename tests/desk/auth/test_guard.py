@@ -18,7 +18,7 @@ from humanmcp.desk import command
 from humanmcp.desk.app import make_app
 from humanmcp.desk.auth import guard
 from humanmcp.desk.auth.guard import Address, Guard, judge
-from humanmcp.desk.http import bodies
+from humanmcp.listening import bodies
 from tests.desk.desking import JSON, Desking
 
 if TYPE_CHECKING:

@@ -1,0 +1,95 @@
+"""A socket to listen on, and connections that never say what they want.
+
+Knows addresses and clocks; nothing of what is asked and answered.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
+
+NEXT_PORTS: Final = 16
+"""How many ports are tried one after another before any free one will do."""
+
+FIRST_LINE_WITHIN: Final = 15.0
+"""Seconds within which a connection must have sent the head of a request, the first or the next."""
+
+MOST_SILENT: Final = 256
+"""Connections that have asked for nothing yet."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen on a port; on the next free one when it is taken.
+
+    Raises:
+        OSError: there is no port at all.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    candidates = [*range(port, min(port + NEXT_PORTS, 65536)), 0] if port else [0]
+    for candidate in candidates:
+        one = socket.socket(family, socket.SOCK_STREAM)
+        if os.name != "nt":  # there, it would let two programs listen on one port
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind((host, candidate))
+            one.listen(256)
+        except OSError:
+            one.close()
+            if candidate == 0:
+                raise
+        else:
+            return one
+    raise AssertionError(candidates)  # the last candidate returns or raises
+
+
+class Patient(H11Protocol):
+    """Hang up on a connection that never says what it wants, or never reads what it wanted."""
+
+    _silent: ClassVar[dict[Patient, None]] = {}
+    """Those that have not asked for anything yet; the one that has been there longest is first."""
+
+    def connection_made(
+        self,
+        transport: asyncio.Transport,  # type: ignore[override] # uvicorn narrows it as well
+    ) -> None:
+        """Give it a little time for its first line; less where very many are silent."""
+        super().connection_made(transport)
+        self._silent[self] = None
+        if len(self._silent) > MOST_SILENT:
+            self._make_room()
+        self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Look at it no more."""
+        self._looking.cancel()
+        self._silent.pop(self, None)
+        super().connection_lost(exc)
+
+    def asked(self) -> RequestResponseCycle | None:
+        """Return the request that came last; None before the first."""
+        return self.cycle  # uvicorn says it is always there; before a request it is None
+
+    def _make_room(self) -> None:
+        """Forget those that have asked; hang up on the one that has been silent longest."""
+        for one in [one for one in self._silent if one.asked() is not None]:
+            del self._silent[one]
+        if len(self._silent) > MOST_SILENT:
+            oldest = next(iter(self._silent))
+            del self._silent[oldest]
+            oldest.transport.abort()
+
+    def _hang_up_on_silence(self, before: RequestResponseCycle | None) -> None:
+        """Hang up when nothing new was asked since the last look, and nothing is being answered."""
+        asked = self.asked()
+        if asked is before and (asked is None or asked.response_complete):
+            self.transport.abort()  # what it has not read by now it does not want
+            return
+        self._looking = self.loop.call_later(FIRST_LINE_WITHIN, self._hang_up_on_silence, asked)
