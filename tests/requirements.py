@@ -470,6 +470,8 @@ REQUIREMENTS: Final = {
     "D2": "A placeholder is shown as one, and is never sent.",
     "D3": "What replaces a text that a person wrote can be undone, in every view.",
     "D4": "Try it now is a lesson: numbered steps, what the host understood, success at the end.",
+    "D7": "A held answer is named as one, with what was asked, and can be read.",
+    "D8": "Changing a held request and answering it are two texts, and one choice.",
     "D14": "Whoever types on after Send loses no letter.",
     "D16": "The focus stays where a person works, and Esc closes what is open.",
     # -- What is published

@@ -88,9 +88,11 @@ class Case:
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
         """What the check says of the message itself; nothing of a line that is no message."""
-        found = self.message
+        found, held = self.message, self.held
         if not isinstance(found, Message):
             return ()
+        if held is not None and held.answered is not None:
+            return check.check(held.answered, self.item.line, known=self.known).problems
         remarks = check.remarks(found, self.item.revision, self.known)
         if self.has_twin:
             return (*remarks, check.same_id(found, self.item.revision))

@@ -74,19 +74,27 @@ class SendResult(NamedTuple):
 # -- what is written ------------------------------------------------------------------------------
 
 
-def judge(case: Case, text: str, form: TextForm = TextForm.MESSAGE) -> Verdict:
-    """Return what is wrong with a text, as the process will find it."""
+def judge(
+    case: Case, text: str, form: TextForm = TextForm.MESSAGE, action: Action = Action.PASS
+) -> Verdict:
+    """Return what is wrong with a text, as the process will find it.
+
+    `action` says whether a text for a held request is to go on in its place or to answer it.
+    """
     held, exchange = case.held, case.exchange
     if held is not None:
-        return held_check.judge(held, text, form, case.known)
+        answer = action is Action.ANSWER
+        return held_check.judge(held, text, form, case.known, answer=answer)
     if exchange is None:  # its file was changed by another program: the process will say so
         return Verdict(text, text, text)
     return check.check(exchange, text, form, case.known)
 
 
-def autofix(case: Case, text: str, form: TextForm = TextForm.MESSAGE) -> Autofix:
+def autofix(
+    case: Case, text: str, form: TextForm = TextForm.MESSAGE, action: Action = Action.PASS
+) -> Autofix:
     """Apply every fix that takes nothing out, makes nothing up and is no guess."""
-    return fixing.autofix(text, lambda one: judge(case, one, form))
+    return fixing.autofix(text, lambda one: judge(case, one, form, action))
 
 
 def starting_draft(case: Case, language: str) -> Draft:
@@ -183,7 +191,9 @@ def send(
         _keep(case, reply)
         return SendResult(Outcome.OVER, case.item)
     dropped = reply.action is Action.DROP
-    verdict = Verdict("", "", "") if dropped else judge(case, reply.text, reply.form)
+    verdict = Verdict("", "", "")
+    if not dropped:
+        verdict = judge(case, reply.text, reply.form, reply.action)
     if not verdict.sendable and not (reply.anyway and verdict.forced is not None):
         _keep(case, reply)
         item = case.inbox.item(case.key)

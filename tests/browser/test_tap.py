@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ from playwright.sync_api import expect
 
 from humanmcp.protocol.conversation.transcript import COMMAND as COMMAND_NOTE
 from humanmcp.protocol.conversation.transcript import DROPPED, Direction
+from tests.browser.seats import open_menu
+from tests.browser.test_answering import read_json, write_json
 from tests.clients.hosts import NODE
 from tests.serving import bare_environment
 from tests.tap.tapped import COMMAND, Tapped, server
@@ -57,14 +58,15 @@ def test_a_held_call_is_answered_in_the_page_and_reaches_the_real_client(
 def _answer_one_let_one_go_change_one(page: Page) -> None:
     expect(page.locator("#held")).to_be_visible(timeout=20_000)
     expect(page.locator("#held")).to_contain_text("the server has not seen it yet")
+    page.get_by_role("link", name="Answer instead").click()
     page.locator("#sentence").fill("asked a person")
     page.locator("#send").click()
     expect(page.locator("article.message td.value")).to_have_text("大阪")
-    page.get_by_role("button", name="Let it go as it is").click()
+    page.get_by_role("button", name="Let it go").click()
     expect(page.locator("article.message td.value")).to_have_text("北海道")
-    page.locator("#held details.edit summary").click()
-    box = page.locator("#held textarea")
-    box.fill(box.input_value().replace("北海道", "東京"))
+    page.get_by_role("link", name="Change").click()
+    expect(page.locator(".scripted #view-json")).to_be_visible()
+    write_json(page, read_json(page).replace("北海道", "東京"))
     page.get_by_role("button", name="Let the changed one go").click()
 
 
@@ -78,7 +80,7 @@ def test_a_held_notification_can_be_dropped_in_the_page(
         page = window().page
         expect(page.locator("#held")).to_be_visible(timeout=20_000)
         expect(page.locator("#send")).to_have_count(0)
-        page.get_by_role("button", name="Drop it").click()
+        page.get_by_role("button", name="Drop").click()
         expect(page.locator("#held")).to_have_count(0)
         status, rest, _errors = tapped.close()
         assert (status, rest) == (0, b"")
@@ -89,23 +91,24 @@ def test_a_held_notification_can_be_dropped_in_the_page(
 def test_a_refused_edit_is_put_back_with_one_button(
     home: Path, desk: Desking, window: Windows
 ) -> None:
-    """The edit stays in its box; the original is there again, and nothing has gone on."""
+    """D8: the edit is refused for its id, the original comes back, and nothing has gone on."""
     call = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"dice"}}\n'
     with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
         tapped.say(call)
         page = window().page
-        box = page.locator("details.edit textarea")
-        page.locator("details.edit summary").click()
-        box.fill(call.decode().replace('"id":0', '"id":5'))
+        page.get_by_role("link", name="Change").click()
+        expect(page.locator(".scripted #view-json")).to_be_visible()
+        write_json(page, call.decode().replace('"id":0', '"id":5'))
         page.get_by_role("button", name="Let the changed one go").click()
-        expect(box).to_have_value(re.compile('"id":5'))
+        expect(page.locator("#problems .problem.error")).to_contain_text("id")
+        open_menu(page)
         page.get_by_role("button", name="Put the original back").click()
-        expect(box).to_have_value(re.compile('"id": 0'))
+        assert '"id": 0' in read_json(page)
         assert tapped.hears_nothing_yet()
 
 
 def test_a_held_answer_is_changed_in_the_page(home: Path, desk: Desking, window: Windows) -> None:
-    """The composer starts with the server's answer, and checks it against its request."""
+    """D7: it is named as an answer, with what was asked; changed, it is checked as one."""
     request = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"dice"}}\n'
     answer = b'{"jsonrpc":"2.0","id":0,"result":{"content":[{"type":"text","text":"1"}]}}\n'
     script = home.parent / "script.log"
@@ -114,10 +117,43 @@ def test_a_held_answer_is_changed_in_the_page(home: Path, desk: Desking, window:
         tapped.say(request)
         page = window().page
         expect(page.locator("#held")).to_contain_text("The server sent it")
+        expect(page.locator("h1")).to_have_text("The server answers dice")
+        expect(page.locator(".asked .result")).to_contain_text("1")
+        expect(page.locator(".remarks")).to_have_count(0)
+        expect(page.get_by_role("link", name="Answer instead")).to_have_count(0)
+        page.get_by_role("link", name="Change").click()
         expect(page.locator("#sentence")).to_have_value("1")
         page.locator("#sentence").fill("6")
         page.locator("#send").click()
         assert json.loads(tapped.hear())["result"]["content"][0]["text"] == "6"
+
+
+def test_d8_a_change_and_an_answer_are_two_texts(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """D8: what was begun as the one never becomes the other, and a key chooses each."""
+    call = b'{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"name":"dice"}}\n'
+    with Tapped(home, server("echo"), "--hold", "in:tools/call") as tapped:
+        tapped.say(call)
+        page = window().page
+        expect(page.locator("#held")).to_be_visible(timeout=20_000)
+        expect(page.locator("#send")).to_have_count(0)
+        page.wait_for_function("() => performance.now() - document.body.dataset.opened > 500")
+        page.keyboard.press("c")
+        expect(page.locator(".scripted #view-json")).to_be_visible()
+        write_json(page, call.decode().replace("dice", "coin"))
+        expect(page.locator("#saved-at")).to_have_text("Draft saved")
+        page.get_by_role("link", name="Answer instead").click()
+        expect(page.locator("#sentence")).to_have_value("")
+        page.locator("#tab-json").click()
+        write_json(page, call.decode())
+        expect(page.locator("#problems .problem.error").first).to_be_visible()
+        page.locator("#tab-text").click()
+        page.get_by_role("link", name="Change").click()
+        expect(page.locator(".scripted #view-json")).to_be_visible()
+        assert "coin" in read_json(page)
+        page.locator("#send").click()
+        assert json.loads(tapped.hear())["params"]["name"] == "coin"
 
 
 def test_what_is_to_be_held_is_said_in_the_page_and_all_go_at_once(

@@ -16,6 +16,7 @@ export class Checker {
   constructor(path, draft, asForm, onVerdict) {
     this.path = path;
     this.draft = draft;
+    this.action = draft.facts.action;
     this.asForm = asForm;
     this.onVerdict = onVerdict;
     /** @type {VerdictShape | null} */
@@ -52,7 +53,7 @@ export class Checker {
     const { text } = this.draft;
     try {
       const fields = this.fields?.byPointer ?? {};
-      const verdict = await call(`${this.path}/check`, { text: this.base, form: "message", fields });
+      const verdict = await call(`${this.path}/check`, { text: this.base, form: "message", action: this.action, fields });
       if (asked !== this.asked || text !== this.draft.text) return;
       this.verdict = verdict;
       this.checked = text;
@@ -80,7 +81,7 @@ export class Checker {
   /** Apply every fix that is sure. Returns null when somebody went on writing meanwhile. */
   async autofix() {
     const { text } = this.draft;
-    const fixed = await call(`${this.path}/autofix`, { text: this.base, form: "message" });
+    const fixed = await call(`${this.path}/autofix`, { text: this.base, form: "message", action: this.action });
     return text === this.draft.text ? String(fixed.text) : null;
   }
 }

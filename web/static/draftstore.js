@@ -13,7 +13,7 @@ const SAVE_AFTER = 500;
 export class DraftStore {
   /** @param {Island} facts @param {string} path of the exchange at the desk */
   constructor(facts, path) {
-    this.name = `humanmcp:draft:${facts.session}/${facts.number}`;
+    this.name = `humanmcp:draft:${facts.session}/${facts.number}${facts.action === "pass" ? "" : " answer"}`;
     this.known = Date.parse(facts.at || "") || 0;
     this.path = path;
     this.hold = facts.hold;

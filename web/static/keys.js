@@ -3,7 +3,7 @@
 // only says "Process". While something is being composed nothing here acts.
 
 import { chosen } from "./choices.js";
-import { all, maybe } from "./dom.js";
+import { all, first, maybe } from "./dom.js";
 import { toggleSound } from "./notice.js";
 import { at } from "./place.js";
 import { say, tell } from "./words.js";
@@ -78,7 +78,8 @@ function single(event, composer) {
   };
   const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
   if (digit && event.repeat) return; // held: one press is one answer
-  const act = digit ? () => composer?.digit(Number(digit[1])) : acts[event.code];
+  const held = first(document, `[data-hotkey="${event.code}"]`);
+  const act = held ? () => held.click() : digit ? () => composer?.digit(Number(digit[1])) : acts[event.code];
   if (act) {
     event.preventDefault();
     act();

@@ -48,7 +48,7 @@ export class Sender {
     const { draft, drafts, breaking, path } = this.composer;
     try {
       if (option !== null && draft.touched) await drafts.save(draft);
-      const body = option === null ? { text: draft.text, form: "message", anyway } : { text: option, form: "text" };
+      const body = option === null ? { text: draft.text, form: "message", anyway, action: draft.facts.action } : { text: option, form: "text" };
       const outcome = await call(`${path}/reply`, body);
       drafts.forget();
       breaking.end();

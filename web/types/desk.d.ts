@@ -166,6 +166,7 @@ interface Island {
   placeholders: Array<string>;
   options: Array<string>;
   faults: Array<FaultShape>;
+  action: "pass" | "drop" | "answer";
   touched: boolean;
   hold: boolean;
   at: string;

@@ -148,6 +148,13 @@ def conversation_of(item: Item) -> ModelConversation | None:
     )
 
 
+def tool_result(text: str) -> ModelToolResult | None:
+    """Read the result of a tool, as JSON; None when it is none."""
+    found = decoded(text)
+    content = found.get("content") if isinstance(found, dict) else None
+    return _result(found, content, {}) if isinstance(content, list) else None
+
+
 def _params(line: str) -> dict[str, Any]:
     """Decode the parameters, numbers as they were written; empty where the line is no request."""
     if not isinstance(read_line(line), Message):

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from typing_extensions import TypedDict  # FastAPI wants this one before Python 3.12
 
+from humanmcp.inbox.contract import Action
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm
 
@@ -91,6 +92,7 @@ class Island(TypedDict):
     placeholders: list[str]
     options: list[str]
     faults: list[FaultShape]
+    action: Annotated[str, Action]
     touched: bool
     hold: bool
     at: str

@@ -82,6 +82,9 @@ def row(item: Item, mark: Badge) -> Row:
     """Make the row of an exchange."""
     found, draft = read_line(item.line), item.draft
     said = summary_of(found) if isinstance(found, Message) else Summary()
+    asked = read_line(item.asked) if item.asked else None
+    if isinstance(asked, Message):  # an answer goes by the name of what it answers
+        said = said._replace(name=summary_of(asked).name)
     return Row(
         key=item.key,
         badge=mark,
@@ -119,6 +122,11 @@ def fields(item: Item) -> tuple[Field, ...]:
     member = methods.of(item.method).arguments
     if member:
         text = jsonrpc.member(text, member) or "{}"
+    return members(text)
+
+
+def members(text: str) -> tuple[Field, ...]:
+    """List the members of a JSON object, as text."""
     return tuple(
         _field(name, text[start:end])
         for name, start, end in jsonrpc.members(text)[:200]

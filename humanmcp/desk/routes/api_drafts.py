@@ -42,10 +42,14 @@ LONGEST_NAME: Final = 64
 
 @dataclass
 class TextBody:
-    """A text and what it stands for: message, result, error, text, or tool error."""
+    """A text and what it stands for: message, result, error, text, or tool error.
+
+    `action` says whether a text for a held request goes on in its place (pass) or answers it.
+    """
 
     text: str
     form: TextForm = TextForm.MESSAGE
+    action: Action = Action.PASS
 
 
 @dataclass
@@ -94,7 +98,7 @@ def check(request: Request, session: str, number: int, body: CheckBody) -> Verdi
     checked by itself, and nothing is sendable before it is JSON.
     """
     case = desk_of(request).case(Key(session, number))
-    judged = service.judge(case, body.text, body.form)
+    judged = service.judge(case, body.text, body.form, body.action)
     found = verdict_shape(judged, spoken(request))
     return _with_unread(found, body.fields, spoken(request)) if body.fields else found
 
@@ -118,7 +122,7 @@ def _with_unread(found: VerdictShape, fields: dict[str, str], language: str) -> 
 def fix_all(request: Request, session: str, number: int, body: TextBody) -> FixedShape:
     """Apply every fix that takes nothing out, makes nothing up and is no guess."""
     case = desk_of(request).case(Key(session, number))
-    fixed = service.autofix(case, body.text, body.form)
+    fixed = service.autofix(case, body.text, body.form, body.action)
     return {**verdict_shape(fixed.verdict, spoken(request)), "text": fixed.text}
 
 

@@ -14,6 +14,7 @@ from humanmcp.answering.service import Outcome
 from humanmcp.desk.http.context import BY, Desk, desk_of
 from humanmcp.desk.http.layout import form_values, note_version
 from humanmcp.desk.http.request_context import spoken
+from humanmcp.desk.presenters.held_messages import Task
 from humanmcp.desk.routes.inbox import Broken, show_inbox
 from humanmcp.inbox.contract import (
     Action,
@@ -58,9 +59,7 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
         case "hold" | "progress on" | "progress off" as act_on:
             _keep_quiet(desk, key, act_on, spoken(request))
         case "template":
-            _save(desk, key, service.starting_draft(desk.case(key), spoken(request)))
-        case "original":
-            _save(desk, key, service.as_it_came(desk.case(key)))
+            _save(desk, key, Draft("", touched=False))
         case "save":
             _save(desk, key, Draft(text, form, touched=True))
         case "mend":
@@ -74,11 +73,20 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
             reply = Reply(desk.inbox.item(key).line, action=action)
             return _after_sending(here, key, desk.send(key, reply).outcome)
         case act_on:
-            outcome = desk.send(key, _reply(desk, key, act_on, Draft(text, form))).outcome
+            reply = _reply(desk, key, act_on, Draft(text, form))
+            if values.get("do") == Task.ANSWER:
+                reply = reply._replace(action=Action.ANSWER)
+            outcome = desk.send(key, reply).outcome
             if broken and outcome is Outcome.BLOCKED:
                 return show_inbox(request, key, chosen=True, broken=broken)
-            return _after_sending(here, key, outcome)
-    return RedirectResponse(f"{here}#answer", 303)
+            return _after_sending(_with_task(here, values), key, outcome)
+    return RedirectResponse(f"{_with_task(here, values)}#answer", 303)
+
+
+def _with_task(here: str, values: dict[str, str]) -> str:
+    """Lead back to what a person was at with a held message."""
+    do = values.get("do")
+    return f"{here}?do={do}" if do in {Task.CHANGE, Task.ANSWER} else here
 
 
 def _reply(desk: Desk, key: Key, act_on: str, written: Draft) -> Reply:

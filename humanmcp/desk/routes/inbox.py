@@ -22,12 +22,13 @@ from humanmcp.demo.steps import HOST
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, note_version, page
 from humanmcp.desk.http.request_context import script_json, spoken
-from humanmcp.desk.presenters import input_requests, sequence, serializers
+from humanmcp.desk.presenters import held_messages, input_requests, sequence, serializers
 from humanmcp.desk.presenters import rows as row_words
 from humanmcp.desk.presenters.conversation import conversation_of
 from humanmcp.desk.presenters.form_fields import field_of
 from humanmcp.desk.presenters.forms import AnswerForm, form_of
-from humanmcp.desk.presenters.page_types import FormShape, Island
+from humanmcp.desk.presenters.held_messages import Task
+from humanmcp.desk.presenters.page_types import FaultShape, FormShape, Island
 from humanmcp.desk.presenters.starting_points import chosen, starts_of
 from humanmcp.desk.routes import api_saved
 from humanmcp.desk.routes.connect import offered
@@ -39,7 +40,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.locales.explain import explain
-from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
@@ -63,11 +64,11 @@ def inbox(request: Request, session: str = "", sent: str = "") -> HTMLResponse:
 
 
 @router.get("/m/{name}/{number}")
-def message(
-    request: Request, name: str, number: int, session: str = "", sent: str = ""
+def message(  # noqa: PLR0913, PLR0917 - what an address may hold
+    request: Request, name: str, number: int, session: str = "", sent: str = "", do: str = ""
 ) -> HTMLResponse:
-    """Show one exchange, whatever its state."""
-    return show_inbox(request, Key(name, number), session=session, sent=sent, chosen=True)
+    """Show one exchange, whatever its state; `do` chooses what to do with a held message."""
+    return show_inbox(request, Key(name, number), session=session, sent=sent, chosen=True, do=do)
 
 
 @router.get("/list")
@@ -114,6 +115,7 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
     sent: str = "",
     chosen: bool,
     broken: Broken | None = None,
+    do: str = "",
 ) -> HTMLResponse:
     """Show the list, and one exchange beside it."""
     desk = desk_of(request)
@@ -128,7 +130,7 @@ def show_inbox(  # noqa: PLR0913 - what the page of the inbox depends on
         "lesson": _lesson(request, key),
     }
     if key is not None:
-        values |= _message(desk, key, spoken(request))
+        values |= _message(desk, key, spoken(request), do)
     return page(request, "inbox.html", **values)
 
 
@@ -165,15 +167,17 @@ _laid_out: Final = lru_cache(16)(pretty)
 """A request is laid out once, however often its page is looked at."""
 
 
-def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
+def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any]:
     """Gather everything that the page of one exchange shows."""
     case = desk.case(key)
     item = case.item
     row = row_words.row(item, row_words.badge_of(case.facts))
-    draft = service.draft_of(case, language)
+    task = held_messages.task_of(case, do)
+    draft = held_messages.draft_of(case, task, language)
     problems = item.problems
     if item.state is ExchangeState.PENDING and draft.touched:
-        problems = service.judge(case, draft.text, draft.form).problems
+        action = held_messages.action_of(case, task)
+        problems = service.judge(case, draft.text, draft.form, action).problems
     talk = conversation_of(item)
     asked = case.inquiry
     told = frozenset[str]().union(*(one.told for one in (talk, asked) if one is not None))
@@ -187,8 +191,11 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
         "inquiry": asked,
         "fields": [one for one in row_words.fields(item) if one.name not in told],
         "raw": _laid_out(item.line),
-        "edited": service.edited(case),
-        "faults": [serializers.fault(one, language) for one in service.breakable(case)],
+        "task": task,
+        "goes_on": held_messages.goes_on(case, task),
+        "held_question": case.held is not None and case.held.question is not None,
+        "held_answer": held_messages.answer_of(case),
+        "faults": _faults(case, task, language),
         "offers": input_requests.offers(case, language),
         "card": explain(
             item.method,
@@ -198,11 +205,11 @@ def _message(desk: Desk, key: Key, language: str) -> dict[str, Any]:
             seat=case.facts.seat.value,
             inwards=item.way is Direction.IN,
         ),
-        "answerable": case.exchange is not None,
+        "answerable": bool(task) and (case.exchange is not None or task == Task.CHANGE),
         "steps": sequence.draw(history.conversation(desk.board, key.session), key.number),
         "answers": desk.shelf.fitting(item.method, row.name)[:9],
         "starts": starts_of(case.exchange) if case.exchange is not None else (),
-        "island": script_json(_island(desk, case, case.exchange, language)),
+        "island": script_json(_island(desk, case, task, language)),
         **_standing(desk, case, language),
     }
 
@@ -213,17 +220,29 @@ def _plain(case: Case, draft: Draft) -> Draft:
     return draft if draft.touched or not empty else Draft("", TextForm.TEXT)
 
 
-def _island(desk: Desk, case: Case, exchange: Exchange | None, language: str) -> Island | None:
-    """Gather what the composer's script starts from; None where there is nothing to answer."""
-    if exchange is None:
+def _faults(case: Case, task: Task, language: str) -> list[FaultShape]:
+    """List the ways to break an answer; a request that goes on is changed by hand."""
+    if held_messages.goes_on(case, task):
+        return []
+    return [serializers.fault(one, language) for one in service.breakable(case)]
+
+
+def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:
+    """Gather what the composer's script starts from; None where nothing is to be written."""
+    item, tool = case.item, case.name
+    draft = held_messages.draft_of(case, task, language)
+    goes_on = held_messages.goes_on(case, task)
+    exchange = None if goes_on else case.exchange
+    if not task or (exchange is None and not goes_on):
         return None
-    item, tool, draft = case.item, case.name, service.draft_of(case, language)
     document = service.document(case, draft)
-    starts = starts_of(exchange)
+    starts = () if exchange is None else starts_of(exchange)
     begun = chosen(starts, document)
-    form = begun.form if begun else form_of(item, case.known, tool)
-    fitting = desk.shelf.fitting(item.method, tool)[:9]
+    form = None if exchange is None else form_of(item, case.known, tool)
+    form = begun.form if begun else form
+    fitting = () if goes_on else desk.shelf.fitting(item.method, tool)[:9]
     asked = case.inquiry
+    template = service.as_it_came(case) if goes_on else service.starting_draft(case, language)
     return {
         "session": item.key.session,
         "number": item.key.number,
@@ -234,15 +253,16 @@ def _island(desk: Desk, case: Case, exchange: Exchange | None, language: str) ->
         "state": item.state.value,
         "document": document,
         "starts": [{"document": one.document, "form": _form(one.form)} for one in starts],
-        "template": service.starting_draft(case, language).text,
-        "templates": service.templates(case),
+        "template": template.text,
+        "templates": {} if goes_on else service.templates(case),
         "placeholders": list(PLACEHOLDERS.values()),
         "options": [] if asked is None else list(asked.options),
-        "faults": [serializers.fault(one, language) for one in service.breakable(case)],
+        "faults": _faults(case, task, language),
+        "action": held_messages.action_of(case, task).value,
         "touched": draft.touched,
         "hold": draft.hold,
         "at": draft.at,
-        "textual": item.method == "tools/call",
+        "textual": item.method == "tools/call" and not goes_on,
         "form": None if form is None else _form(form),
         "mirror": form is not None and form.mirror,
         "arguments": case.params.get("arguments", {}),
