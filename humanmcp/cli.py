@@ -43,7 +43,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "wrap": "humanmcp.setup.wrap",
     "unwrap": "humanmcp.setup.unwrap",
     "export": "humanmcp.export.command",
-    "diff": "humanmcp.export.comparing",
+    "diff": "humanmcp.export.diff",
     "forget": "humanmcp.terminal_desk.forget",
 }
 """Every command and the module that is it. Their one-line help: `locales/`, room `command`."""

@@ -7,13 +7,13 @@ import shlex
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import complain, is_terminal, say_raw
-from humanmcp.export.options import ExportOptions
-from humanmcp.export.reading import LAST, find
+from humanmcp.export.reading import LAST, ExportOptions, find
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, trouble
@@ -25,18 +25,20 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
 
-FORMATS: Final = (
-    "log",
-    "pretty",
-    "jsonl",
-    "markdown",
-    "mermaid",
-    "html",
-    "har",
-    "server",
-    "pytest",
+FORMATS: Final = MappingProxyType(
+    {
+        "log": "lines.write_log",
+        "pretty": "lines.write_laid_out",
+        "jsonl": "lines.write_transcript",
+        "markdown": "markdown.write",
+        "mermaid": "mermaid.write",
+        "html": "html.write",
+        "har": "har.write",
+        "server": "server.write",
+        "pytest": "pytest.write",
+    }
 )
-"""Every format; each is a module of this room with `write(recording, manner) -> text`."""
+"""Every format, and the function of this folder that writes it from a recording and options."""
 
 RUNNABLE: Final = frozenset({"server", "pytest"})
 """The formats in which each redacted value keeps a name: what is run can ask for it."""
@@ -95,8 +97,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         manner = replace(manner, secrets=redacted.names)
         if redacted.names:
             complain(_told(redacted.names, language, named=named))
-    module = importlib.import_module(f"humanmcp.export.{arguments.format}")
-    text: str = module.write(recording, manner)
+    module, _, function = FORMATS[arguments.format].partition(".")
+    write = getattr(importlib.import_module(f"humanmcp.export.{module}"), function)
+    text: str = write(recording, manner)
     if not arguments.output:
         say_raw(_shown(text.removesuffix("\n"), arguments.format))
         return 0

@@ -15,8 +15,7 @@ from humanmcp.protocol.conversation.transcript import Direction
 
 if TYPE_CHECKING:
     from humanmcp.export.conversation import Conversation, Entry
-    from humanmcp.export.options import ExportOptions
-    from humanmcp.export.reading import Recording
+    from humanmcp.export.reading import ExportOptions, Recording
 
 
 def write(recording: Recording, manner: ExportOptions) -> str:  # noqa: ARG001 - every format takes it

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.export.conversation import Conversation, Entry
-    from humanmcp.export.options import ExportOptions
-    from humanmcp.export.reading import Recording
+    from humanmcp.export.reading import ExportOptions, Recording
 
 _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import log_time
 from humanmcp.export.conversation import tell
-from humanmcp.export.table_cells import markdown_cell
 from humanmcp.locales import problem, say
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.transcript import (
@@ -18,15 +17,14 @@ from humanmcp.protocol.conversation.transcript import (
     LET_GO,
     Direction,
 )
-from humanmcp.protocol.json.escaping import visible
+from humanmcp.protocol.json.escaping import one_line, visible
 from humanmcp.protocol.json.layout import pretty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.export.conversation import Conversation, Entry
-    from humanmcp.export.options import ExportOptions
-    from humanmcp.export.reading import Recording
+    from humanmcp.export.reading import ExportOptions, Recording
 
 ROOM = "story"
 
@@ -114,3 +112,19 @@ def _fenced(text: str) -> Iterator[str]:
     yield f"{fence}json"
     yield visible(text)
     yield fence
+
+
+# OWASP, CSV injection: a cell that begins with one of these is a formula to a spreadsheet, also
+# after a quote or a space, and in full width.
+_FORMULA: Final = re.compile("^[\\s\"']*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+
+
+def defused(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula: an apostrophe goes before it."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def markdown_cell(text: str, longest: int = 0) -> str:
+    """Return a text as a cell of a Markdown table: nothing in it is markup."""
+    shown = defused(one_line(text, longest))
+    return re.sub(r"([\\`*_\[\]<>|~&])", r"\\\1", shown)

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.export.conversation import Conversation, Entry
-    from humanmcp.export.options import ExportOptions
-    from humanmcp.export.reading import Recording
+    from humanmcp.export.reading import ExportOptions, Recording
 
 _LONGEST: Final = 60
 _ARROWS: Final = {

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.export.conversation import Call, Conversation
-    from humanmcp.export.options import ExportOptions
-    from humanmcp.export.reading import Recording
+    from humanmcp.export.reading import ExportOptions, Recording
 
 
 def write(recording: Recording, manner: ExportOptions) -> str:

@@ -94,3 +94,15 @@ def _from_transcript(lines: Iterable[str]) -> Iterator[Frame]:
             yield from_json(line)
         except (ValueError, RecursionError):
             continue
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What every format may ask for. `zone` is None for the zone of this machine."""
+
+    language: str = "en"
+    zone: tzinfo | None = None
+    command: tuple[str, ...] = ()
+    """The command that starts the real server, for a test that runs it; empty for unknown."""
+    secrets: tuple[str, ...] = ()
+    """The names of the values that were taken out of the recording, for what can be run."""

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.export.conversation import Call, Conversation
-    from humanmcp.export.options import ExportOptions
-    from humanmcp.export.reading import Recording
+    from humanmcp.export.reading import ExportOptions, Recording
 
 _LISTS: Final = {one.name: one.listing.member for one in methods.LISTS if one.listing}
 _TAKEN: Final = frozenset(

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from humanmcp.export import jsonl, log, pretty
-from humanmcp.export.options import ExportOptions
-from humanmcp.export.reading import find
+from humanmcp.export import lines as forms
+from humanmcp.export.reading import ExportOptions, find
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import visible
 from tests.export.recordings import SEED, WEATHER, recording, write
@@ -28,7 +27,7 @@ MANNER = ExportOptions(zone=UTC)
 def test_the_first_listing_comes_out_as_it_went_in() -> None:
     """CAPTURE-2: nine lines, byte for byte."""
     source = SEED / "demo-app.log"
-    listing = log.write(find(str(source), SEED, UTC), MANNER)
+    listing = forms.write_log(find(str(source), SEED, UTC), MANNER)
     assert listing == source.read_text(encoding="utf-8")
     assert listing.count("\n") == 9
 
@@ -37,12 +36,12 @@ def test_the_second_listing_is_the_first_one_laid_out() -> None:
     """CAPTURE-4: 132 lines, byte for byte; made from the log or from a transcript."""
     golden = (SEED / "demo-app.pretty.log").read_text(encoding="utf-8")
     assert golden.count("\n") == 132
-    assert pretty.write(find(str(SEED / "demo-app.log"), SEED, UTC), MANNER) == golden
+    assert forms.write_laid_out(find(str(SEED / "demo-app.log"), SEED, UTC), MANNER) == golden
 
 
 def test_a_log_is_the_same_from_a_transcript() -> None:
     """CAPTURE-7: a session's own record, in the same format."""
-    lines = log.write(WEATHER, MANNER).splitlines()
+    lines = forms.write_log(WEATHER, MANNER).splitlines()
     assert lines[0].startswith('[2026-11-20 18:49:01.123] IN: {"jsonrpc": "2.0", "id": 0,')
     assert lines[-2:] == [
         "[2026-11-20 18:49:16.123] ERR: a line of stderr",
@@ -53,7 +52,7 @@ def test_a_log_is_the_same_from_a_transcript() -> None:
 def test_laying_out_changes_no_token() -> None:
     """1.0, 1e5, big integers, escapes and doubled keys stay; prose and stderr stay lines."""
     odd = '{"a":1.0,"a":1e5,"b":12345678901234567890,"c":"\\u0041 \\"{[","d":{},"e":[]}'
-    told = pretty.write(recording((Direction.OUT, odd), (Direction.ERR, '{"x":1}')), MANNER)
+    told = forms.write_laid_out(recording((Direction.OUT, odd), (Direction.ERR, '{"x":1}')), MANNER)
     assert told == (
         "[2026-11-20 18:49:01.123] OUT: {\n"
         '    "a": 1.0,\n'
@@ -71,7 +70,7 @@ def test_lines_of_a_log_that_are_no_entries_are_kept(tmp_path: Path) -> None:
     """The first formatter kept them, too; a log of Windows has its carriage returns."""
     path = tmp_path / "odd.log"
     path.write_bytes(b"[2025-04-06 15:09:35.419] IN: {}\r\nTraceback: something\r\n")
-    told = pretty.write(find(str(path), tmp_path, UTC), MANNER)
+    told = forms.write_laid_out(find(str(path), tmp_path, UTC), MANNER)
     assert told == "[2025-04-06 15:09:35.419] IN: {}\nTraceback: something\n"
 
 
@@ -82,7 +81,7 @@ def test_the_transcript_is_written_whole(tmp_path: Path) -> None:
     )
     for recorded in (odd, WEATHER):
         path = tmp_path / "transcript.jsonl"
-        path.write_text(jsonl.write(recorded, MANNER), encoding="utf-8")
+        path.write_text(forms.write_transcript(recorded, MANNER), encoding="utf-8")
         assert find(str(path), tmp_path).frames == recorded.frames
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from humanmcp.export import har, html, markdown, mermaid
-from humanmcp.export.options import ExportOptions
-from humanmcp.export.reading import Recording
-from humanmcp.export.table_cells import defused, markdown_cell
+from humanmcp.export.markdown import defused, markdown_cell
+from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, LET_GO, Direction
 from tests.export.recordings import OPENING, WEATHER, answer, ask, call, frame, recording, text
 

@@ -17,8 +17,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from humanmcp.cli import main
 from humanmcp.export import pytest as pytest_export
 from humanmcp.export import server as server_export
-from humanmcp.export.options import ExportOptions
-from humanmcp.export.reading import Recording
+from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.export.source import identifier
 from humanmcp.protocol.conversation.transcript import (

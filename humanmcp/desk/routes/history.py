@@ -14,8 +14,7 @@ from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import rows, sequence
 from humanmcp.desk.state import history
 from humanmcp.export import html
-from humanmcp.export.options import ExportOptions
-from humanmcp.export.reading import Recording
+from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.contract import (
     Life,

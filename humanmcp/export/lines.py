@@ -1,4 +1,4 @@
-"""The log with each message laid out over several lines: what the first formatter made of it."""
+"""The recording line by line: as the transcript, as a text log, and as that log laid out."""
 
 from __future__ import annotations
 
@@ -7,21 +7,33 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import log_time
 from humanmcp.protocol.conversation.capture_log import write_log_line
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import Direction, to_json
 from humanmcp.protocol.json import layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.export.options import ExportOptions
-    from humanmcp.export.reading import Recording
+    from humanmcp.export.reading import ExportOptions, Recording
     from humanmcp.protocol.conversation.transcript import Frame
 
 _FURTHER: Final = "  "
 """What stands before each further line of a message."""
 
 
-def write(recording: Recording, manner: ExportOptions) -> str:
+def write_transcript(recording: Recording, manner: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
+    """Write a frame a line: the form that loses nothing."""
+    text = "".join(f"{to_json(frame)}\n" for frame in recording.frames)
+    # JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def write_log(recording: Recording, manner: ExportOptions) -> str:
+    """Write `[time] IN: {…}` for each line of the wire and of stderr, in order."""
+    lines = (write_log_line(one, log_time(one.at, manner.zone)) for one in recording.frames)
+    return "".join(f"{line}\n" for line in lines if line is not None)
+
+
+def write_laid_out(recording: Recording, manner: ExportOptions) -> str:
     """Write every message laid out, and what is no message as it stands in the log."""
     return "".join(f"{line}\n" for frame in recording.frames for line in _lines(frame, manner))
 
