@@ -5,12 +5,13 @@ Reads the inbox and changes nothing. The line is decoded once however many quest
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.decoded import read_line
 from humanmcp.inbox.contract import Purpose
 from humanmcp.protocol.conversation.exchange import Exchange, ExchangeState
+from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.validation import check, inquiry
 from humanmcp.protocol.validation.held import HeldMessage
@@ -21,6 +22,51 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Batch, Malformed
     from humanmcp.protocol.validation.inquiry import Inquiry
+
+LARGEST: Final = 16 * 1024 * 1024
+"""Characters of lines that are remembered together; a decoded one takes several times as much."""
+_MOST: Final = 1024
+
+
+class Decoded:
+    """Remembers the lines that were decoded last. Threads may share one."""
+
+    def __init__(self, largest: int = LARGEST) -> None:
+        """Remember lines of no more than so many characters together."""
+        self._largest = largest
+        self._known: dict[str, Message | Batch | Malformed] = {}
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def read(self, line: str) -> Message | Batch | Malformed:
+        """Return the message of a line."""
+        with self._lock:
+            found = self._known.pop(line, None)
+            if found is not None:
+                self._known[line] = found  # the one that was asked for last
+                return found
+        found = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+        self._remember(line, found)
+        return found
+
+    def _remember(self, line: str, found: Message | Batch | Malformed) -> None:
+        with self._lock:
+            if line in self._known or len(line) > self._largest:
+                return
+            self._known[line] = found
+            self._size += len(line)
+            while self._size > self._largest or len(self._known) > _MOST:
+                oldest = next(iter(self._known))
+                del self._known[oldest]
+                self._size -= len(oldest)
+
+
+_lines: Final = Decoded()
+
+
+def read_line(line: str) -> Message | Batch | Malformed:
+    """Return the message of an item's line, decoded once in this process."""
+    return _lines.read(line)
 
 
 @dataclass(frozen=True, slots=True)

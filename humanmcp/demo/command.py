@@ -11,9 +11,8 @@ from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal
 from humanmcp.demo.good_host import GoodHost, Mood
-from humanmcp.demo.runner import DemoRunner
+from humanmcp.demo.runner import DemoRunner, DemoServer
 from humanmcp.demo.screen import Screen
-from humanmcp.demo.server import DemoServer
 from humanmcp.locales import language_of
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from humanmcp import __version__
 from humanmcp.desk.auth.guard import Guard, cookie_of, header
 from humanmcp.desk.auth.visit_path import linked
 from humanmcp.desk.http import error_handlers
-from humanmcp.desk.presenters.rendering import render, web_folder
-from humanmcp.desk.presenters.serializers import language_of
+from humanmcp.desk.presenters.rendering import language_of, render, web_folder
 from humanmcp.desk.routes import (
     api,
     api_drafts,

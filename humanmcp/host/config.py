@@ -13,7 +13,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.child import ChildCommand
-from humanmcp.host.variables import NotSetError, expanded
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import line_and_column
 from humanmcp.protocol.repair.reading import read
@@ -215,3 +214,37 @@ def name_before(text: str, at: int) -> str:
             case _:
                 last = found[1] or ""
     return names[-1]
+
+
+_VARIABLE: Final = re.compile(
+    r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}"
+)
+
+
+class NotSetError(LookupError):
+    """A variable without a default is not set."""
+
+    def __init__(self, name: str) -> None:
+        """Remember which."""
+        super().__init__(name)
+        self.name = name
+
+
+def expanded(text: str, environment: Mapping[str, str]) -> str:
+    """Return a text with its variables filled in.
+
+    A default stands in for a variable that is not set or empty, as in a shell.
+
+    Raises:
+        NotSetError: a variable is not set, and has no default.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        there = environment.get(found["name"])
+        if found["default"] is not None:
+            return there or found["default"]
+        if there is None:
+            raise NotSetError(found["name"])
+        return there
+
+    return _VARIABLE.sub(value, text)

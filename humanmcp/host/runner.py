@@ -8,21 +8,57 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar, assert_never
 
 from humanmcp.host.conversation import TextBlock, ToolResult, ToolUse, Turn, TurnRole
-from humanmcp.host.models import ModelError
+from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.host.offering import NoToolError
-from humanmcp.host.retry import with_retries
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from humanmcp.host.conversation import Block
     from humanmcp.host.models import Model
     from humanmcp.host.offering import ToolAddress
     from humanmcp.host.servers import Called, Servers
+
+T = TypeVar("T")
+
+MOST: Final = 5
+FIRST: Final = 1.0
+LONGEST: Final = 30.0
+
+
+def pauses(most: int = MOST) -> Iterator[float]:
+    """Yield the seconds before each new attempt: doubling, 30 at most."""
+    for attempt in range(most):
+        yield min(LONGEST, FIRST * 2**attempt)
+
+
+def with_retries(
+    attempt: Callable[[], T],
+    sleep: Callable[[float], None],
+    *,
+    told: Callable[[float], None] = lambda _seconds: None,
+    most: int = MOST,
+) -> T:
+    """Return what the attempt returns. `told` hears of each pause before it begins.
+
+    Raises:
+        ModelError: as the attempt, or because the service stays overloaded.
+    """
+    for pause in pauses(most):
+        try:
+            return attempt()
+        except OverloadedError:
+            told(pause)
+            sleep(pause)
+    try:
+        return attempt()
+    except OverloadedError as error:
+        raise ModelError("overloaded") from error
+
 
 REFUSED: Final = "The user refused this tool call."
 INTERRUPTED: Final = "The user interrupted this tool call."

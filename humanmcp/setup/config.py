@@ -29,12 +29,13 @@ from humanmcp.connecting.hosts import (
     wait_code,
     wait_to_write,
 )
-from humanmcp.connecting.snippets import shell_command, snippet
 from humanmcp.connecting.starting import (
     PASSED_ON,
     command_for,
     manner_for,
     passed_on,
+    shell_command,
+    snippet,
     with_limit,
 )
 from humanmcp.locales import language_of, say

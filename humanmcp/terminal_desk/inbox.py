@@ -7,8 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.answering.case import Case
-from humanmcp.answering.decoded import read_line
+from humanmcp.answering.case import Case, read_line
 from humanmcp.answering.summary import summary_of
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, complain, is_read, is_terminal, say_json, say_raw

@@ -12,7 +12,7 @@ import pytest
 
 from humanmcp.cli import main
 from humanmcp.connecting.hosts import BY_NAME, HOSTS, HostCommand
-from humanmcp.connecting.snippets import shell_command, snippet, yaml_entry
+from humanmcp.connecting.starting import shell_command, snippet, yaml_entry
 from humanmcp.locales import LANGUAGES
 from tests.desk.desking import Desking
 

@@ -8,8 +8,7 @@ import pytest
 
 from humanmcp.host.conversation import ImageBlock, TextBlock, ToolResult, ToolUse, Turn, TurnRole
 from humanmcp.host.models import anthropic, openai
-from humanmcp.host.models.blind import BlindModel
-from humanmcp.host.models.choose import ModelChoice
+from humanmcp.host.models.choose import BlindModel, ModelChoice
 from humanmcp.host.models.human import params_of
 from humanmcp.host.models.script import ScriptModel
 from humanmcp.host.offering import images_of, text_of

@@ -16,8 +16,7 @@ from humanmcp.host.conversation import (
 )
 from humanmcp.host.models import ModelError
 from humanmcp.host.offering import ToolAddress, offered_name, text_of
-from humanmcp.host.retry import pauses
-from humanmcp.host.runner import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError
+from humanmcp.host.runner import INTERRUPTED, Instead, Limits, Refuse, TurnLimitError, pauses
 from tests.host.hosting import DICE, OVERLOADED, SCRIPT, WEATHER, Watching, says, table, use
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from humanmcp.host.conversation import (
     Turn,
     TurnRole,
 )
-from humanmcp.host.keys import ApiKey, KeyFileError, find_key
 from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.host.models.anthropic import AnthropicModel
 from humanmcp.host.models.choose import ModelChoice, ModelChoiceError, key_kept_back, seat_model
 from humanmcp.host.models.openai import OpenAIModel
 from humanmcp.host.models.script import ScriptError, ScriptModel, ScriptRecorder
+from humanmcp.host.models.service import ApiKey, KeyFileError, find_key
 from humanmcp.host.terminal.chat import ending_of
 from tests.host.hosting import table
 from tests.host.services import DONE, Say, chunk, error, message, piece, service

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from humanmcp.desk.auth.visit_path import linked
 from humanmcp.desk.http.context import desk_of
 from humanmcp.desk.http.request_context import called, script_json, spoken
-from humanmcp.desk.presenters import serializers
+from humanmcp.desk.presenters import rendering
 from humanmcp.desk.presenters.rendering import render, web_folder
 from humanmcp.locales import LANGUAGES, say
 
@@ -56,7 +56,7 @@ def page(request: Request, name: str, status: int = 200, **values: Any) -> HTMLR
         "editor": editor_address(),
     }
     language = spoken(request)
-    common["words"] = script_json(dict(serializers.for_scripts(language)))
+    common["words"] = script_json(dict(rendering.for_scripts(language)))
     html = linked(render(name, language, **{**common, **values}), request.scope)
     # What UTF-8 cannot hold is shown as its escape.
     response = HTMLResponse(html.encode("utf-8", "backslashreplace"), status_code=status)

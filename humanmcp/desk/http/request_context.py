@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import JSONResponse
 
 from humanmcp.desk.http.context import desk_of
-from humanmcp.desk.presenters.serializers import language_of
+from humanmcp.desk.presenters.rendering import language_of
 from humanmcp.protocol.json.escaping import visible
 
 if TYPE_CHECKING:

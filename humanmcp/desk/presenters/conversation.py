@@ -11,7 +11,7 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from humanmcp.answering.decoded import read_line
+from humanmcp.answering.case import read_line
 from humanmcp.desk.presenters import tools as tool_cards
 from humanmcp.desk.presenters.readable_json import WrittenNumber, decoded, is_text, shown, written
 from humanmcp.protocol.json import jsonrpc

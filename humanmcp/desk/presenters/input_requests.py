@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import summary
-from humanmcp.desk.presenters.serializers import ROOM
+from humanmcp.desk.presenters.rendering import ROOM
 from humanmcp.inbox.contract import Life, Purpose, Seat
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState

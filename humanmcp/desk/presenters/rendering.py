@@ -1,4 +1,7 @@
-"""Fill the templates. Everything is escaped; what came over the wire is made visible besides."""
+"""How the page speaks: its language, the sentences of its scripts, and its templates, filled.
+
+Everything is escaped; what came over the wire is made visible besides.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from humanmcp.common.timestamps import clock
-from humanmcp.locales import say
+from humanmcp.locales import LANGUAGES, say, sentences_of
 from humanmcp.protocol.json.escaping import one_line, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jinja2 import Template
 
+    from humanmcp.desk.presenters.page_types import FaultShape
+    from humanmcp.protocol.validation.faults import Fault
+
 ROOM: Final = "desk"
+SCRIPT: Final = "js."
+"""Sentences whose code begins with this are handed to the scripts of the page, unfilled."""
 
 
 @cache
@@ -55,3 +65,27 @@ def render(name: str, language: str, **values: Any) -> str:  # noqa: ANN401 - te
         return say("waiting", code, language)
 
     return _template(name).render(values, lang=language, t=t, w=w)
+
+
+def language_of(query: str, cookie: str, accepted: str, wanted: str = "") -> str:
+    """Choose: what the address says, what was chosen before, the setting, what the browser says."""
+    for candidate in (query, cookie, wanted):
+        if candidate[:2].lower() in LANGUAGES:
+            return candidate[:2].lower()
+    for part in accepted[:1000].split(","):
+        short = part.strip()[:2].lower()
+        if short in LANGUAGES:
+            return short
+    return "en"
+
+
+def for_scripts(language: str) -> Mapping[str, str]:
+    """Return the sentences that the page's scripts need, by code without its beginning."""
+    found = {**sentences_of(ROOM, "en"), **sentences_of(ROOM, language)}
+    return {code[len(SCRIPT) :]: text for code, text in found.items() if code.startswith(SCRIPT)}
+
+
+def fault(found: Fault, language: str) -> FaultShape:
+    """Write a way to break an answer: its name, its title, and what a good host does with it."""
+    title, host = (say("fault", code, language) for code in (found.value, f"{found.value}.host"))
+    return {"name": found.value, "title": title, "host": host}

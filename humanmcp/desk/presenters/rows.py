@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.decoded import read_line
+from humanmcp.answering.case import read_line
 from humanmcp.answering.summary import GIST, Summary, summary_of
 from humanmcp.common.timestamps import seconds_of
 from humanmcp.inbox.letters import letter_of, rank_of

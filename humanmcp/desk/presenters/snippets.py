@@ -21,8 +21,14 @@ from humanmcp.connecting.hosts import (
     wait_code,
     wait_to_write,
 )
-from humanmcp.connecting.snippets import shell_command, snippet
-from humanmcp.connecting.starting import command_for, manner_for, passed_on, with_limit
+from humanmcp.connecting.starting import (
+    command_for,
+    manner_for,
+    passed_on,
+    shell_command,
+    snippet,
+    with_limit,
+)
 from humanmcp.locales import say
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from humanmcp.demo.steps import HOST
 from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, note_version, page
 from humanmcp.desk.http.request_context import script_json, spoken
-from humanmcp.desk.presenters import held_messages, input_requests, sequence, serializers
+from humanmcp.desk.presenters import held_messages, input_requests, rendering, sequence
 from humanmcp.desk.presenters import rows as row_words
 from humanmcp.desk.presenters.conversation import conversation_of
 from humanmcp.desk.presenters.form_fields import field_of
@@ -224,7 +224,7 @@ def _faults(case: Case, task: Task, language: str) -> list[FaultShape]:
     """List the ways to break an answer; a request that goes on is changed by hand."""
     if held_messages.goes_on(case, task):
         return []
-    return [serializers.fault(one, language) for one in service.breakable(case)]
+    return [rendering.fault(one, language) for one in service.breakable(case)]
 
 
 def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:

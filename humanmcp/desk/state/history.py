@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.answering.decoded import read_line
+from humanmcp.answering.case import read_line
 from humanmcp.desk.presenters.rows import Step, paired, step
 from humanmcp.inbox.contract import InboxError, Key
 from humanmcp.protocol.conversation.transcript import Direction

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.host.conversation import Block, OfferedTool
-    from humanmcp.host.keys import ApiKey
+    from humanmcp.host.models.service import ApiKey
 
 OVERLOADED = "overloaded_error"
 MAX_TOKENS = 4096

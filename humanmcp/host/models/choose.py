@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from humanmcp.host.keys import ApiKey, find_key
-from humanmcp.host.models.blind import BlindModel
+from humanmcp.host.conversation import ImageBlock, TextBlock, ToolResult
 from humanmcp.host.models.script import ScriptModel, ScriptRecorder
+from humanmcp.host.models.service import ApiKey, find_key
 from humanmcp.locales.stop import Phrase, StopError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from humanmcp.host.at_inbox import AtInbox
+    from humanmcp.host.conversation import Block, OfferedTool, Turn
     from humanmcp.host.models import Model
 
 ROOM: Final = "host"
@@ -190,3 +191,35 @@ def _key(service: Service, choice: ModelChoice, *, is_home: bool) -> ApiKey | No
     if key is None:
         raise ModelChoiceError("no key", name=service.key_variable)
     return key
+
+
+class BlindModel:
+    """Sits before another model and takes the pictures out of what it is shown."""
+
+    def __init__(self, model: Model) -> None:
+        """Show this one no pictures."""
+        self.model = model
+
+    def turn(
+        self,
+        history: Sequence[Turn],
+        tools: Sequence[OfferedTool],
+        heard: Callable[[str], None],
+    ) -> Turn:
+        """Take the other's turn."""
+        shown = [replace(turn, blocks=tuple(map(_without, turn.blocks))) for turn in history]
+        return self.model.turn(shown, tools, heard)
+
+    def close(self) -> None:
+        """Let the other leave."""
+        self.model.close()
+
+
+def _without(block: Block) -> Block:
+    match block:
+        case ImageBlock(mime, _):
+            return TextBlock(f"[image: {mime}]")
+        case ToolResult():
+            return replace(block, images=())
+        case _:
+            return block

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from humanmcp.host.conversation import OfferedTool
-    from humanmcp.host.keys import ApiKey
+    from humanmcp.host.models.service import ApiKey
 
 _BUSY = (503, 529)
 _STOPS = {"length": StopReason.LENGTH, "content_filter": StopReason.FILTER}

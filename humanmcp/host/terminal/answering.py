@@ -12,7 +12,7 @@ from humanmcp.common.terminal import say as show
 from humanmcp.host.client.respondents import REFUSAL, Nobody
 from humanmcp.host.terminal.form import FormAtTerminal, LeftError
 from humanmcp.host.terminal.problem_lines import told
-from humanmcp.host.terminal.shortening import shortened
+from humanmcp.host.terminal.results import shortened
 from humanmcp.locales import say, stop
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.events import Refused

@@ -11,8 +11,7 @@ from humanmcp.common.terminal import say as show
 from humanmcp.host.client.handshake import Opening, entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests
 from humanmcp.host.terminal.problem_lines import told_to_asker
-from humanmcp.host.terminal.results import as_json, gist, line_of
-from humanmcp.host.terminal.shortening import shortened
+from humanmcp.host.terminal.results import as_json, gist, line_of, shortened
 from humanmcp.host.terminal.typing import Typist, complete_with
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.host.client.requests import LISTS, List
 from humanmcp.host.offering import text_of
+from humanmcp.locales import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,3 +64,19 @@ def _objects(found: list[Any]) -> list[dict[str, Any]]:
 def as_json(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Write a value as one line of JSON."""
     return json.dumps(value, ensure_ascii=False)
+
+
+LONGEST: Final = 400
+"""Characters in a row that may be base64 and are still shown whole."""
+SHOWN: Final = 32
+
+_RUN: Final = re.compile(rf"[A-Za-z0-9+/_-]{{{LONGEST},}}={{0,2}}")
+
+
+def shortened(text: str, language: str) -> str:
+    """Return a text with every long run of base64 cut, and its length said."""
+
+    def cut(found: re.Match[str]) -> str:
+        return say("client", "shortened", language, start=found[0][:SHOWN], count=len(found[0]))
+
+    return _RUN.sub(cut, text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.terminal import Painted, complain
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.terminal.problem_lines import told
-from humanmcp.host.terminal.shortening import shortened
+from humanmcp.host.terminal.results import shortened
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.events import NoticeArrived, RequestArrived, ResponseArrived
 from humanmcp.protocol.conversation.events import UnreadableArrived as Unreadable

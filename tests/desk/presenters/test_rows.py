@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.answering import summary
 from humanmcp.common.book_file import BookFileError, read_book
-from humanmcp.desk.presenters import forms, rows, rules, sequence, serializers
+from humanmcp.desk.presenters import forms, rendering, rows, rules, sequence
 from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
 from humanmcp.protocol.conversation.exchange import Known
@@ -336,7 +336,7 @@ def test_a_rule_is_a_sentence_in_both_languages() -> None:
 
 def test_the_language_is_chosen_in_order() -> None:
     """The address, what was chosen before, the setting, the browser, English."""
-    choose = serializers.language_of
+    choose = rendering.language_of
     assert choose("ja", "en", "en") == "ja"
     assert choose("xx", "ja", "en") == "ja"
     assert choose("", "", "en", "ja") == "ja"
@@ -346,4 +346,4 @@ def test_the_language_is_chosen_in_order() -> None:
 
 def test_the_scripts_have_every_sentence_in_both_languages() -> None:
     """The same codes in English and Japanese."""
-    assert serializers.for_scripts("en").keys() == serializers.for_scripts("ja").keys()
+    assert rendering.for_scripts("en").keys() == rendering.for_scripts("ja").keys()

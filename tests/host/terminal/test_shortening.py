@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from humanmcp.host.terminal.shortening import LONGEST, shortened
+from humanmcp.host.terminal.results import LONGEST, shortened
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.host.terminal.wire_log import WireLog
 from tests.host.at_keys import PROMPT, Terminal
