@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.summary import GIST
@@ -28,37 +29,6 @@ _POLICY: Final = (
 KINDS: Final = ("request", "notification", "result", "error", "batch", "broken")
 """The kinds of lines that have a name of their own beside what they say."""
 
-_STYLE: Final = """
-:root { color-scheme: light dark; --line: #8884; --in: #2563eb; --out: #15803d; --warn: #b45309;
-  --bad: #b91c1c; }
-body { font: 16px/1.6 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin-bottom: .5rem; overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; }
-dt { opacity: .7; } dd { margin: 0; }
-details { border: 1px solid var(--line); border-left-width: .4rem; border-radius: .3rem;
-  margin: .4rem 0; }
-details.in { border-left-color: var(--in); margin-right: 3rem; }
-details.out { border-left-color: var(--out); margin-left: 3rem; }
-details.error, details.broken { border-left-color: var(--bad); }
-details.aside { margin-inline: 3rem; border-style: dashed; border-left-style: solid; }
-summary { padding: .45rem .7rem; cursor: pointer; overflow-wrap: anywhere; }
-summary small { opacity: .7; font-variant-numeric: tabular-nums; margin-right: .4rem; }
-summary b { margin-right: .3rem; }
-summary code { font-size: .85rem; opacity: .8; display: block; white-space: nowrap;
-  overflow: hidden; text-overflow: ellipsis; }
-.kind { display: inline-block; font-size: .75rem; line-height: 1.5; padding: 0 .45rem;
-  border-radius: .7rem; color: #fff; background: #52525b; margin-right: .4rem; }
-.in .kind { background: var(--in); } .out .kind { background: var(--out); }
-.error .kind, .broken .kind { background: var(--bad); }
-details > div { padding: 0 .7rem .7rem; }
-pre { background: #8881; padding: .6rem; overflow-x: auto; white-space: pre-wrap;
-  overflow-wrap: anywhere; }
-.problem { border-left: .2rem solid var(--warn); padding-left: .6rem; }
-.problem.level-error { border-color: var(--bad); }
-.mark { color: var(--warn); }
-@media print { details > div { display: block; } }
-"""
-
 
 def write(recording: Recording, manner: ExportOptions) -> str:
     """Write the page."""
@@ -74,7 +44,8 @@ def _page(story: Conversation, manner: ExportOptions) -> Iterator[str]:
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{title}</title>"
-    yield f"<style>{_STYLE}</style></head>"
+    style = resources.files("humanmcp.export").joinpath("html.css").read_text("utf-8")
+    yield f"<style>\n{style}</style></head>"
     yield f"<body><h1>{title}</h1>"
     yield from _facts(story, manner)
     yield f"<p>{_safe(say(ROOM, 'how-to-read', language))}</p>"

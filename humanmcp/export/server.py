@@ -3,7 +3,7 @@
 Each tool is a function of its own, ready to be filled in. It introduces itself as it did, lists in
 the same pages, and says again what it said of its own: notifications, and questions. Names and
 values from the wire become literals; nothing of them is ever code. What runs stands in
-`server_source.py`.
+`programs/server.py.txt`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.export.conversation import tell
-from humanmcp.export.server_source import HEAD, MIDDLE, TAIL
-from humanmcp.export.source import comment, identifier, literal, sendable
+from humanmcp.export.source import comment, identifier, literal, program, sendable
 from humanmcp.protocol.policy.recording import Recorded, RecordedMessage, recorded
 from humanmcp.protocol.spec import methods
 
@@ -43,7 +42,8 @@ def _module(story: Conversation, around: Mapping[int, Recorded]) -> Iterator[str
     called = _called(story, listed_tools)
     tools: list[dict[str, Any]] = sendable([*listed_tools, *called])
     shown = tools[: len(listed_tools)] or tools
-    yield HEAD.format(session=comment(story.name))
+    head, middle, tail = program("server", story.name)
+    yield head
     yield f"NAME = {sendable(story.server or story.name)!r}"
     yield f"VERSION = {sendable(story.server_version)!r}"
     yield f"INFO: dict[str, Any] = {literal(sendable(dict(story.server_info)))}"
@@ -64,7 +64,7 @@ def _module(story: Conversation, around: Mapping[int, Recorded]) -> Iterator[str
     yield ""
     yield "# What it said once the client was ready, or had said something else, by notification."
     yield f"NOTICED: dict[str, list[Any]] = {literal(sendable(_noticed(around)))}"
-    yield MIDDLE
+    yield middle
     functions: dict[str, str] = {}
     for tool in tools:
         function = identifier(tool["name"], {*_TAKEN, *functions.values()})
@@ -79,7 +79,7 @@ def _module(story: Conversation, around: Mapping[int, Recorded]) -> Iterator[str
     yield "CALLS = {"
     yield from (f"    {name!r}: {function}," for name, function in functions.items())
     yield "}"
-    yield TAIL
+    yield tail
 
 
 def _docstring(tool: Mapping[str, Any]) -> str:

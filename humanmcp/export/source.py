@@ -1,4 +1,8 @@
-"""Recorded values as Python source: literals that say exactly what was on the wire."""
+"""Python source that is written for the user: what stands in `programs/`, and recorded values.
+
+A program is a file of its own, with a line `#: …` where recorded values go; these are literals that
+say exactly what was on the wire.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,20 @@ import keyword
 import math
 import pprint
 import re
+from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
 WIDTH: Final = 96
+
+
+def program(name: str, session: str) -> list[str]:
+    """Return the parts of a program between which recorded values go, for a recorded session."""
+    file = resources.files("humanmcp.export").joinpath("programs", f"{name}.py.txt")
+    first, *others = re.split(r"\n#: .*\n", file.read_text("utf-8").removesuffix("\n"))
+    return [first.replace("{session}", comment(session)), *others]
 
 
 def literal(value: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -21,8 +21,7 @@ from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.common.paths import home_folder
 from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, place
 from humanmcp.inbox.lock import is_held
-from humanmcp.setup import config_file
-from humanmcp.setup.config_file import ConfigFileError
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -234,8 +233,7 @@ def check_hosts(environment: dict[str, str], language: str) -> Iterator[Finding]
         if host.format is Format.YAML or not path.is_file():
             continue
         try:
-            value = config_file.parsed(config_file.read(path), host.format, path)
-            entries = config_file.servers(value, host, path)
+            entries = ConfigFile.read(host, path).entries()
         except ConfigFileError as error:
             yield Finding(
                 "host bad", Level.WARNING, (("label", host.label),), error.sentence(language)

@@ -40,13 +40,13 @@ from humanmcp.connecting.starting import (
 )
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
-from humanmcp.setup import config_file
-from humanmcp.setup.config_file import ConfigFileError
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError, as_laid_out
 
 if TYPE_CHECKING:
     import argparse
 
     from humanmcp.common.parsing import Parser
+    from humanmcp.setup.config_file import Keys
 
 ROOM: Final = "config"
 
@@ -66,6 +66,11 @@ class Wanted:
     entry: dict[str, Any]
     language: str
     manner: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> Keys:
+        """What leads to the entry in the file."""
+        return (*self.host.keys, self.name)
 
     @property
     def snippet(self) -> str:
@@ -140,7 +145,7 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
     made = entry(host, command_for(with_limit(given, wait), words), wait)
     plain = command_for(given, words)
     path = _path(host, arguments.path, for_user=arguments.user)
-    host = config_file.as_laid_out(host, path)
+    host = as_laid_out(host, path)
     return Wanted(host, arguments.name, path, plain, made, language, opening)
 
 
@@ -184,9 +189,7 @@ def _state(wanted: Wanted) -> tuple[int, str]:
     if wanted.host.format is Format.YAML:
         return 0, "unknown"
     try:
-        text = config_file.read(wanted.path)
-        value = config_file.parsed(text, wanted.host.format, wanted.path)
-        found = config_file.servers(value, wanted.host, wanted.path)
+        found = ConfigFile.read(wanted.host, wanted.path).entries()
     except ConfigFileError as error:
         complain(Painted(error.sentence(wanted.language), "yellow"))
         return REFUSED, "unreadable"
@@ -201,7 +204,7 @@ def _state(wanted: Wanted) -> tuple[int, str]:
 def _write(wanted: Wanted, *, as_json: bool) -> int:
     try:
         before, after = _changed(wanted)
-        kept = None if before == after else config_file.write(wanted.path, after)
+        kept = None if before == after else after.write()
     except ConfigFileError as error:
         return _refused(wanted, error, as_json=as_json)
     if as_json:
@@ -218,16 +221,14 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
     return 0
 
 
-def _changed(wanted: Wanted) -> tuple[str, str]:
+def _changed(wanted: Wanted) -> tuple[ConfigFile, ConfigFile]:
     if wanted.host.format is Format.YAML:
         raise ConfigFileError("no yaml")
-    text = config_file.read(wanted.path)
-    value = config_file.parsed(text, wanted.host.format, wanted.path)
-    there = config_file.servers(value, wanted.host, wanted.path).get(wanted.name)
+    file = ConfigFile.read(wanted.host, wanted.path)
+    there = file.entries().get(wanted.name)
     if there is not None and not is_ours(there):
         raise ConfigFileError("not ours", path=wanted.path, name=wanted.name)
-    after = config_file.with_entry(text, wanted.host, wanted.name, wanted.entry, wanted.path)
-    return text, after
+    return file, file.having({wanted.keys: wanted.entry})
 
 
 def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
@@ -244,20 +245,18 @@ def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
 def _remove(wanted: Wanted, *, as_json: bool) -> int:
     if wanted.host.format is Format.YAML:
         raise ConfigFileError("no yaml")
-    before = config_file.read(wanted.path)
-    after = config_file.without_entry(before, wanted.host, wanted.name, wanted.path)
+    before = ConfigFile.read(wanted.host, wanted.path)
+    after = before.without(wanted.keys)
     kept = None
     if before != after:
-        keys = (*wanted.host.keys, wanted.name)
-        undone = config_file.undone(before, wanted.host, (keys,), wanted.path)
-        after = after if undone is None else undone
-        kept = config_file.write(wanted.path, after) if after else config_file.delete(wanted.path)
+        after = before.undone((wanted.keys,)) or after
+        kept = after.write()
     if as_json:
         say_json(_as_json(wanted) | _outcome(changed=before != after, kept=kept))
     elif before == after:
         complain(wanted.say("absent", path=wanted.path, name=wanted.name))
     else:
-        code = "removed" if after else "deleted"
+        code = "removed" if after.text else "deleted"
         complain(Painted(wanted.say(code, path=wanted.path), "green"))
         complain(wanted.say("backup", backup=kept))
         complain(wanted.say("restart", label=wanted.host.label))

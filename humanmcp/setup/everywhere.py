@@ -9,9 +9,8 @@ from __future__ import annotations
 import enum
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import Painted, complain
 from humanmcp.common.terminal import say as show
@@ -19,12 +18,11 @@ from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, 
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.setup import config_file
-from humanmcp.setup.config_file import ConfigFileError
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError
 from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from humanmcp.setup.config_file import Keys
 
@@ -44,27 +42,6 @@ class Standing(enum.Enum):
     ODD = "odd"
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
-    """A host's configuration that is there: its text, and its servers by the keys to each."""
-
-    host: Host
-    path: Path
-    text: str
-    servers: Mapping[Keys, Any]
-
-    def standing(self, wanted: Standing) -> tuple[Keys, ...]:
-        """List the servers that stand like this, in the order of the file."""
-        return tuple(keys for keys, one in self.servers.items() if standing_of(one) is wanted)
-
-    def title(self, keys: Keys, language: str) -> str:
-        """Name a server, and its project where it belongs to one."""
-        if keys[:-1] == self.host.keys:
-            return one_line(keys[-1])
-        project = one_line(keys[len(self.host.project_keys) - 1])
-        return say(ROOM, "in project", language, name=one_line(keys[-1]), project=project)
-
-
 def standing_of(entry: object) -> Standing:
     """Return how an entry stands to the tap."""
     if is_wrapped(entry):
@@ -77,20 +54,31 @@ def standing_of(entry: object) -> Standing:
     return Standing.ODD if has_odd_arguments(entry) else Standing.PLAIN
 
 
+def _title(file: ConfigFile, keys: Keys, language: str) -> str:
+    """Name a server, and its project where it belongs to one."""
+    if keys[:-1] == file.host.keys:
+        return one_line(keys[-1])
+    project = one_line(keys[len(file.host.project_keys) - 1])
+    return say(ROOM, "in project", language, name=one_line(keys[-1]), project=project)
+
+
 def change_all(
     chosen: Standing,
-    change: Callable[[ConfigFile, Sequence[Keys]], str],
+    change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
     *,
     yes: bool,
     language: str,
 ) -> int:
     """List every server that stands as `chosen`, ask, change each file. Returns the exit status.
 
-    `change` makes the new text of a file from the keys of its servers that are to be changed.
+    `change` makes the new form of a file from the keys of its servers that are to be changed.
     """
     verb = "wrap" if chosen is Standing.PLAIN else "unwrap"
     files, failed = _files(language)
-    chosen_in = [(one, one.standing(chosen)) for one in files]
+    chosen_in = [
+        (one, [keys for keys, entry in one.servers.items() if standing_of(entry) is chosen])
+        for one in files
+    ]
     for one, these in chosen_in:
         _list(one, these, language)
     count = sum(len(these) for _one, these in chosen_in)
@@ -110,13 +98,13 @@ def _files(language: str) -> tuple[list[ConfigFile], bool]:
     found, failed = [], False
     for host, path in _places():
         try:
-            text = config_file.read(path)
-            known = config_file.all_servers(config_file.parsed(text, host.format, path), host, path)
+            file = ConfigFile.read(host, path)
+            _ = file.servers  # what is wrong with the file is said here
         except ConfigFileError as error:
             complain(Painted(error.sentence(language), "yellow"))
             failed = True
         else:
-            found.append(ConfigFile(host, path, text, known))
+            found.append(file)
     return found, failed
 
 
@@ -136,7 +124,7 @@ def _list(one: ConfigFile, chosen: Sequence[Keys], language: str) -> None:
     if not one.servers:
         show("    ", Painted(say(ROOM, "no servers", language), "dim"))
     for keys, entry in one.servers.items():
-        title = one.title(keys, language)
+        title = _title(one, keys, language)
         words = command_in(entry)
         started = one_line(" ".join((words[0], *words[1])), _COMMAND) if words else ""
         if keys in chosen:
@@ -161,17 +149,17 @@ def _agreed(verb: str, count: int, language: str) -> bool:
 def _change(
     one: ConfigFile,
     chosen: Sequence[Keys],
-    change: Callable[[ConfigFile, Sequence[Keys]], str],
+    change: Callable[[ConfigFile, Sequence[Keys]], ConfigFile],
     verb: str,
     language: str,
 ) -> bool:
     """Change one file. Returns whether that went well."""
     try:
-        kept = config_file.write(one.path, change(one, chosen))
+        kept = change(one, chosen).write()
     except ConfigFileError as error:
         complain(Painted(error.sentence(language), "yellow"))
         return False
-    names = ", ".join(one.title(keys, language) for keys in chosen)
+    names = ", ".join(_title(one, keys, language) for keys in chosen)
     told = say(ROOM, f"{verb} done", language, label=one.host.label, names=names)
     complain(Painted(told, "green"))
     if kept is not None:

@@ -18,9 +18,8 @@ from humanmcp.connecting.starting import starter
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, sentence_of
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
-from humanmcp.setup import config_file
-from humanmcp.setup.config_file import ConfigFileError
-from humanmcp.setup.everywhere import ConfigFile, Standing, change_all
+from humanmcp.setup.config_file import ConfigFile, ConfigFileError
+from humanmcp.setup.everywhere import Standing, change_all
 from humanmcp.setup.wrapping import has_odd_arguments, is_wrapped, wrapped
 
 if TYPE_CHECKING:
@@ -68,16 +67,6 @@ def add_place(parser: Parser, all_help: str) -> None:
     parser.add_argument("--yes", action="store_true", help=words("yes"))
 
 
-def check_named(arguments: argparse.Namespace) -> None:
-    """See that a host and a server are named.
-
-    Raises:
-        WrapError: they are not, and `--all` was not said.
-    """
-    if not arguments.host or not arguments.server:
-        raise WrapError("which")
-
-
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Put the tap in. Returns the exit status."""
     language = language_of(settings.lang)
@@ -86,31 +75,29 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.all:
             change = partial(_all_wrapped, arguments)
             return change_all(Standing.PLAIN, change, yes=arguments.yes, language=language)
-        check_named(arguments)
-        path = place_of(arguments)
-        host = config_file.as_laid_out(BY_NAME[arguments.host], path)
-        text, entry = entry_of(host, arguments.server, path)
+        file, entry = entry_of(arguments)
         if is_wrapped(entry):
-            raise WrapError("wrapped already", name=arguments.server, path=path)
+            raise WrapError("wrapped already", name=arguments.server, path=file.path)
         if has_odd_arguments(entry):
-            raise WrapError("odd arguments", name=arguments.server, path=path)
+            raise WrapError("odd arguments", name=arguments.server, path=file.path)
         changed = wrapped(entry, starter(), _flags(arguments, arguments.server))
         if changed is None:
-            raise WrapError("no command", name=arguments.server, path=path)
-        after = config_file.with_entry(text, host, arguments.server, changed, path)
-        kept = config_file.write(path, after)
+            raise WrapError("no command", name=arguments.server, path=file.path)
+        kept = file.having({(*file.host.keys, arguments.server): changed}).write()
     except (ConfigFileError, PatternError) as error:
         complain(Painted(sentence_of(error, language), "yellow"))
         return REFUSED
-    report("done", host, arguments.server, kept, language)
+    report("done", file.host, arguments.server, kept, language)
     return 0
 
 
-def _all_wrapped(arguments: argparse.Namespace, one: ConfigFile, chosen: Sequence[Keys]) -> str:
+def _all_wrapped(
+    arguments: argparse.Namespace, one: ConfigFile, chosen: Sequence[Keys]
+) -> ConfigFile:
     entries = {
         keys: wrapped(one.servers[keys], starter(), _flags(arguments, keys[-1])) for keys in chosen
     }
-    return config_file.with_entries(one.text, one.host, entries, one.path)
+    return one.having(entries)
 
 
 def _flags(arguments: argparse.Namespace, server: str) -> list[str]:
@@ -128,29 +115,27 @@ def _flags(arguments: argparse.Namespace, server: str) -> list[str]:
     return words
 
 
-def place_of(arguments: argparse.Namespace) -> Path:
-    """Return the configuration file that is meant."""
-    if arguments.path:
-        return Path(arguments.path).expanduser().absolute()
-    host = BY_NAME[arguments.host]
-    return place(host, sys.platform, Path.home(), os.environ, Path.cwd())
-
-
-def entry_of(host: Host, name: str, path: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text of the configuration, and the entry of one server in it.
+def entry_of(arguments: argparse.Namespace) -> tuple[ConfigFile, dict[str, Any]]:
+    """Return the configuration that is meant, and the entry of the server that is named in it.
 
     Raises:
-        ConfigError: the file is not understood, or has no such server.
+        ConfigFileError: none is named, or the file is not understood, or has no such server.
     """
+    if not arguments.host or not arguments.server:
+        raise WrapError("which")
+    host, name = BY_NAME[arguments.host], arguments.server
+    path = place(host, sys.platform, Path.home(), os.environ, Path.cwd())
+    if arguments.path:
+        path = Path(arguments.path).expanduser().absolute()
     if host.format is Format.YAML:
         raise WrapError("no yaml", label=host.label)
-    text = config_file.read(path)
-    known = config_file.servers(config_file.parsed(text, host.format, path), host, path)
+    file = ConfigFile.read(host, path)
+    known = file.entries()
     entry = known.get(name)
     if not isinstance(entry, dict):
         code = "no server" if known else "none there"
         raise WrapError(code, name=name, path=path, names=", ".join(known))
-    return text, entry
+    return file, entry
 
 
 def report(code: str, host: Host, name: str, kept: Path | None, language: str) -> None:
