@@ -1,0 +1,132 @@
+"""The keys that the page lists under `?`: each does what its line says."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seats import begin, call, open_menu
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page
+
+    from tests.browser.seats import Window
+    from tests.desk.desking import Desking
+    from tests.serving import Serving
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+CHECKED_KIND: Final = "[name=kind]:checked"
+WALKED: Final = (
+    *("Ctrl Enter", "Ctrl S", "Ctrl Z", "Esc", "J K", "Enter", "1\u20139"),
+    *("R", "T", "F", "E", "B", "/", "M", "?"),
+)
+"""The keys that the tests below press, as the list writes them."""
+
+
+def single_keys_act(page: Page) -> None:
+    """Leave the box, and wait out the first half second of a page, in which no letter acts."""
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(600)
+
+
+def save_first_answer(page: Page, text: str) -> None:
+    """Keep what is in the box as the saved answer 1."""
+    page.locator("#sentence").fill(text)
+    open_menu(page)
+    page.locator("#keep-answer").click()
+    page.keyboard.type("one")
+    page.keyboard.press("Enter")
+    expect(page.locator("#said")).to_contain_text("Key 1")
+
+
+def test_l9_every_key_of_the_list_is_walked_here(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """L9: `?` and the button in the settings show the list; a new key is pressed here too."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window().page
+    expect(page.locator("#sentence")).to_be_focused()
+    single_keys_act(page)
+    page.keyboard.press("?")
+    shown = page.locator("dialog[open] dt").all_inner_texts()
+    assert [re.sub(r"\s+", " ", keys) for keys in shown] == list(WALKED)
+    page.keyboard.press("Escape")
+    page.locator("header .menu summary").click()
+    page.locator("#show-keys").click()
+    expect(page.locator("dialog[open] dt")).to_have_count(len(WALKED))
+
+
+def test_l9_the_keys_that_write_save_and_replace_do_what_their_lines_say(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """L9: pressed one after the other, as a person who tries the list from top to bottom."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window().page
+    sentence = page.locator("#sentence")
+    save_first_answer(page, "sunny")
+    sentence.fill("rain")
+    page.keyboard.press("Control+Enter")  # send
+    assert "rain" in host.hear()
+    host.say(call("2", city="Osaka"))
+    expect(sentence).to_be_focused()
+    page.keyboard.type("sno")
+    page.keyboard.press("Control+s")  # save the draft now
+    expect(page.locator("#saved-at")).to_contain_text("Draft saved")
+    single_keys_act(page)  # Esc: leave the box
+    expect(sentence).not_to_be_focused()
+    page.keyboard.press("1")  # insert a saved answer
+    expect(sentence).to_have_value("sunny")
+    page.keyboard.press("Control+z")  # undo what was replaced
+    expect(sentence).to_have_value("sno")
+    page.keyboard.press("Control+Shift+z")  # redo
+    expect(sentence).to_have_value("sunny")
+    page.keyboard.press("Escape")
+    page.keyboard.press("r")  # the last answer to this
+    expect(sentence).to_have_value("rain")
+    page.keyboard.press("Escape")
+    page.keyboard.press("t")  # back to the template
+    expect(sentence).to_have_value("")
+
+
+def test_l9_the_keys_that_move_and_choose_do_what_their_lines_say(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """L9: the list, the kinds, the views, the sound, the faults, the search."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    host.say(call("2", city="Osaka"))
+    page = window().page
+    rows = page.locator("#rows .row")
+    expect(rows).to_have_count(2)
+    single_keys_act(page)
+    page.keyboard.press("j")  # next message
+    expect(rows.nth(1).locator("a")).to_be_focused()
+    page.keyboard.press("k")  # previous message
+    expect(rows.nth(0).locator("a")).to_be_focused()
+    page.keyboard.press("Enter")  # write the answer
+    expect(page.locator("#sentence")).to_be_focused()
+    page.keyboard.press("Escape")
+    for kind in ("tool error", "error", "result"):
+        page.keyboard.press("e")  # next kind
+        expect(page.locator(CHECKED_KIND)).to_have_value(kind)
+    page.keyboard.press("f")  # next view
+    expect(page.locator("#view-json")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("m")  # sound
+    expect(page.locator("#said")).to_contain_text("Sound")
+    page.keyboard.press("b")  # break the answer
+    expect(page.locator("dialog[open]")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")  # search the history
+    page.wait_for_url("**/history*")
+    expect(page.locator("#search")).to_be_focused()
