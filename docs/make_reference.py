@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import pkgutil
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from docs import make_api, make_types
-from humanmcp import cli
+from humanmcp import cli, protocol
 from humanmcp.cli import COMMANDS
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.locales import say, sentences_of
@@ -220,6 +221,7 @@ class Words:
     columns: str
     groups: Mapping[str, str]
     levels: Mapping[Severity, str]
+    specified: str
 
 
 PROBLEMS: Final = {
@@ -247,6 +249,7 @@ PROBLEMS: Final = {
             Severity.HINT: "allowed; there is something to learn",
             Severity.REPAIRED: "has one meaning only, and is repaired in what is sent",
         },
+        "Specification",
     ),
     "problems.ja.md": Words(
         "ja",
@@ -272,9 +275,17 @@ PROBLEMS: Final = {
             Severity.HINT: "送れる。知っておくとよいことがある",
             Severity.REPAIRED: "意味が 1 つしかないので、直して送る",
         },
+        "仕様",
     ),
 }
 """The pages of the problems, one a language: a reader wants one of them."""
+
+
+def kinds() -> Mapping[str, type[raw.RawDiagnostic]]:
+    """Return every class of a diagnostic by its code: each registers itself as its module loads."""
+    for module in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}."):
+        importlib.import_module(module.name)
+    return raw.KINDS
 
 
 def _problems(words: Words) -> Iterator[str]:
@@ -290,25 +301,25 @@ def _problems(words: Words) -> Iterator[str]:
     for letter, title in words.groups.items():
         yield ""
         yield f"## {title}"
-        for code, level in sorted(raw.severities().items()):
+        for code, kind in sorted(kinds().items()):
             if code.startswith(letter):
-                yield from _problem(code, level, words)
+                yield from _problem(kind, words)
 
 
 def _level(level: Severity, words: Words) -> str:
     return say("check", level.value, words.language)
 
 
-def _problem(code: str, level: Severity, words: Words) -> Iterator[str]:
-    """Show a problem as a person reads it, with the reason after it."""
-    table = sentences_of("problem", words.language)
+def _problem(kind: type[raw.RawDiagnostic], words: Words) -> Iterator[str]:
+    """Show a problem as a person reads it, with the reason after it and where it is specified."""
+    table, code = sentences_of("problem", words.language), kind.code
     yield ""
     yield f"### {code}"
     yield ""
-    yield f"**{_level(level, words)}**: {_plain(table[code])}"
+    yield f"**{_level(kind.severity, words)}**: {_plain(table[code])}"
     if reason := table.get(f"{code}.why"):
         yield ""
-        yield _plain(reason)
+        yield _plain(reason) + (f" [{words.specified}]({kind.page})" if kind.page else "")
 
 
 def _plain(text: str) -> str:

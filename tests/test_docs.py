@@ -30,7 +30,6 @@ from humanmcp.desk.state import saved_answers
 from humanmcp.inbox import layout
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences
-from humanmcp.protocol.diagnostics import raw
 from humanmcp.protocol.policy.known_clients import CLIENTS
 from humanmcp.protocol.validation.faults import Fault
 from humanmcp.stub.text_files import files, on_purpose
@@ -149,18 +148,18 @@ def codes_in_code() -> set[str]:
 def test_every_problem_has_a_sentence_and_every_sentence_a_problem() -> None:
     """A code without a sentence would be a traceback; a sentence without a code is a rumour."""
     table = sentences_of("problem", "en")
-    assert set(raw.severities()) == {code for code in table if "." not in code}
+    assert set(make_reference.kinds()) == {code for code in table if "." not in code}
 
 
 def test_every_problem_that_the_code_names_is_listed() -> None:
-    """Each is a class, or stands in `codes.py`."""
-    assert codes_in_code() - set(raw.severities()) == set()
+    """Each is a class."""
+    assert codes_in_code() - set(make_reference.kinds()) == set()
 
 
 @pytest.mark.parametrize("name", make_reference.PROBLEMS)
 def test_every_problem_is_documented(name: str) -> None:
     """docs/reference/problems.md and its Japanese twin have every code, and no other."""
-    assert set(PROBLEM_CODE.findall(read(REFERENCE / name))) == set(raw.severities())
+    assert set(PROBLEM_CODE.findall(read(REFERENCE / name))) == set(make_reference.kinds())
 
 
 @pytest.mark.parametrize("name", ["problems.md", "faults.md"])

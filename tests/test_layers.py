@@ -78,7 +78,8 @@ CELLAR_KEYS: Final = {
 
 CORE: Final = (
     ("json",),
-    ("diagnostics", "spec"),
+    ("diagnostics",),
+    ("spec",),
     ("repair", "conversation"),
     ("policy", "validation"),
     ("session", "http"),

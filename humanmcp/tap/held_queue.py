@@ -23,7 +23,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import CHANGED, DROPPED, INSTEAD, LET_GO, Direction
-from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.protocol.diagnostics.kinds.rpc import SaidFirstAtTap
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.policy.answer_book import by_rule
@@ -155,7 +155,7 @@ class HeldQueue:
     def refuse_sayings(self) -> None:
         """Give back what people want to say first: both ends of a tap are taken."""
         for ticket, _saying in self._inbox.sayings(self._session):
-            self._inbox.settle(self._session, ticket, (Diagnostic("N34", Severity.ERROR),))
+            self._inbox.settle(self._session, ticket, (SaidFirstAtTap().unplaced(),))
 
     def _come_due(self, waiting: _HeldLine, at: str) -> None:
         rule = waiting.held.rule

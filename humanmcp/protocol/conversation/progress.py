@@ -10,7 +10,8 @@ import math
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, TypeGuard
 
-from humanmcp.protocol.diagnostics.raw import CodedDiagnostic, RawDiagnostic, json_text, quoted
+from humanmcp.protocol.diagnostics.kinds.rpc import ProgressFell, TokenUnknown
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, json_text, quoted
 from humanmcp.protocol.json.jsonrpc import RequestId
 
 if TYPE_CHECKING:
@@ -80,14 +81,12 @@ class Progress:
         if key is None:
             return []
         if key not in self._last:
-            return [
-                CodedDiagnostic("N37", ("params", "progressToken"), (("token", quoted(token)),))
-            ]
+            return [TokenUnknown(("params", "progressToken"), token=quoted(token))]
         before = self._last[key]
         if not _is_number(value) or before is None or value > before:
             return []
-        detail = (("before", json_text(before)), ("now", json_text(value)))
-        return [CodedDiagnostic("N36", ("params", "progress"), detail)]
+        told = json_text(before), json_text(value)
+        return [ProgressFell(("params", "progress"), before=told[0], now=told[1])]
 
     def hear(self, notice: Message) -> tuple[RawDiagnostic, ...]:
         """Judge and remember a notification; one that is not about progress says nothing here."""

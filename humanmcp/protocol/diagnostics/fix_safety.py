@@ -12,16 +12,13 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.model import Applicability
-from humanmcp.protocol.diagnostics.raw import HOLE, FixKind
+from humanmcp.protocol.diagnostics.raw import HOLE, PLACEHOLDER, FixKind
 from humanmcp.protocol.json.similar import alike, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.protocol.diagnostics.raw import FixAction, Path, RawDiagnostic
-
-PLACEHOLDER: Final = "…"
-"""What an example of ours says where a person's own words belong."""
 
 _ENVELOPE: Final = frozenset({("jsonrpc",), ("id",)})
 """What belongs to the envelope, which humanmcp writes where a person leaves it out."""

@@ -9,9 +9,8 @@ from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.fix_safety import trust
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, TextEdit
-from humanmcp.protocol.diagnostics.raw import HOLE, FixKind
+from humanmcp.protocol.diagnostics.raw import HOLE, FixKind, pointer
 from humanmcp.protocol.json.jsonrpc import members, skip_space, value_end
 
 if TYPE_CHECKING:
@@ -135,6 +134,8 @@ class Placer:
     # -- mends ----------------------------------------------------------------------------------
 
     def _fix(self, found: RawDiagnostic, mend: FixAction) -> Fix | None:
+        from humanmcp.protocol.diagnostics.fix_safety import trust  # noqa: PLC0415 - what has no mend never needs it
+
         edits = self._edits(mend)
         if edits is None:
             return None
@@ -223,11 +224,3 @@ def _items(json: str, start: int) -> Iterable[Spot]:
         at = skip_space(json, end)
         if json[at : at + 1] == ",":
             at = skip_space(json, at + 1)
-
-
-_ESCAPED: Final = str.maketrans({"~": "~0", "/": "~1"})
-
-
-def pointer(path: Path) -> str:
-    """Write a path as a JSON Pointer (RFC 6901)."""
-    return "".join(f"/{str(step).translate(_ESCAPED)}" for step in path)

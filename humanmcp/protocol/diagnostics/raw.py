@@ -11,8 +11,7 @@ import enum
 import json
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias, dataclass_transform
 
-from humanmcp.protocol.diagnostics.codes import LEVELS
-from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.json.escaping import one_line
 
 if TYPE_CHECKING:
@@ -46,8 +45,10 @@ class FixKind(enum.Enum):
     """Keep only the part of the value that the steps `inner` lead to."""
 
 
-HOLE = "\0"
+HOLE: Final = "\0"
 """Where the wrapped value goes in the `new` of a `WRAP`. No JSON text can contain it."""
+PLACEHOLDER: Final = "…"
+"""What an example of ours says where a person's own words belong."""
 
 
 class FixAction(NamedTuple):
@@ -72,15 +73,17 @@ class _Typed:
 class RawDiagnostic(_Typed):
     """One finding, whose place is still a path.
 
-    Each kind is a class that registers itself by its code; its docstring is the reason. Its fields
-    fill its sentence, which stands under the code in `locales/` in each language, and mypy holds
-    whoever makes one to them. `at_name` points at the member's name.
+    Each kind is a class that registers itself by its code; its docstring is the reason, `page` is
+    where the specification says so. Its fields fill its sentence, which stands under the code in
+    `locales/` in each language, and mypy holds whoever makes one to them. `at_name` points at the
+    member's name.
     """
 
     code: ClassVar[str] = ""
     severity: ClassVar[Severity]
+    page: ClassVar[str] = ""
     if TYPE_CHECKING:
-        path: Path = _placed(kw_only=False)
+        path: Path = _placed(default=(), kw_only=False)
         mend: FixAction | None = _placed(default=None, kw_only=False)
         at_name: bool = False
 
@@ -90,16 +93,17 @@ class RawDiagnostic(_Typed):
 
     else:
 
-        def __init__(self, path, mend=None, *, at_name=False, broken=(), **fillings):  # noqa: ANN001, ANN003, ANN204
-            vars(self).update(fillings)
-            self.path, self.mend, self.at_name = path, mend, at_name
-            self.detail = (*fillings.items(), *broken)
+        def __init__(self, path=(), mend=None, *, at_name=False, broken=(), **fillings):  # noqa: ANN001, ANN003, ANN204
+            detail = (*fillings.items(), *broken)
+            vars(self).update(fillings, path=path, mend=mend, at_name=at_name, detail=detail)
 
-    def __init_subclass__(cls, *, code: str = "", severity: Severity = Severity.ERROR) -> None:
-        """Register a kind of diagnostic under its code."""
-        cls.code, cls.severity = code, severity
-        if code:
-            KINDS[code] = cls
+    def __init_subclass__(
+        cls, *, code: str = "", severity: Severity = Severity.ERROR, page: str = ""
+    ) -> None:
+        """Register a kind of diagnostic under its code. A family hands its page down."""
+        cls.code, cls.severity, cls.page = code, severity, page or cls.page
+        if code and KINDS.setdefault(code, cls) is not cls:
+            raise TypeError(f"{code} is the code of {KINDS[code].__name__}")
 
     def without_fix(self, severity: Severity) -> RawDiagnostic:
         """Return the same as it is said of what somebody else sent: so bad, and without a fix."""
@@ -107,38 +111,26 @@ class RawDiagnostic(_Typed):
         vars(other).update(vars(self), severity=severity, mend=None)
         return other
 
-
-def severities() -> dict[str, Severity]:
-    """Return every code there is, and how bad it is."""
-    return {**LEVELS, **{code: kind.severity for code, kind in KINDS.items()}}
+    def unplaced(self) -> Diagnostic:
+        """Return it as a problem of a message whose text is not looked at."""
+        return Diagnostic(self.code, self.severity, self.detail, pointer(self.path))
 
 
 KINDS: Final[dict[str, type[RawDiagnostic]]] = {}
 """Every class of a diagnostic, by its code."""
+
+_ESCAPED: Final = str.maketrans({"~": "~0", "/": "~1"})
+
+
+def pointer(path: Path) -> str:
+    """Write a path as a JSON Pointer (RFC 6901)."""
+    return "".join(f"/{str(step).translate(_ESCAPED)}" for step in path)
 
 
 class SchemaDiagnostic(RawDiagnostic):
     """What does not fit a JSON Schema: which rule is broken fills the sentence of that rule."""
 
     broken: Detail
-
-
-class CodedDiagnostic(RawDiagnostic):
-    """A finding of a kind that has no class of its own: its severity stands in `codes.py`."""
-
-    def __init__(  # noqa: PLR0913 - what a finding is made of
-        self,
-        code: str,
-        path: Path,
-        detail: Detail = (),
-        mend: FixAction | None = None,
-        severity: Severity | None = None,
-        *,
-        at_name: bool = False,
-    ) -> None:
-        """Make one by its code."""
-        super().__init__(path, mend, at_name=at_name)
-        vars(self).update(code=code, severity=severity or LEVELS[code], detail=detail)
 
 
 def quoted(value: Json) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.conversation.exchange import Stated
-from humanmcp.protocol.diagnostics.raw import CodedDiagnostic, quoted
 from humanmcp.protocol.http import mirrored
 from humanmcp.protocol.http.headers import LAST_EVENT, SESSION, VERSION, Headers
 from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
@@ -246,6 +245,5 @@ def stated_in(
     wrong = mirrored.mismatch_in(message, headers, schema)
     if wrong is None:
         return Stated(revision)
-    said = {"header": wrong.header, "got": quoted(wrong.got), "wanted": quoted(wrong.wanted)}
     error: JsonObject = {"code": HEADER_MISMATCH, "message": wrong.message}
-    return Stated(revision, error, (CodedDiagnostic(wrong.code, wrong.at, tuple(said.items())),))
+    return Stated(revision, error, (wrong.found,))

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.raw import RawDiagnostic, quoted
 from humanmcp.protocol.http.headers import METHOD, NAME, PARAM, SPELLING, VERSION, decode_value
 from humanmcp.protocol.spec.versions import META_REVISION
 from humanmcp.protocol.validation.header_arguments import at_path, mirrored
@@ -21,12 +23,38 @@ if TYPE_CHECKING:
     from humanmcp.protocol.http.headers import Headers
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
-MISSING: Final = "N12"
-DIFFERS: Final = "N13"
-TWICE: Final = "N14"
-BROKEN: Final = "N15"
-STRAY: Final = "N16"
-"""The codes of what can be wrong with a header."""
+_PAGE: Final = (
+    "https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http"
+)
+
+
+class HeaderMismatch(RawDiagnostic, page=f"{_PAGE}#server-validation"):
+    """What stands between client and server goes by the headers, the server by the body."""
+
+    header: str
+    got: str
+    wanted: str
+
+
+class HeaderMissing(HeaderMismatch, code="N12", severity=Severity.WARNING):
+    """Who goes by the headers does not see what the body says."""
+
+
+class HeaderDiffers(HeaderMismatch, code="N13", severity=Severity.WARNING):
+    """Headers and body must say the same."""
+
+
+class HeaderTwice(HeaderMismatch, code="N14", severity=Severity.WARNING):
+    """One reader takes the first, another one the last."""
+
+
+class HeaderBroken(HeaderMismatch, code="N15", severity=Severity.WARNING):
+    """What HTTP cannot carry in a header is written as `=?base64?…?=`."""
+
+
+class HeaderStray(HeaderMismatch, code="N16", severity=Severity.WARNING):
+    """A decision would be made by something that the body never said."""
+
 
 NAMED_BY: Final = {
     "tools/call": "name",
@@ -53,7 +81,7 @@ class Mismatch(NamedTuple):
     `got` is what the header says, `wanted` what the body says; None where it says nothing.
     """
 
-    code: str
+    kind: type[HeaderMismatch]
     header: str
     at: Path
     got: str | None = None
@@ -64,13 +92,19 @@ class Mismatch(NamedTuple):
         """Say it to the client's developer, in the words of an error."""
         where = ".".join(str(step) for step in self.at) or "the body"
         said = {
-            MISSING: f"is missing, and {where} is there",
-            DIFFERS: f"does not match {where}",
-            TWICE: "appears more than once",
-            BROKEN: "is not valid base64 of UTF-8",
-            STRAY: f"is there, and {where} is not",
+            HeaderMissing: f"is missing, and {where} is there",
+            HeaderDiffers: f"does not match {where}",
+            HeaderTwice: "appears more than once",
+            HeaderBroken: "is not valid base64 of UTF-8",
+            HeaderStray: f"is there, and {where} is not",
         }
-        return f"Header mismatch: {self.header} {said[self.code]}"
+        return f"Header mismatch: {self.header} {said[self.kind]}"
+
+    @property
+    def found(self) -> HeaderMismatch:
+        """The same as the check says it."""
+        got, wanted = quoted(self.got), quoted(self.wanted)
+        return self.kind(self.at, header=self.header, got=got, wanted=wanted)
 
 
 def mismatch_in(message: Message, headers: Headers, schema: Json = None) -> Mismatch | None:
@@ -88,7 +122,7 @@ def mismatch_in(message: Message, headers: Headers, schema: Json = None) -> Mism
 
 def _twice(headers: Headers) -> Mismatch | None:
     name = headers.repeated()
-    return Mismatch(TWICE, SPELLING[name], ()) if name else None
+    return Mismatch(HeaderTwice, SPELLING[name], ()) if name else None
 
 
 def _standard(message: Message, headers: Headers) -> Iterator[Mismatch]:
@@ -112,13 +146,13 @@ def _compared(
 ) -> Iterator[Mismatch]:
     header, said = SPELLING[name], wanted if isinstance(wanted, str) else None
     if value is None:
-        yield Mismatch(MISSING, header, at, wanted=said)
+        yield Mismatch(HeaderMissing, header, at, wanted=said)
         return
     read = decode_value(value) if encoded else value
     if read is None:
-        yield Mismatch(BROKEN, header, at, value, said)
+        yield Mismatch(HeaderBroken, header, at, value, said)
     elif read != wanted:
-        yield Mismatch(DIFFERS, header, at, value, said)
+        yield Mismatch(HeaderDiffers, header, at, value, said)
 
 
 def param_mismatch(
@@ -131,18 +165,18 @@ def param_mismatch(
         value = at_path(arguments, path)
         wanted = as_text(value)
         if len(values) > 1:
-            return Mismatch(TWICE, header, at)
+            return Mismatch(HeaderTwice, header, at)
         if not values:
             if wanted is not None:
-                return Mismatch(MISSING, header, at, wanted=wanted)
+                return Mismatch(HeaderMissing, header, at, wanted=wanted)
             continue
         if value is None:
-            return Mismatch(STRAY, header, at, values[0])
+            return Mismatch(HeaderStray, header, at, values[0])
         read = decode_value(values[0])
         if read is None:
-            return Mismatch(BROKEN, header, at, values[0], wanted)
+            return Mismatch(HeaderBroken, header, at, values[0], wanted)
         if wanted is None or not _agrees(kind, value, wanted, read):
-            return Mismatch(DIFFERS, header, at, values[0], wanted)
+            return Mismatch(HeaderDiffers, header, at, values[0], wanted)
     return None
 
 

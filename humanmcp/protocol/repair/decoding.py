@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.protocol.diagnostics.kinds import syntax
 from humanmcp.protocol.repair.reading import problem
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ def decode(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     except UnicodeDecodeError:
         return _neither(body)
     if "\0" in text:
-        return text, (problem("F05", text, text.index("\0"), text.index("\0") + 1),)
-    return text, (problem("F01", text, 0, 0),) if bom else ()
+        at = text.index("\0")
+        return text, (problem(syntax.NoTextAtAll(), text, at, at + 1),)
+    return text, (problem(syntax.ByteOrderMark(), text),) if bom else ()
 
 
 def _iso_2022_jp(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
@@ -51,8 +53,8 @@ def _iso_2022_jp(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
         text = raw.decode("iso2022_jp_2")
     except UnicodeDecodeError:
         text = raw.decode("ascii", "replace")
-        return text, (problem("F05", text, 0, 0),)
-    return text, (problem("F02", text, 0, 0, ("encoding", "ISO-2022-JP")),)
+        return text, (problem(syntax.NoTextAtAll(), text),)
+    return text, (problem(syntax.OtherEncoding(encoding="ISO-2022-JP"), text),)
 
 
 def _utf16(raw: bytes, encoding: str) -> tuple[str, tuple[Diagnostic, ...]]:
@@ -60,8 +62,8 @@ def _utf16(raw: bytes, encoding: str) -> tuple[str, tuple[Diagnostic, ...]]:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
         text = raw.decode(encoding, "replace")
-        return text, (problem("F05", text, 0, 0),)
-    return text, (problem("F02", text, 0, 0, ("encoding", encoding.upper())),)
+        return text, (problem(syntax.NoTextAtAll(), text),)
+    return text, (problem(syntax.OtherEncoding(encoding=encoding.upper()), text),)
 
 
 def _without_mark(raw: bytes) -> str:
@@ -80,13 +82,13 @@ def _neither(raw: bytes) -> tuple[str, tuple[Diagnostic, ...]]:
     """Decode what is no UTF-8: Japanese when it surely is, else text to be shown only."""
     if b"\0" in raw:
         text = raw.decode("utf-8", "replace")
-        return text, (problem("F05", text, 0, 0),)
+        return text, (problem(syntax.NoTextAtAll(), text),)
     japanese = _cp932(raw)
     if japanese is not None:
-        return japanese, (problem("F03", japanese, 0, 0),)
+        return japanese, (problem(syntax.ReadAsCp932(), japanese),)
     text = raw.decode("cp1252", "replace")
     at = next((at for at, char in enumerate(text) if char > "\x7f"), 0)
-    return text, (problem("F04", text, at, at + 1, ("char", text[at : at + 1])),)
+    return text, (problem(syntax.NotUtf8(char=text[at : at + 1]), text, at, at + 1),)
 
 
 def _cp932(raw: bytes) -> str | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final
 
+from humanmcp.protocol.diagnostics.kinds import syntax
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit, least
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.repair.scalars import (
@@ -49,19 +50,22 @@ def examine(text: str) -> RepairResult:
     return RepairResult(_graded(patient.wounds()), tuple(edits), whole=True)
 
 
-_SHAKY: Final = frozenset({"J17", "J34", "J37"})
+_SHAKY: Final = (syntax.QuoteNotClosed, syntax.ValueMissing, syntax.QuoteNotOpened)
 """Mistakes that leave open where a text or a value ends."""
-_LEANING: Final = frozenset({"J01", "J07", "J13", "J22", "J26", "J28", "J36", "J38"})
+_LEANING: Final = (
+    *(syntax.CommaMissing, syntax.NotClosed, syntax.ColonMissing, syntax.TextUnquoted),
+    *(syntax.BracketExtra, syntax.WrongBracket, syntax.TextsJoined, syntax.BraceMissing),
+)
 """Mends that say how a text is built, and so lean on what was guessed elsewhere."""
 
 
 def _graded(wounds: tuple[SyntaxDiagnostic, ...]) -> tuple[SyntaxDiagnostic, ...]:
     """Call a guess what follows from one: where a quote is lost, brackets are as well."""
-    if not any(each.code in _SHAKY for each in wounds):
+    if not any(isinstance(each.found, _SHAKY) for each in wounds):
         return wounds
     return tuple(
         replace(each, applicability=least(each.applicability, Applicability.GUESS))
-        if each.code in _LEANING
+        if isinstance(each.found, _LEANING)
         else each
         for each in wounds
     )
@@ -103,7 +107,7 @@ class _RepairParser(ScalarReader):
             if closed:
                 edits.append(TextEdit(end - 1, end, ""))
                 self.text = self.text[: end - 1] + " " + self.text[end:]
-            self.wound("J31", self.at, self.at + 1, edits=tuple(edits), label="delete")
+            self.wound(syntax.ShellQuotes, self.at, self.at + 1, tuple(edits))
             self.at += 1
             self.space()
 
@@ -127,40 +131,28 @@ class _RepairParser(ScalarReader):
         rest = self.text[number.end() :].strip() if number else ""
         if literal or (number and not rest and number[0][:1] in "+-.0123456789"):
             return
-        self.wound("J20", self.at, len(self.text.rstrip()))
+        self.wound(syntax.PlainText, self.at, len(self.text.rstrip()), ())
         raise UnrepairableError
 
     def _after_the_end(self) -> None:
         start, char = self.at, self.mark()
         end = len(self.text)
         if char == ";":
-            self.wound(
-                "J32", start, start + 1, edits=(TextEdit(start, start + 1, ""),), label="delete"
-            )
+            self.swap(syntax.Semicolon, start, start + 1, "")
             self.at += 1
         elif char in "}]":
-            self.wound(
-                "J26",
-                start,
-                start + 1,
-                ("char", char),
-                edits=(TextEdit(start, start + 1, ""),),
-                label="delete",
-            )
+            self.swap(syntax.BracketExtra, start, start + 1, "", char=char)
             self.at += 1
         elif char == ",":
-            self.wound(
-                "J02", start, start + 1, edits=(TextEdit(start, start + 1, ""),), label="delete"
-            )
+            self.swap(syntax.CommaExtra, start, start + 1, "")
             self.at += 1
         else:
-            code = "J12" if char in "{[" else "J30"
             cut = (TextEdit(start, end, ""),)
-            if code == "J12":  # which of them is meant, nobody can tell: no fix
-                self.wound(code, start, end)
+            if char in "{[":  # which of them is meant, nobody can tell: no fix
+                self.wound(syntax.SecondDocument, start, end, ())
                 self.edits += cut
             else:
-                self.wound(code, start, len(self.text.rstrip()), edits=cut, label="delete")
+                self.wound(syntax.TextAfter, start, len(self.text.rstrip()), cut)
             self.at = end
 
     # -- values ----------------------------------------------------------------------------------
@@ -171,9 +163,7 @@ class _RepairParser(ScalarReader):
             return
         char = self.mark()
         if not char:
-            self.wound(
-                "J34", self.at, self.at, edits=(TextEdit(self.at, self.at, "null"),), label="null"
-            )
+            self.swap(syntax.ValueMissing, self.at, self.at, "null")
         elif char == "{":
             self._object()
         elif char == "[":
@@ -188,7 +178,7 @@ class _RepairParser(ScalarReader):
             self._unexpected()
 
     def _unexpected(self) -> None:
-        self.wound("J29", self.at, self.at + 1, ("typed", shown(self.peek())))
+        self.wound(syntax.Unexpected, self.at, self.at + 1, (), typed=shown(self.peek()))
         raise UnrepairableError
 
     # -- containers ------------------------------------------------------------------------------
@@ -212,9 +202,7 @@ class _RepairParser(ScalarReader):
         self._open.append(("{", self.at))
         if lost:
             at = self.at
-            self.wound(
-                "J38", at, at + 1, ("char", "{"), edits=(TextEdit(at, at, "{"),), label="insert"
-            )
+            self.wound(syntax.BraceMissing, at, at + 1, (TextEdit(at, at, "{"),), char="{")
         else:
             self.take_mark()
         self.space()
@@ -230,7 +218,7 @@ class _RepairParser(ScalarReader):
             start = self.at
             name = self._name()
             if name in names:
-                self.wound("J09", start, self.at, ("key", shown(name)))
+                self.wound(syntax.NameTwice, start, self.at, (), key=shown(name))
             names.add(name)
             if self._colon():
                 self.value()
@@ -238,7 +226,7 @@ class _RepairParser(ScalarReader):
 
     def _stray_comma(self) -> None:
         start = self.at
-        self.wound("J02", start, start + 1, edits=(TextEdit(start, start + 1, ""),), label="delete")
+        self.swap(syntax.CommaExtra, start, start + 1, "")
         self.at += 1
         self.space()
 
@@ -249,14 +237,14 @@ class _RepairParser(ScalarReader):
         if char in (",", ";"):
             at = self.at
             if char == ";":
-                self.swap("J32", at, at + 1, ",")
+                self.swap(syntax.Semicolon, at, at + 1, ",")
                 self.at += 1
             else:
                 self.take_mark()
             self.space()
             return at
         if char not in ("]", "}", ""):
-            self.wound("J01", last, self.at, edits=(TextEdit(last, last, ","),), label="insert")
+            self.wound(syntax.CommaMissing, last, self.at, (TextEdit(last, last, ","),))
         return -1
 
     def _close(self, char: str, comma: int) -> bool:
@@ -278,34 +266,32 @@ class _RepairParser(ScalarReader):
         if any(kind == other for kind, _at in self._open):
             self._never_closed(opener, opened, own, self.at)
         else:
-            self.swap("J28", self.at, self.at + 1, own, ("typed", char), ("meant", own))
+            self.swap(syntax.WrongBracket, self.at, self.at + 1, own, typed=char, meant=own)
             self.at += 1
         return True
 
     def _drop_comma(self, comma: int) -> None:
         """Take back a comma that nothing follows."""
-        for code in ("J03", "J32"):  # it may have been mended before, from full-width
-            note = self.found.get(code)
+        for kind in (syntax.FullWidth, syntax.Semicolon):  # mended before, from full-width
+            note = next(iter(self.notes.get(kind, ())), None)
             if note is not None and note.edits[-1].start == comma:
                 self.take_back(note.edits.pop())
                 if not note.edits:
-                    del self.found[code]
+                    del self.notes[kind]
         semicolon = WIDE.get(self.text[comma], self.text[comma]) == ";"
-        code = "J32" if semicolon else "J02"
-        self.wound(code, comma, comma + 1, edits=(TextEdit(comma, comma + 1, ""),), label="delete")
+        extra = syntax.Semicolon if semicolon else syntax.CommaExtra
+        self.swap(extra, comma, comma + 1, "")
 
     def _never_closed(self, opener: str, opened: int, own: str, at: int) -> None:
         place = at
         while place > 0 and self.text[place - 1] in SPACES:
             place -= 1
-        before = self.found.get("J07 1")
+        before = next(iter(self.notes.get(syntax.NotClosed, ())), None)
+        edit = TextEdit(place, place, own)
         if before is None:
             line = str(self.text.count("\n", 0, opened) + 1)
-            detail = (("char", opener), ("opened", line))
-            edits = (TextEdit(place, place, own),)
-            self.wound("J07", opened, opened + 1, *detail, edits=edits, label="close")
+            self.wound(syntax.NotClosed, opened, opened + 1, (edit,), char=opener, opened=line)
             return
-        edit = TextEdit(place, place, own)
         if before.edits[-1].start == place:  # one edit for one place: `]}` in this order
             edit = TextEdit(place, place, before.edits[-1].new + own)
             self.take_back(before.edits.pop())
@@ -323,16 +309,11 @@ class _RepairParser(ScalarReader):
         start, end, name = self.at, found.end(), found[0]
         if self.text[end : end + 1] in ('"', "”") and self.is_name(end + 1):
             edit = TextEdit(start, start, '"')
-            self.wound("J37", start, end, edits=(edit,), label="insert")
+            self.wound(syntax.QuoteNotOpened, start, end, (edit,))
             self.close_with(end)
             return name
-        self.wound(
-            "J06",
-            start,
-            end,
-            ("key", shown(name)),
-            edits=(TextEdit(start, end, json.dumps(name, ensure_ascii=False)),),
-        )
+        quoted = json.dumps(name, ensure_ascii=False)
+        self.swap(syntax.NameUnquoted, start, end, quoted, key=shown(name))
         self.at = end
         return name
 
@@ -344,17 +325,17 @@ class _RepairParser(ScalarReader):
             self.take_mark()
         elif char == "=":
             end = self.at + (2 if self.text.startswith("=>", self.at) else 1)
-            self.wound("J13", self.at, end, edits=(TextEdit(self.at, end, ":"),))
+            self.swap(syntax.ColonMissing, self.at, end, ":")
             self.at = end
         elif char in (",", "}", "]", ""):
-            self.wound("J34", last, last, edits=(TextEdit(last, last, ": null"),), label="null")
+            self.swap(syntax.ValueMissing, last, last, ": null")
             self.at = last
             return False
         else:
-            self.wound("J13", last, self.at, edits=(TextEdit(last, last, ":"),), label="insert")
+            self.wound(syntax.ColonMissing, last, self.at, (TextEdit(last, last, ":"),))
         last = self.at
         if self.space() not in (",", "}", "]", ""):
             return True
-        self.wound("J34", last, last, edits=(TextEdit(last, last, " null"),), label="null")
+        self.swap(syntax.ValueMissing, last, last, " null")
         self.at = last
         return False

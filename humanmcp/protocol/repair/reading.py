@@ -14,10 +14,9 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.diagnostics.codes import LEVELS
+from humanmcp.protocol.diagnostics.kinds import syntax
 from humanmcp.protocol.diagnostics.model import (
     Applicability,
-    Diagnostic,
     Fix,
     LineIndex,
     TextEdit,
@@ -31,7 +30,10 @@ from humanmcp.protocol.json.surrogates import half_characters
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.diagnostics.raw import RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.protocol.repair.scanner import SyntaxDiagnostic
 
 DEEPEST: Final = 100
 """Levels of brackets that may be sent; clients that use a common parser stop at about 200."""
@@ -137,7 +139,7 @@ def read(text: str) -> Reading:
     """Read a text as JSON."""
     size = size_of(text)
     if size > LONGEST:
-        found = problem("J27", text, 0, 0, ("size", f"{size / 1048576:.1f}"))
+        found = problem(syntax.TooLarge(size=f"{size / 1048576:.1f}"), text)
         return Reading(text, "", None, readable=False, problems=(found,), size=size)
     if size >= 0 and not deeper_than(text, DEEPEST):
         try:
@@ -154,9 +156,9 @@ def _notes(text: str, size: int) -> tuple[Diagnostic, ...]:
     """Return what is done for the person, and what may be too much for some clients."""
     notes: tuple[Diagnostic, ...] = ()
     if "\n" in text.strip():
-        notes = (problem("J51", text, 0, 0),)
+        notes = (problem(syntax.SeveralLines(), text),)
     if size > LONG:
-        notes = (*notes, problem("J40", text, 0, 0, ("size", f"{size / 1_000_000:.1f}")))
+        notes = (*notes, problem(syntax.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
     return notes
 
 
@@ -175,7 +177,7 @@ def _read_doubtful(text: str, size: int) -> Reading:
 
     first, last, repaired = _repairs(text)
     if not text[first:last].strip():
-        return _unreadable(text, size, problem("J19", text, 0, 0))
+        return _unreadable(text, size, problem(syntax.EmptyAnswer(), text))
     if _OTHERWISE.match(text, first) or _BEGINS.match(text, first) is None:
         rewritten = _rewritten(text, first, last, repaired, size)
         if rewritten is not None:
@@ -206,7 +208,7 @@ def _read_doubtful(text: str, size: int) -> Reading:
         wounds = wounds.torn()
         at = min(first + getattr(error, "pos", 0), len(text))
         if not any(each.blocks for each in problems):
-            problems.append(problem("J29", text, at, at + 1, ("typed", shown(text[at : at + 1]))))
+            problems.append(_unexpected(text, at))
     return Reading(
         text,
         mended if wounds.whole else "",
@@ -221,7 +223,7 @@ def _read_doubtful(text: str, size: int) -> Reading:
 def _too_much(text: str, first: int, last: int) -> Diagnostic | None:
     """Return what keeps a text from being examined: its depth, or its length."""
     if deeper_than(text[first:last], DEEPEST):
-        return problem("J25", text, 0, 0, ("limit", str(DEEPEST)))
+        return problem(syntax.TooDeep(limit=str(DEEPEST)), text)
     return _first_only(text, first, last) if last - first > LONG else None
 
 
@@ -237,15 +239,15 @@ def _rewritten(
     marks, plain = embedded.unescaped(body), embedded.line_marks(body)
     edits: tuple[TextEdit, ...]
     if marks is not None:
-        found = problem("J39", text, first, last, ("marks", marks.marks))
+        found = problem(syntax.EscapedJson(marks=marks.marks), text, first, last)
         edits = (TextEdit(first, last, marks.text),)
         label, grade = "replace", Applicability.SAFE
     elif plain is not None and _is_json(applied(body, plain.edits)):
-        found = problem("J41", text, first, last, ("marks", plain.shown))
+        found = problem(syntax.LineMarks(marks=plain.shown), text, first, last)
         edits = tuple(TextEdit(e.start + first, e.end + first, "") for e in plain.edits)
         label, grade = "delete", Applicability.REMOVES
     elif (written := yaml_answer.as_json(body)) is not None:
-        found = problem("J43", text, first, last)
+        found = problem(syntax.WrittenAsYaml(), text, first, last)
         edits = (TextEdit(first, last, written),)
         label, grade = "replace", Applicability.GUESS
     else:
@@ -281,9 +283,9 @@ def _embedded(
     start, end = first + around.start, first + around.end
     rest = (TextEdit(0, start, ""), TextEdit(end, len(text), ""))
     if around.code == "J35":  # what follows are marks of the line that began before it
-        found = problem("J35", text, first, start)
+        found = problem(syntax.TextBefore(), text, first, start)
     else:
-        found = problem("J42", text, first, last)
+        found = problem(syntax.TextAround(), text, first, last)
     fix = Fix(rest, "only", Applicability.REMOVES)
     return start, end, [*repaired, found._replace(fix=fix)]
 
@@ -295,8 +297,8 @@ def _first_only(text: str, first: int, last: int) -> Diagnostic | None:
     except json.JSONDecodeError as error:
         at = first + error.pos
         if at < len(text.rstrip()):
-            return problem("J29", text, at, at + 1, ("typed", shown(text[at])))
-        return problem("J07", text, first, first + 1, ("char", text[first]), ("opened", "1"))
+            return _unexpected(text, at)
+        return problem(syntax.NotClosed(char=text[first], opened="1"), text, first, first + 1)
     except ValueError:  # an integer of more than 4300 digits
         return None
     return None
@@ -312,18 +314,22 @@ def _repairs(text: str) -> tuple[int, int, list[Diagnostic]]:
     repaired: list[Diagnostic] = []
     if text.startswith(_BOM):
         first = 1
-        repaired.append(problem("F01", text, 0, 1))
+        repaired.append(problem(syntax.ByteOrderMark(), text, 0, 1))
     fence = _FENCE.fullmatch(text, first)
     if fence:
         first, last = fence.span(1)
-        repaired.append(problem("J50", text, 0, len(text)))
+        repaired.append(problem(syntax.CodeFence(), text, 0, len(text)))
     return first, last, repaired
 
 
-def problem(code: str, text: str, start: int, end: int, *detail: tuple[str, str]) -> Diagnostic:
+def problem(found: RawDiagnostic, text: str, start: int = 0, end: int = 0) -> Diagnostic:
     """Make a problem of a text at offsets."""
     line, column = line_and_column(text, start) if text else (0, 0)
-    return Diagnostic(code, LEVELS[code], detail, "", start, end, line, column)
+    return found.unplaced()._replace(start=start, end=end, line=line, column=column)
+
+
+def _unexpected(text: str, at: int) -> Diagnostic:
+    return problem(syntax.Unexpected(typed=shown(text[at : at + 1])), text, at, at + 1)
 
 
 def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:
@@ -334,19 +340,11 @@ def _moved(edits: tuple[TextEdit, ...], by: int) -> tuple[TextEdit, ...]:
 def _of_wound(wound: SyntaxDiagnostic, lines: LineIndex, first: int) -> Diagnostic:
     line, column = lines.place(wound.start + first)
     edits = _moved(wound.edits, first)
-    return Diagnostic(
-        wound.code,
-        LEVELS[wound.code],
-        wound.detail,
-        "",
-        wound.start + first,
-        wound.end + first,
-        line,
-        column,
-        Fix(edits, wound.label, wound.applicability) if edits else None,
+    return wound.found.unplaced()._replace(
+        start=wound.start + first,
+        end=wound.end + first,
+        line=line,
+        column=column,
+        fix=Fix(edits, wound.label, wound.applicability) if edits else None,
         times=wound.count,
     )
-
-
-if TYPE_CHECKING:
-    from humanmcp.protocol.repair.scanner import SyntaxDiagnostic

@@ -16,6 +16,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from humanmcp.protocol.diagnostics.kinds import syntax
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.json.surrogates import half_characters
@@ -109,13 +110,14 @@ class ScalarReader(RepairScanner):
         if word in ("true", "false", "null"):
             self.at = end
         elif (half := unicodedata.normalize("NFKC", word)) in ("true", "false", "null"):
-            self.swap("J03", start, end, half, ("char", word[0]), ("half", half[0]))
+            self.swap(syntax.FullWidth, start, end, half, char=word[0], half=half[0])
             self.at = end
         elif word in LITERALS:
-            self.swap("J14", start, end, LITERALS[word], ("typed", word), ("meant", LITERALS[word]))
+            meant = LITERALS[word]
+            self.swap(syntax.LiteralMisspelt, start, end, meant, typed=word, meant=meant)
             self.at = end
         elif word in NO_NUMBERS:
-            self.swap("J10", start, end, "null", ("value", word))
+            self.swap(syntax.NoJsonNumber, start, end, "null", value=word)
             self.at = end
         else:
             self.bare_text()
@@ -128,12 +130,12 @@ class ScalarReader(RepairScanner):
         end = start + len(raw)
         if self.text[end : end + 1] == '"' and self._closes(end + 1, on_line=False):
             edit = TextEdit(start, start, '"')  # the text has lost its first quote
-            self.wound("J37", start, end, edits=(edit,), label="insert")
+            self.wound(syntax.QuoteNotOpened, start, end, (edit,))
             self._inside(start, end, '"')
             self.close_with(end)
             return
-        edit = TextEdit(start, end, json.dumps(raw, ensure_ascii=False))
-        self.wound("J22", start, end, ("text", shown(raw)), edits=(edit,), label="quote")
+        quoted = json.dumps(raw, ensure_ascii=False)
+        self.swap(syntax.TextUnquoted, start, end, quoted, text=shown(raw))
         self.at = end
 
     def number(self) -> None:
@@ -145,36 +147,30 @@ class ScalarReader(RepairScanner):
         if plain and plain[0] == raw:
             self.at = plain.end()
             if raw.lstrip("-").isdigit() and len(raw) > 4300:
-                quoted = f'"{raw}"'
-                self.wound(
-                    "J24", start, self.at, edits=(TextEdit(start, self.at, quoted),), label="quote"
-                )
+                self.swap(syntax.NumberTooLong, start, self.at, f'"{raw}"')
             elif math.isinf(float(raw)):
-                self.swap("J10", start, self.at, "null", ("value", shown(raw)))
+                self.swap(syntax.NoJsonNumber, start, self.at, "null", value=shown(raw))
             return
         self.at = start + len(raw)
         if raw in NO_NUMBERS:
-            self.swap("J10", start, self.at, "null", ("value", raw))
+            self.swap(syntax.NoJsonNumber, start, self.at, "null", value=raw)
             return
         half = "".join("-" if char in MINUS else WIDE.get(char, char) for char in raw)
         if half != raw and NUMBER.fullmatch(half):
             wide = next(char for char in raw if char not in half)
-            self.swap("J03", start, self.at, half, ("char", wide), ("half", WIDE.get(wide, "-")))
+            plain_char = WIDE.get(wide, "-")
+            self.swap(syntax.FullWidth, start, self.at, half, char=wide, half=plain_char)
             return
         meant = _usual_number(half)
         if meant is None:
             self.at = start
             self.bare_text()
             return
-        self.wound(
-            "J21",
-            start,
-            self.at,
-            ("value", shown(raw)),
-            ("meant", meant),
-            edits=(TextEdit(start, self.at, meant),),
-            grade=Applicability.GUESS if _LEADING_ZERO.match(half) else None,
+        note = self.swap(
+            syntax.NumberMisspelt, start, self.at, meant, value=shown(raw), meant=meant
         )
+        if _LEADING_ZERO.match(half):
+            note.applicability = Applicability.GUESS
 
     # -- strings ---------------------------------------------------------------------------------
 
@@ -228,12 +224,12 @@ class ScalarReader(RepairScanner):
         self._straighten(first.start, first.inner)
         for piece, following in pairwise(pieces):
             joint = TextEdit(piece.last, following.inner, "")
-            self.wound("J36", piece.last, following.inner, edits=(joint,), label="join")
+            self.wound(syntax.TextsJoined, piece.last, following.inner, (joint,))
         if last.closed:
             self._straighten(last.last, last.end)
         else:
             edit = TextEdit(last.last, last.last, '"')
-            self.wound("J17", last.start, last.inner, edits=(edit,), label="close")
+            self.wound(syntax.QuoteNotClosed, last.start, last.inner, (edit,))
         for piece in pieces:
             self._inside(piece.inner, piece.last, self.text[piece.start : piece.inner])
         self.at = last.end
@@ -257,11 +253,11 @@ class ScalarReader(RepairScanner):
         if quote == '"':
             return
         if quote in ("＂", "＇"):
-            self.swap("J03", start, end, '"', ("char", quote), ("half", '"'))
+            self.swap(syntax.FullWidth, start, end, '"', char=quote, half='"')
         elif quote in CURLY or quote in CURLY_SINGLE:
-            self.swap("J04", start, end, '"', ("char", quote))
+            self.swap(syntax.SmartQuotes, start, end, '"', char=quote)
         else:
-            self.swap("J05", start, end, '"', ("char", quote))
+            self.swap(syntax.WrongQuotes, start, end, '"', char=quote)
 
     def is_minus(self) -> bool:
         """Say whether a number follows what an input method or an editor made of a minus sign."""
@@ -343,13 +339,15 @@ class ScalarReader(RepairScanner):
             if char == "\\":
                 length = self._backslash(at, end, opener, whole_path=whole_path)
             elif char == '"':
-                code = "J05" if opener in "'`" else "J33"
-                self.swap(code, at, at + 1, '\\"', ("char", char))
+                if opener in "'`":
+                    self.swap(syntax.WrongQuotes, at, at + 1, '\\"', char=char)
+                else:
+                    self.swap(syntax.QuoteInText, at, at + 1, '\\"')
             elif char < " ":
                 new = json.dumps(char)[1:-1]
-                self.swap("J15", at, at + 1, new, ("written", new))
+                self.swap(syntax.ControlCharacter, at, at + 1, new, written=new)
             else:
-                self.swap("J23", at, at + 1, "\ufffd", ("value", f"U+{ord(char):04X}"))
+                self.swap(syntax.HalfCharacter, at, at + 1, "\ufffd", value=f"U+{ord(char):04X}")
             found = _SUSPECT.search(text, at + length, end)
         self._halves(start, end)
 
@@ -357,14 +355,14 @@ class ScalarReader(RepairScanner):
         """Mend one escape; return its length."""
         follows = self.text[at + 1 : at + 2] if at + 1 < end else ""
         if follows == opener and opener != '"':  # \' in a single-quoted text
-            self.swap("J05", at, at + 1, "", ("char", opener))
+            self.swap(syntax.WrongQuotes, at, at + 1, "", char=opener)
             return 2
         right = follows != "" and follows in '"\\/bfnrt'
         if follows == "u":
             right = _HEXES.fullmatch(self.text, at + 2, min(at + 6, end)) is not None
         if right and not (whole_path and follows not in ('"', "\\")):
             return 2
-        self.swap("J16", at, at + 1, "\\\\", ("typed", f"\\{follows}"))
+        self.swap(syntax.EscapeUnknown, at, at + 1, "\\\\", typed=f"\\{follows}")
         return 1
 
     def _halves(self, start: int, end: int) -> None:
@@ -372,13 +370,8 @@ class ScalarReader(RepairScanner):
         if "\\u" not in self.text[start:end]:
             return
         for first, last in half_characters(self.text[start:end]):
-            self.swap(
-                "J23",
-                start + first,
-                start + last,
-                "\\ufffd",
-                ("value", self.text[start + first : start + last]),
-            )
+            half = self.text[start + first : start + last]
+            self.swap(syntax.HalfCharacter, start + first, start + last, "\\ufffd", value=half)
 
 
 @cache

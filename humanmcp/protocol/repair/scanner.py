@@ -8,11 +8,20 @@ objects and lists by `parser.py`.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Final
+from itertools import chain
+from typing import TYPE_CHECKING, Final, ParamSpec
 
-from humanmcp.protocol.diagnostics.model import Applicability, TextEdit, least
+from humanmcp.protocol.diagnostics.kinds import syntax
+from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.protocol.diagnostics.kinds.syntax import JsonDiagnostic
+
+_Given = ParamSpec("_Given")
+"""What fills the sentence of a kind of mistake."""
 
 SPACES: Final = " \t\r\n"
 _PLAIN_SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -36,28 +45,17 @@ _OPENERS: Final = re.compile(
 )
 _NAMES: Final = re.compile(r"""\s*(?:["'“”＂＇「』]|[\w$\-]+\s*[:：=])""")
 _CORNER_OPENS: Final = {"「": _OPENERS, "『": _NAMES}
-_ALL_IN_ONE: Final = frozenset(
-    {"J03", "J04", "J05", "J06", "J08", "J10", "J11", "J14", "J15", "J16", "J18", "J32", "J33"}
-)
-"""Mistakes that a person makes all over a text: one wound each, with a replace-all fix."""
 _ENOUGH: Final = 10
 """Mistakes of any other kind that are named one by one; the others are one wound together."""
-_GRADES: Final = {
-    **dict.fromkeys(("J10", "J17", "J23", "J24", "J37"), Applicability.GUESS),
-    "J34": Applicability.PLACEHOLDER,
-    **dict.fromkeys(("J08", "J30"), Applicability.REMOVES),
-}
-"""The mends that do more than to write the same content as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyntaxDiagnostic:
-    """One mistake: its code, its place, what fills its sentence, and the edits that mend it."""
+    """One mistake: its kind with what fills its sentence, its place, and the edits that mend it."""
 
-    code: str
+    found: JsonDiagnostic
     start: int
     end: int
-    detail: tuple[tuple[str, str], ...] = ()
     edits: tuple[TextEdit, ...] = ()
     label: str = "replace"
     applicability: Applicability = Applicability.SAFE
@@ -68,26 +66,25 @@ class SyntaxDiagnostic:
 class _Note:
     """A wound of which more may be found."""
 
-    code: str
+    found: JsonDiagnostic
     start: int
     end: int
-    detail: tuple[tuple[str, str], ...]
     label: str
+    applicability: Applicability
     edits: list[TextEdit] = field(default_factory=list)
-    applicability: Applicability = Applicability.SAFE
     count: int = 0
 
     def wound(self) -> SyntaxDiagnostic:
         """Return what was noted so far."""
+        one = self.found.everywhere or isinstance(self.found, syntax.NotClosed)
         return SyntaxDiagnostic(
-            self.code,
+            self.found,
             self.start,
             self.end,
-            self.detail,
             tuple(self.edits),
             self.label,
             self.applicability,
-            1 if self.code in _ALL_IN_ONE or self.code == "J07" else self.count,
+            1 if one else self.count,
         )
 
 
@@ -104,6 +101,15 @@ class RepairResult:
         return replace(self, whole=False)
 
 
+def _label(found: JsonDiagnostic, edits: tuple[TextEdit, ...]) -> str:
+    """Return the label of a fix by what its edit does."""
+    if edits and not edits[0].new:
+        return "delete"
+    if edits and edits[0].start == edits[0].end:
+        return "insert"
+    return "replace_all" if found.everywhere else "replace"
+
+
 class UnrepairableError(Exception):
     """No guess would be safe from here on."""
 
@@ -115,44 +121,47 @@ class RepairScanner:
     text: str
     at: int = 0
     edits: list[TextEdit] = field(default_factory=list)
-    found: dict[str, _Note] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
+    notes: dict[object, list[_Note]] = field(default_factory=dict)
+    """What was noted of each kind of mistake, in the order of the text."""
 
     # -- notes ----------------------------------------------------------------------------------
 
     def wounds(self) -> tuple[SyntaxDiagnostic, ...]:
         """Return what was found, in the order of the text."""
-        return tuple(note.wound() for note in sorted(self.found.values(), key=lambda n: n.start))
+        notes = chain.from_iterable(self.notes.values())
+        return tuple(note.wound() for note in sorted(notes, key=lambda note: note.start))
 
-    def wound(  # noqa: PLR0913 - a mistake, and what there is to say of its mend
+    def wound(
         self,
-        code: str,
+        kind: Callable[_Given, JsonDiagnostic],
         start: int,
         end: int,
-        *detail: tuple[str, str],
-        edits: tuple[TextEdit, ...] = (),
-        label: str = "replace",
-        grade: Applicability | None = None,
-    ) -> None:
+        edits: tuple[TextEdit, ...],
+        *args: _Given.args,
+        **fillings: _Given.kwargs,
+    ) -> _Note:
         """Take note of a mistake; one of a kind that stands all over a text is one wound."""
         self.edits += edits
-        key = code
-        if code not in _ALL_IN_ONE:
-            self.counts[code] += 1
-            key = f"{code} {min(self.counts[code], _ENOUGH)}"
-        note = self.found.get(key)
-        if note is None:
-            label = f"{label}_all" if key in _ALL_IN_ONE and label == "replace" else label
-            note = self.found[key] = _Note(code, start, end, detail, label)
+        notes = self.notes.setdefault(kind, [])
+        if not notes or (len(notes) < _ENOUGH and not notes[0].found.everywhere):
+            found = kind(*args, **fillings)
+            notes.append(_Note(found, start, end, found.label or _label(found, edits), found.grade))
+        note = notes[-1]
         note.edits += edits
         note.count += 1
-        grade = grade or _GRADES.get(code)
-        if grade is not None:
-            note.applicability = least(note.applicability, grade)
+        return note
 
-    def swap(self, code: str, start: int, end: int, new: str, *detail: tuple[str, str]) -> None:
+    def swap(
+        self,
+        kind: Callable[_Given, JsonDiagnostic],
+        start: int,
+        end: int,
+        new: str,
+        *args: _Given.args,
+        **fillings: _Given.kwargs,
+    ) -> _Note:
         """Take note of a mistake that other characters in its place mend."""
-        self.wound(code, start, end, *detail, edits=(TextEdit(start, end, new),))
+        return self.wound(kind, start, end, (TextEdit(start, end, new),), *args, **fillings)
 
     def take_back(self, edit: TextEdit) -> None:
         """Forget an edit that was made a moment ago."""
@@ -175,11 +184,11 @@ class RepairScanner:
                 found = _PLAIN_SPACE.match(text, self.at)
                 self.at = found.end() if found else self.at
             elif char == WIDE_SPACE:
-                self.swap("J11", self.at, self.at + 1, " ")
+                self.swap(syntax.FullWidthSpace, self.at, self.at + 1, " ")
                 self.at += 1
             elif char in UNSEEN:
-                detail = ("char", f"U+{ord(char):04X}")
-                self.swap("J18", self.at, self.at + 1, " ", detail)
+                shown = f"U+{ord(char):04X}"
+                self.swap(syntax.InvisibleCharacter, self.at, self.at + 1, " ", char=shown)
                 self.at += 1
             elif not self._comment(char):
                 return self.mark()
@@ -195,7 +204,7 @@ class RepairScanner:
             end = len(text) if end < 0 else end
         else:
             return False
-        self.wound("J08", start, end, edits=(TextEdit(start, end, ""),), label="delete")
+        self.swap(syntax.Comment, start, end, "")
         self.at = end
         return True
 
@@ -213,5 +222,5 @@ class RepairScanner:
         """Pass over one punctuation mark, mending a full-width one."""
         char = self.text[self.at]
         if not char.isascii() and (half := self.mark()) != char:
-            self.swap("J03", self.at, self.at + 1, half, ("char", char), ("half", half))
+            self.swap(syntax.FullWidth, self.at, self.at + 1, half, char=char, half=half)
         self.at += 1

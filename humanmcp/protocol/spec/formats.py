@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.protocol.diagnostics.kinds import mcp
 from humanmcp.protocol.spec.versions import R2025_06, R2025_11
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class FormatTrouble(NamedTuple):
-    """What is wrong with a text: the code, and the value that mends it where there is one."""
+    """What is wrong with a text: its kind, and the value that mends it where there is one."""
 
-    code: str
+    kind: type[mcp.WrongValue]
     mended: Json = None
 
 
@@ -43,46 +44,46 @@ def _base64(text: str) -> FormatTrouble | None:
         return None
     joined = "".join(text.split())  # MIME breaks base64 into lines of 76 characters
     if joined != text and len(joined) % 4 == 0 and re.fullmatch(_BASE64, joined):
-        return FormatTrouble("M29", joined)
+        return FormatTrouble(mcp.NotBase64, joined)
     prefix = re.match(_DATA_URL, text)
     if prefix:
-        return FormatTrouble("M30", text[prefix.end() :])
-    return FormatTrouble("M29")
+        return FormatTrouble(mcp.DataUrl, text[prefix.end() :])
+    return FormatTrouble(mcp.NotBase64)
 
 
 def _uri(text: str) -> FormatTrouble | None:
     """RFC 3986: a scheme, a colon, and something after it."""
-    return None if re.fullmatch(_URI, text) else FormatTrouble("M31")
+    return None if re.fullmatch(_URI, text) else FormatTrouble(mcp.NotAUri)
 
 
 def _digest(text: str) -> FormatTrouble | None:
     """SEP-2640: `sha256:` and 64 lowercase hexadecimal characters."""
-    return None if re.fullmatch(r"sha256:[0-9a-f]{64}", text) else FormatTrouble("M72")
+    return None if re.fullmatch(r"sha256:[0-9a-f]{64}", text) else FormatTrouble(mcp.NotADigest)
 
 
 def _icon(text: str) -> FormatTrouble | None:
     """MCP, icons: `src` is an https: or data: URI."""
-    return None if text.startswith(("https:", "data:", "http:")) else FormatTrouble("M65")
+    return None if text.startswith(("https:", "data:", "http:")) else FormatTrouble(mcp.NotAnIcon)
 
 
 def _mime(text: str) -> FormatTrouble | None:
     """RFC 6838: a type, a slash, a subtype, perhaps parameters."""
-    return None if re.fullmatch(_MIME, text) else FormatTrouble("M32")
+    return None if re.fullmatch(_MIME, text) else FormatTrouble(mcp.NotAMediaType)
 
 
 def _file_uri(text: str) -> FormatTrouble | None:
     """MCP, roots: `uri` "**MUST** be a `file://` URI in the current specification"."""
-    return _uri(text) if text.startswith("file://") else FormatTrouble("M94")
+    return _uri(text) if text.startswith("file://") else FormatTrouble(mcp.NotAFileUri)
 
 
 def _moment(text: str) -> FormatTrouble | None:
     """ISO 8601 with the zone, as `2026-11-20T10:30:00Z`: what the schemas of the SDKs take."""
     found = re.fullmatch(_MOMENT, text)
     if found is None or int(found[3]) > _days(int(found[1]), int(found[2])):
-        return FormatTrouble("M33")
+        return FormatTrouble(mcp.NotATime)
     zone = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text[10:].upper()) if found[5] == "" else ""
     mended = f"{text[:10]}T{(zone or text[10:].upper())[1:]}"
-    return None if mended == text else FormatTrouble("M33", mended)
+    return None if mended == text else FormatTrouble(mcp.NotATime, mended)
 
 
 def _days(year: int, month: int) -> int:
@@ -94,7 +95,7 @@ def _days(year: int, month: int) -> int:
 
 def _tool_name(text: str) -> FormatTrouble | None:
     """MCP, tools: 1 to 128 of A-Z a-z 0-9 _ - . (said in 2025-11-25, wanted by models before)."""
-    return None if re.fullmatch(_TOOL_NAME, text) else FormatTrouble("M39")
+    return None if re.fullmatch(_TOOL_NAME, text) else FormatTrouble(mcp.ToolName)
 
 
 FORMS: Final[Mapping[str, Callable[[str], FormatTrouble | None]]] = {
@@ -120,30 +121,30 @@ _OFFICIAL: Final = frozenset({"io.modelcontextprotocol", "io.modelcontextprotoco
 """The prefixes under which MCP and its extensions have keys of their own."""
 
 
-def _meta_key(name: str, revision: str) -> str:
+def _meta_key(name: str, revision: str) -> type[mcp.WrongName] | None:
     """MCP, `_meta`: "an optional prefix and a name", and which prefixes are kept for MCP."""
     if revision < R2025_06:
-        return ""
+        return None
     prefix, slash, last = name.rpartition("/")
     if not re.fullmatch(_NAME, last) or (slash and not re.fullmatch(_LABELS, prefix)):
-        return "M73"
+        return mcp.MetaKey
     labels = prefix.split(".")
     # "Any prefix where the second label is `modelcontextprotocol` or `mcp` is reserved"; in
     # 2025-06-18 the label before the last one counted.
     second = labels[-2:-1] if revision < R2025_11 else labels[1:2]
     kept = not _RESERVED.isdisjoint(second) and prefix not in _OFFICIAL
-    return "M80" if kept else ""
+    return mcp.ReservedPrefix if kept else None
 
 
-def _extension_id(name: str, _revision: str) -> str:
+def _extension_id(name: str, _revision: str) -> type[mcp.WrongName] | None:
     """SEP-2133: `{vendor-prefix}/{extension-name}`, "the vendor prefix is mandatory"."""
     prefix, _slash, last = name.rpartition("/")
     fits = re.fullmatch(_LABELS, prefix) and last and re.fullmatch(_NAME, last)
-    return "" if fits else "M93"
+    return None if fits else mcp.ExtensionName
 
 
-NAMES: Final[Mapping[str, Callable[[str, str], str]]] = {
+NAMES: Final[Mapping[str, Callable[[str, str], type[mcp.WrongName] | None]]] = {
     "meta key": _meta_key,
     "extension id": _extension_id,
 }
-"""What the free names of an object must look like: the code of what is wrong, "" for nothing."""
+"""What the free names of an object must look like: the kind of what is wrong, None for nothing."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.protocol.diagnostics.kinds.mcp import FormNotFlat, SchemaOfNoObject
 from humanmcp.protocol.spec.types import (
     ANYTHING,
     BASE64,
@@ -102,7 +103,7 @@ FORM_FIELD: Final = ByMember(
         "boolean": "BooleanField",
         "array": "ListField",
     },
-    code="M67",
+    strange=FormNotFlat,
 )
 CONTENTS: Final = ByPresence({"text": "TextResourceContents", "blob": "BlobResourceContents"})
 ONE_TEXT: Final = {"type": "text", "text": "…"}
@@ -303,7 +304,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "InputSchema": Shape(
         {
-            "type": must(OneOf(("object",), code="M03"), example="object"),
+            "type": must(OneOf(("object",), strange=SchemaOfNoObject), example="object"),
             "properties": may(Each(ANY_OBJECT), then=(R2026_07, Each(ANYTHING))),
             "required": may(Many(TEXT)),
             "$schema": may(TEXT),
@@ -575,7 +576,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "Choices": Shape(
         {
-            "type": may(OneOf(("string",), code="M67")),
+            "type": may(OneOf(("string",), strange=FormNotFlat)),
             "enum": may(Many(TEXT)),
             "anyOf": may(Many("TitledChoice")),
         },

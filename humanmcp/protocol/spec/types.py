@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from humanmcp.protocol.diagnostics.kinds.mcp import NotAllowed
 from humanmcp.protocol.spec.versions import ALL, R2024_11
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from humanmcp.protocol.diagnostics.kinds.mcp import NoneOfThese
     from humanmcp.protocol.json.jsonrpc import Json
 
 
@@ -53,13 +55,13 @@ class Anything:
 
 
 class OneOf:
-    """One of a few values. `code` is the problem's where the general sentence would not do."""
+    """One of a few values. `strange` says what another value is."""
 
-    __slots__ = ("code", "values")
+    __slots__ = ("strange", "values")
 
-    def __init__(self, values: tuple[str, ...], code: str = "M21") -> None:
+    def __init__(self, values: tuple[str, ...], strange: type[NoneOfThese] = NotAllowed) -> None:
         self.values = values
-        self.code = code
+        self.strange = strange
 
 
 class Many:
@@ -88,19 +90,23 @@ class Each:
 class ByMember:
     """An object whose kind is told by the value of one of its members.
 
-    `usual` is the value that a missing member stands for; "" when the member must be there. `code`
-    is the problem's where the general sentence would not do.
+    `usual` is the value that a missing member stands for; "" when the member must be there.
+    `strange` says what another value is where the general sentence would not do.
     """
 
-    __slots__ = ("code", "member", "shapes", "usual")
+    __slots__ = ("member", "shapes", "strange", "usual")
 
     def __init__(
-        self, member: str, shapes: Mapping[str, str], usual: str = "", code: str = ""
+        self,
+        member: str,
+        shapes: Mapping[str, str],
+        usual: str = "",
+        strange: type[NoneOfThese] | None = None,
     ) -> None:
         self.member = member
         self.shapes = shapes
         self.usual = usual
-        self.code = code
+        self.strange = strange
 
 
 class ByPresence:

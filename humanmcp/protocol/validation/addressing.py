@@ -10,11 +10,18 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.diagnostics.kinds.rpc import (
+    AlreadyAnswered,
+    AnswerTooLate,
+    NotificationAnswered,
+    OtherAnswered,
+)
 from humanmcp.protocol.diagnostics.model import blocking
+from humanmcp.protocol.diagnostics.raw import KINDS
 from humanmcp.protocol.json.escaping import visible
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.repair.reading import read
-from humanmcp.protocol.validation.check import TOO_LATE, check, id_of, unmatched
+from humanmcp.protocol.validation.check import check, id_of, unmatched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,9 +93,9 @@ def unaddressed(
     for one in reversed(over):  # ids may repeat in 2026-07-28: the last one is meant
         if typed is not None and one.id.key == typed.key:
             late = _over(one, over, text)  # the rest no longer matters
-            if notice and late.code == TOO_LATE[ExchangeState.ANSWERED]:
-                said = (("method", visible(notice)), ("id", visible(one.id.token)))
-                late = late._replace(code="R55", detail=said)
+            if notice and late.code == AlreadyAnswered.code:
+                told = NotificationAnswered(method=visible(notice), id=visible(one.id.token))
+                late = _instead(late, told)
             return (late,)
     return (
         *broken,
@@ -98,11 +105,17 @@ def unaddressed(
 
 def _over(last: Exchange, over: Sequence[Exchange], text: str) -> Diagnostic:
     """Say that a request can no longer be answered."""
-    late = next(each for each in check(last, text).problems if each.code in TOO_LATE.values())
+    late = next(
+        each for each in check(last, text).problems if issubclass(KINDS[each.code], AnswerTooLate)
+    )
     answered = (one for one in over if one.state is ExchangeState.ANSWERED)
     if last.state is ExchangeState.ABANDONED and any(one.id.key == last.id.key for one in answered):
-        return late._replace(code="R53", detail=(("id", visible(last.id.token)),))
+        return _instead(late, OtherAnswered(id=visible(last.id.token)))
     return late
+
+
+def _instead(late: Diagnostic, told: AnswerTooLate) -> Diagnostic:
+    return late._replace(code=told.code, detail=told.detail)
 
 
 def _object(text: str) -> dict[str, Any] | None:

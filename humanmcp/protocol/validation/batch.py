@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import Exchange
-from humanmcp.protocol.diagnostics.codes import LEVELS
-from humanmcp.protocol.diagnostics.model import Diagnostic, line_and_column
+from humanmcp.protocol.diagnostics.kinds.rpc import AnswersMissing, AnswerToNothing
+from humanmcp.protocol.diagnostics.model import line_and_column, unreadable
 from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.repair.reading import Reading
 
 _ANSWERS: Final = frozenset({Kind.RESULT, Kind.ERROR})
@@ -54,7 +55,7 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, known: Known) -> Verdi
     for index, (item, at) in enumerate(_placed(found, reading.json)):
         if isinstance(item, Malformed):
             lines.append(jsonrpc.compact(item.text))
-            inner = (Diagnostic(item.why, LEVELS[item.why], item.detail),)
+            inner = (unreadable(item),)
         else:
             exchange = waiting.pop(item.id.key, None) if item.id else None
             line, inner = _judge_one(exchange, item, known)
@@ -62,7 +63,7 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, known: Known) -> Verdi
         problems += (_moved(one, index, at, reading, text) for one in inner)
     if waiting:
         ids = ", ".join(one.id.token for one in asked if one in waiting.values())
-        problems.append(Diagnostic("N35", LEVELS["N35"], (("ids", ids),)))
+        problems.append(AnswersMissing(ids=ids).unplaced())
     line = f"[{','.join(lines)}]"
     blocked = any(problem.blocks for problem in problems)
     return Verdict(text, None if blocked else line, line, check.in_order(tuple(problems)))
@@ -72,7 +73,7 @@ def _judge_one(
     exchange: Exchange | None, item: Message, known: Known
 ) -> tuple[str, tuple[Diagnostic, ...]]:
     if exchange is None:
-        return jsonrpc.compact(item.raw), (Diagnostic("N30", LEVELS["N30"], pointer="/id"),)
+        return jsonrpc.compact(item.raw), (AnswerToNothing(("id",)).unplaced(),)
     verdict = check.check(exchange, item.raw, known=known)
     return verdict.line or verdict.forced or jsonrpc.compact(item.raw), verdict.problems
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 from humanmcp.protocol.diagnostics.grouping import grouped
+from humanmcp.protocol.diagnostics.kinds import mcp, rpc, syntax
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Fix, TextEdit
 from humanmcp.protocol.diagnostics.raw import (
-    CodedDiagnostic,
     FixAction,
     FixKind,
     RawDiagnostic,
@@ -89,9 +89,9 @@ _ERROR: Final = frozenset({"code", "message", "data"})
 PLAIN: Final = frozenset({"J20", "R20"})
 """What is said of a text that is no object: words, or a number, `true`, a quoted text."""
 TOO_LATE: Final = {
-    ExchangeState.CANCELLED: "R21",
-    ExchangeState.ANSWERED: "R22",
-    ExchangeState.ABANDONED: "R23",
+    ExchangeState.CANCELLED: rpc.AnswerToCancelled,
+    ExchangeState.ANSWERED: rpc.AlreadyAnswered,
+    ExchangeState.ABANDONED: rpc.NoMoreWaiting,
 }
 """What is said of an answer whose request is over."""
 
@@ -119,7 +119,7 @@ def check(
         page = methods.page(exchange.method, exchange.revision)
         placer = Placer(Source(reading.json, text, _ROOTS[judged], _typed(reading), page))
         if late:
-            found = [CodedDiagnostic(late, ()), *found]
+            found = [late(), *found]
         more = placer.problems(found)
         if any(each.code in REWRITTEN for each in problems):
             more = [each._replace(fix=None) for each in more]
@@ -148,7 +148,7 @@ def _secrets(exchange: Exchange, text: str) -> tuple[Diagnostic, ...]:
         return ()
     return grouped(
         tuple(
-            problem("J45", text, each.start, each.end, ("name", each.name))
+            problem(syntax.LooksSecret(name=each.name), text, each.start, each.end)
             for each in typed_secrets(text)
         )
     )
@@ -204,12 +204,12 @@ def _findings(
     inner = _inner_json(value)
     if inner is not None:
         mend = FixAction(FixKind.REPLACE, _ROOTS[form], inner, label="unquote")
-        return [CodedDiagnostic("J44", _ROOTS[form], (), mend)]
+        return [syntax.AnswerInQuotes(_ROOTS[form], mend)]
     if form is TextForm.RESULT:
         return judge_result(exchange, value, known) + unwritten(value, ("result",), reading.json)
     if form is TextForm.ERROR:
         if isinstance(value, dict) and "error" in value and "code" not in value:
-            return [CodedDiagnostic("R25", ("error",), (), unwrap(("error",), ("error",)))]
+            return [rpc.ErrorInError(("error",), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.revision, ("error",))
         found = found or _rules_for_errors(exchange, value, known)
         return one_each([*found, *unwritten(value, ("error",), reading.json)])
@@ -316,11 +316,11 @@ def _check_plain(exchange: Exchange, text: str, form: TextForm, known: Known) ->
     problems = _plain_problems(exchange, text, result, known)
     size = size_of(line)
     if size < 0:
-        problems.append(problem("J23", text, 0, len(text), ("value", "\\ud…")))
+        problems.append(problem(syntax.HalfCharacter(value="\\ud…"), text, 0, len(text)))
     elif size > LONGEST:
-        problems.append(problem("J27", text, 0, 0, ("size", f"{size / 1048576:.1f}")))
+        problems.append(problem(syntax.TooLarge(size=f"{size / 1048576:.1f}"), text))
     elif size > LONG:
-        problems.append(problem("J40", text, 0, 0, ("size", f"{size / 1_000_000:.1f}")))
+        problems.append(problem(syntax.LargeAnswer(size=f"{size / 1_000_000:.1f}"), text))
     problems += _secrets(exchange, text)
     blocked = any(each.blocks for each in problems)
     forced = line.encode("utf-8", "replace").decode() if text.strip() else None
@@ -329,11 +329,11 @@ def _check_plain(exchange: Exchange, text: str, form: TextForm, known: Known) ->
 
 def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -> list[Diagnostic]:
     late = TOO_LATE.get(exchange.state)
-    found: list[RawDiagnostic] = [CodedDiagnostic(late, ())] if late else []
+    found: list[RawDiagnostic] = [late()] if late else []
     if not text.strip():
-        return [problem("J19", text, 0, len(text))]
+        return [problem(syntax.EmptyAnswer(), text, 0, len(text))]
     if not methods.of(exchange.method).plain_text:
-        found.append(CodedDiagnostic("M69", (), (("method", exchange.method),)))
+        found.append(mcp.NoPlainText(method=exchange.method))
     else:
         found += judge_result(exchange, result, known)
     if not found:

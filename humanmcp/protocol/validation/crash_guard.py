@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Final, ParamSpec
 
-from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.protocol.diagnostics.kinds.rpc import CheckFailed
+from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json.surrogates import wire_line
@@ -18,16 +19,18 @@ from humanmcp.protocol.json.surrogates import wire_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from humanmcp.protocol.diagnostics.model import Diagnostic
+
 Given = ParamSpec("Given")
 
-FAILED: Final = "X01"
+FAILED: Final = CheckFailed.code
 """The code of a problem that says that the check itself failed."""
 
 
 def failure(error: BaseException, level: Severity = Severity.ERROR) -> Diagnostic:
     """Return the problem that says that the check itself failed. The text is not to blame."""
     why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return Diagnostic(FAILED, level, (("why", shown(why)),))
+    return CheckFailed(why=shown(why)).without_fix(level).unplaced()
 
 
 def failed(text: str, error: BaseException) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.protocol.diagnostics.kinds import rpc
 from humanmcp.protocol.diagnostics.model import Applicability, Fix, TextEdit
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.json.jsonrpc import RequestId, member
@@ -92,22 +93,23 @@ def unmatched(text: str, pending: Sequence[Exchange]) -> Diagnostic:
     start, end = spot or (0, 0)
     if not pending:
         if typed is None:
-            return problem("R52", text, start, end)
-        return problem("R51", text, start, end, ("typed", shown(typed.token)))
+            return problem(rpc.NoRequestWaits(), text, start, end)
+        return problem(rpc.NothingWaits(typed=shown(typed.token)), text, start, end)
     ids = ", ".join(shown(each.id.token) for each in pending[:8])
     if typed is None and isinstance(read(text).value, list):
-        code = "R13" if features(pending[0].revision).batches else "R12"
-        return problem(code, text, start, end)
+        batches = features(pending[0].revision).batches
+        return problem(rpc.BatchOfOne() if batches else rpc.BatchNotAllowed(), text, start, end)
     if typed is None:
-        code = "R02" if len(pending) == 1 else "R54"
-        found = problem(code, text, start, end, ("id", ids))
+        lacking = rpc.IdMissing(id=ids) if len(pending) == 1 else rpc.IdNeeded(id=ids)
+        found = problem(lacking, text, start, end)
     else:
         same = [each for each in pending if str(each.id.value) == str(typed.value)]
         if same:
             wanted = same[0].id.token
-            found = problem("R04", text, start, end, ("typed", typed.token), ("id", wanted))
-            return _with_fix(found, spot, wanted)
-        found = problem("R50", text, start, end, ("pending", ids), ("typed", shown(typed.token)))
+            other = rpc.IdOfOtherType(typed=typed.token, id=wanted)
+            return _with_fix(problem(other, text, start, end), spot, wanted)
+        strange = rpc.NoSuchRequest(pending=ids, typed=shown(typed.token))
+        found = problem(strange, text, start, end)
     return _with_fix(found, spot, pending[0].id.token) if len(pending) == 1 else found
 
 

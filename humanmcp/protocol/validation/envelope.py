@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.protocol.diagnostics.kinds import mcp, rpc
 from humanmcp.protocol.diagnostics.raw import (
-    CodedDiagnostic,
     FixAction,
     FixKind,
     RawDiagnostic,
@@ -51,7 +51,7 @@ def judge_envelope(
     if isinstance(value, list):
         return [_batch(value, revision)]
     if not isinstance(value, dict):
-        return [_no_object(value)]
+        return [rpc.NotOneObject(got=json_type(value))]
     found: list[RawDiagnostic] = []
     if not is_bare(value):
         if not _looks_like_an_answer(value):
@@ -70,12 +70,8 @@ def _looks_like_an_answer(value: JsonObject) -> bool:
 
 def _batch(value: list[Json], revision: str) -> RawDiagnostic:
     """JSON-RPC arrays existed in 2025-03-26; there too each request is answered by itself here."""
-    code = "R13" if features(revision).batches else "R12"
-    return CodedDiagnostic(code, (), (), unwrap((), (0,)) if len(value) == 1 else None)
-
-
-def _no_object(value: Json) -> RawDiagnostic:
-    return CodedDiagnostic("R14", (), (("got", json_type(value)),))
+    kind = rpc.BatchOfOne if features(revision).batches else rpc.BatchNotAllowed
+    return kind((), unwrap((), (0,)) if len(value) == 1 else None)
 
 
 def _no_answer(value: JsonObject, expected: RequestId) -> RawDiagnostic:
@@ -84,7 +80,7 @@ def _no_answer(value: JsonObject, expected: RequestId) -> RawDiagnostic:
         mend = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "error": ', "}")
     else:
         mend = wrap((), f'{{"jsonrpc": "2.0", "id": {expected.token}, "result": ', "}")
-    return CodedDiagnostic("R06", (), (("typed", _names(value)),), mend)
+    return rpc.NoBody((), mend, typed=_names(value))
 
 
 def _names(value: JsonObject) -> str:
@@ -95,53 +91,40 @@ def _judge_version(value: JsonObject) -> list[RawDiagnostic]:
     if "jsonrpc" not in value:
         typed = alike("jsonrpc", [name for name in value if name not in MEMBERS])
         if typed is not None:
-            return [
-                CodedDiagnostic(
-                    "R15",
-                    (typed,),
-                    (("key", "jsonrpc"), ("typed", shown(typed))),
-                    rename_to((typed,), "jsonrpc"),
-                    at_name=True,
-                )
-            ]
-        return [CodedDiagnostic("R01", (), (), insert(("jsonrpc",), "2.0"))]
+            return [misspelt((), typed, "jsonrpc")]
+        return [rpc.VersionMissing((), insert(("jsonrpc",), "2.0"))]
     if value["jsonrpc"] != "2.0" or not isinstance(value["jsonrpc"], str):
-        return [CodedDiagnostic("R01", ("jsonrpc",), (), replace_with(("jsonrpc",), "2.0"))]
+        return [rpc.VersionMissing(("jsonrpc",), replace_with(("jsonrpc",), "2.0"))]
     return []
+
+
+def misspelt(path: Path, typed: str, meant: str) -> RawDiagnostic:
+    """Report a member of the envelope whose name is spelt in another way."""
+    at = (*path, typed)
+    mend = rename_to(at, meant)
+    return rpc.MemberMisspelt(at, mend, at_name=True, key=meant, typed=shown(typed))
 
 
 def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[RawDiagnostic]:
     wanted = expected.token
     if "id" not in value:
-        misspelt = next((name for name in value if half_width(name) == "id"), None)
-        if misspelt:
-            detail = (("key", "id"), ("typed", misspelt))
-            return [
-                CodedDiagnostic(
-                    "R15", (misspelt,), detail, rename_to((misspelt,), "id"), at_name=True
-                )
-            ]
-        return [
-            CodedDiagnostic(
-                "R02",
-                (),
-                (("id", wanted),),
-                FixAction(FixKind.INSERT, ("id",), wanted, label="insert"),
-            )
-        ]
+        nearly = next((name for name in value if half_width(name) == "id"), None)
+        if nearly:
+            return [misspelt((), nearly, "id")]
+        mend = FixAction(FixKind.INSERT, ("id",), wanted, label="insert")
+        return [rpc.IdMissing((), mend, id=wanted)]
     got = value["id"]
-    code = "R03"
+    kind: type[rpc.WrongId] = rpc.OtherId
     if isinstance(got, bool) or not isinstance(got, (str, int, float)):
-        code = "R16"
+        kind = rpc.IdMalformed
     elif _same_id(got, expected, typed):
         return []
     elif str(got) == str(expected.value):
-        code = "R04"
+        kind = rpc.IdOfOtherType
     elif isinstance(got, float):
-        code = "R16"
+        kind = rpc.IdMalformed
     mend = FixAction(FixKind.REPLACE, ("id",), wanted, label="replace")
-    detail = (("typed", shown(typed or quoted(got))), ("id", shown(wanted)))
-    return [CodedDiagnostic(code, ("id",), detail, mend)]
+    return [kind(("id",), mend, typed=shown(typed or quoted(got)), id=shown(wanted))]
 
 
 def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
@@ -153,33 +136,25 @@ def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
 
 def _judge_members(value: JsonObject, expected: RequestId) -> list[RawDiagnostic]:
     if "method" in value:
-        return [CodedDiagnostic("R07", ("method",), (), delete(("method",)), at_name=True)]
+        return [rpc.LooksLikeRequest(("method",), delete(("method",)), at_name=True)]
     found: list[RawDiagnostic] = []
     both = "result" in value and "error" in value
     strange = [name for name in value if name not in MEMBERS]
     if both:
         none = next((name for name in ("error", "result") if value[name] is None), None)
         mend = delete((none,)) if none else None
-        found.append(CodedDiagnostic("R05", ("error",), (), mend, at_name=True))
+        found.append(rpc.ResultAndError(("error",), mend, at_name=True))
     elif "result" not in value and "error" not in value:
         typed = next((name for name in strange if alike(name, ("result", "error"))), None)
         if typed is not None:
             meant = alike(typed, ("result", "error")) or "result"
             strange.remove(typed)
-            found.append(
-                CodedDiagnostic(
-                    "R15",
-                    (typed,),
-                    (("key", meant), ("typed", shown(typed))),
-                    rename_to((typed,), meant),
-                    at_name=True,
-                )
-            )
+            found.append(misspelt((), typed, meant))
         else:
             found.append(_no_body(value, strange, expected))
             strange = []
     found += [
-        CodedDiagnostic("R17", (name,), (("key", shown(name)),), delete((name,)), at_name=True)
+        rpc.MemberStrange((name,), delete((name,)), at_name=True, key=shown(name))
         for name in strange
         if half_width(name) not in ("jsonrpc", "id") and alike("jsonrpc", [name]) is None
     ]
@@ -194,7 +169,7 @@ def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawD
         member = "error" if "code" in strange and "message" in strange else "result"
         whole = f'{{"jsonrpc": "2.0", "id": {expected.token}, "{member}": {body}}}'
         mend = FixAction(FixKind.REPLACE, (), whole, label="wrap")
-    return CodedDiagnostic("R06", (), (("typed", _names(value)),), mend)
+    return rpc.NoBody((), mend, typed=_names(value))
 
 
 # -- what the two bodies must be -----------------------------------------------------------------
@@ -213,46 +188,37 @@ def judge_error(error: Json, revision: str, path: Path) -> list[RawDiagnostic]:
         mend = None
         if isinstance(error, str):
             mend = replace_with(path, {"code": -32603, "message": error}, "wrap")
-        return [CodedDiagnostic("R18", path, (("got", json_type(error)),), mend)]
+        return [rpc.ErrorNoObject(path, mend, got=json_type(error))]
     found = _judge_code(error, revision, path)
     if not isinstance(error.get("message"), str):
         at = (*path, "message")
         if "message" not in error:
-            found.append(
-                _renamed(error, "message", path)
-                or CodedDiagnostic("R09", path, (), insert(at, "…"))
-            )
+            missing = rpc.WordsMissing(path, insert(at, "…"))
+            found.append(_renamed(error, "message", path) or missing)
         else:
             got = error["message"]
             mend = wrap(at, '"', '"') if isinstance(got, (int, float)) else replace_with(at, "…")
-            found.append(CodedDiagnostic("R09", at, (), mend))
-    taken = {each.path[-1] for each in found if each.code == "R15"}
+            found.append(rpc.WordsMissing(at, mend))
+    taken = {each.path[-1] for each in found if isinstance(each, rpc.MemberMisspelt)}
     extra = [name for name in error if name not in ("code", "message", "data", *taken)]
     for name in extra:
         at = (*path, name)
-        found.append(CodedDiagnostic("R11", at, (("key", shown(name)),), delete(at), at_name=True))
+        found.append(rpc.ErrorMemberStrange(at, delete(at), at_name=True, key=shown(name)))
     return found
 
 
 def _renamed(error: JsonObject, name: str, path: Path) -> RawDiagnostic | None:
     typed = alike(name, [each for each in error if each not in ("code", "message", "data")])
-    if typed is None:
-        return None
-    at = (*path, typed)
-    return CodedDiagnostic(
-        "R15", at, (("key", name), ("typed", shown(typed))), rename_to(at, name), at_name=True
-    )
+    return None if typed is None else misspelt(path, typed, name)
 
 
 def _judge_code(error: JsonObject, revision: str, path: Path) -> list[RawDiagnostic]:
     at = (*path, "code")
     if "code" not in error:
-        return [
-            _renamed(error, "code", path) or CodedDiagnostic("R19", path, (), insert(at, -32603))
-        ]
+        return [_renamed(error, "code", path) or rpc.CodeMissing(path, insert(at, -32603))]
     code = error["code"]
     if isinstance(code, bool) or not isinstance(code, int):
-        return [CodedDiagnostic("R08", at, (("got", json_type(code)),), _code_mend(code, at))]
+        return [rpc.CodeNotWhole(at, _code_mend(code, at))]
     return _judge_number(code, error, revision, path)
 
 
@@ -278,18 +244,15 @@ def _judge_number(code: int, error: JsonObject, revision: str, path: Path) -> li
     if shape is not None:
         at = (*path, "data")
         if "data" not in error:
-            return [
-                CodedDiagnostic(
-                    "M09", path, (("key", "data"), ("example", "{…}"), ("where", "error"))
-                )
-            ]
+            return [mcp.MemberMissing(path, key="data", example="{…}", where="error")]
         return judge(error["data"], shape, revision, at)
     at = (*path, "code")
-    detail = (("code", str(code)), ("revision", revision))
+    reserved = rpc.ReservedCode(at, number=str(code), revision=revision)
     if code in STANDARD or not -32768 <= code <= -32000:
         return []
     if not features(revision).error_codes:
         own = -32099 <= code <= -32000  # JSON-RPC leaves these to implementations
-        return [] if own else [CodedDiagnostic("R10", at, detail)]
+        return [] if own else [reserved]
     instead = RETIRED_2026.get(code)
-    return [CodedDiagnostic("R10", at, detail, replace_with(at, instead) if instead else None)]
+    reserved.mend = replace_with(at, instead) if instead else None
+    return [reserved]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import Exchange, Known
-from humanmcp.protocol.diagnostics.codes import LEVELS
-from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.protocol.diagnostics.kinds.rpc import IdChanged, OtherKind
+from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
@@ -22,6 +22,7 @@ from humanmcp.protocol.validation.batch import is_answers, judge_answers, reques
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.transcript import Direction
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Malformed
 
 _NOBODY: Final = Known()
@@ -119,17 +120,16 @@ def _changes(held: HeldMessage, line: str) -> tuple[Diagnostic, ...]:
     """Find what must not change on the way: the kind of the message, and its id."""
     before, after = held.message, _read(line)
     if isinstance(after, jsonrpc.Malformed):
-        return (Diagnostic(after.why, LEVELS.get(after.why, Severity.ERROR), after.detail),)
+        return (unreadable(after),)
     if isinstance(before, jsonrpc.Malformed):
         return ()
     was, now = _kind(before), _kind(after)
     if was != now:
-        return (Diagnostic("N32", Severity.ERROR, (("was", was), ("now", now))),)
+        return (OtherKind(was=was, now=now).unplaced(),)
     if not isinstance(before, Message) or not isinstance(after, Message):
         return ()  # arrays: which of their messages became which, nobody can say
     if before.id is not None and after.id is not None and before.id.key != after.id.key:
-        detail = (("was", before.id.token), ("now", after.id.token))
-        return (Diagnostic("N33", Severity.ERROR, detail, "/id"),)
+        return (IdChanged(("id",), was=before.id.token, now=after.id.token).unplaced(),)
     return ()
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.diagnostics.kinds import mcp, rpc
+from humanmcp.protocol.diagnostics.kinds.syntax import TooDeep
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import (
-    CodedDiagnostic,
     RawDiagnostic,
     SchemaDiagnostic,
     quoted,
@@ -20,7 +21,7 @@ from humanmcp.protocol.diagnostics.raw import (
 )
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.json.similar import alike
-from humanmcp.protocol.repair.reading import strict
+from humanmcp.protocol.repair.reading import DEEPEST, strict
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.crash_guard import remarking
@@ -28,11 +29,13 @@ from humanmcp.protocol.validation.envelope import judge_error
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import judge_result, one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more
+from humanmcp.protocol.validation.rules.lifecycle import OtherVersion
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
+    from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
 _NOBODY: Final = Known()
@@ -83,7 +86,7 @@ def _with_params(
 
 def same_id(message: Message, revision: str) -> Diagnostic:
     """Say of a request that another one with the same id is still open."""
-    return _placed(message, [CodedDiagnostic("N10", ("id",))], message.method, revision)[0]
+    return _placed(message, [rpc.IdInUse(("id",))], message.method, revision)[0]
 
 
 @remarking
@@ -93,14 +96,14 @@ def review(
     """Return what there is to say of somebody else's answer to a request."""
     found = _envelope(response)
     if "result" in response.body and "error" in response.body:
-        found.append(CodedDiagnostic("R05", ("error",)))
+        found.append(rpc.ResultAndError(("error",)))
     if response.id is not None and isinstance(response.id.value, float):
         wanted, typed = exchange.id.token, response.id.token  # `3.0` is 3, and not to everybody
         if typed != wanted:
-            found.append(CodedDiagnostic("R16", ("id",), (("id", wanted), ("typed", typed))))
+            found.append(rpc.IdMalformed(("id",), id=wanted, typed=typed))
     for name in response.body:
         if name not in ("jsonrpc", "id", "result", "error"):
-            found.append(CodedDiagnostic("R17", (name,), (("key", shown(name)),), at_name=True))
+            found.append(rpc.MemberStrange((name,), at_name=True, key=shown(name)))
     if response.kind is Kind.ERROR:
         found += judge_error(response.body.get("error"), exchange.revision, ("error",))
     else:
@@ -133,7 +136,7 @@ def _level(found: RawDiagnostic, *, strict: bool) -> Severity:
     Another revision than the one asked for is what a server must choose that does not have that
     one; of a person's own draft it is more often a slip.
     """
-    if found.code == "M04":
+    if isinstance(found, OtherVersion):
         # "Otherwise, the server MUST respond with another protocol version it supports."
         return Severity.HINT
     is_error = found.severity is Severity.ERROR
@@ -143,13 +146,13 @@ def _level(found: RawDiagnostic, *, strict: bool) -> Severity:
 def _envelope(message: Message) -> list[RawDiagnostic]:
     found: list[RawDiagnostic] = []
     if message.body.get("jsonrpc") != "2.0":
-        found.append(CodedDiagnostic("R01", ("jsonrpc",) if "jsonrpc" in message.body else ()))
+        found.append(rpc.VersionMissing(("jsonrpc",) if "jsonrpc" in message.body else ()))
     try:
         strict(message.raw)
     except ValueError:
-        found.append(CodedDiagnostic("M82", ()))
+        found.append(mcp.NotStrictJson())
     except RecursionError:
-        found.append(CodedDiagnostic("J25", (), (("limit", "100"),)))
+        found.append(TooDeep(limit=str(DEEPEST)))
     return found
 
 
@@ -157,54 +160,43 @@ def _method(message: Message, revision: str, known: Known) -> list[RawDiagnostic
     """Say that a method is not one of this revision, and which one was probably meant."""
     unserved = versions.unserved_in(message)
     if unserved is not None:
-        at = ("params", "_meta", versions.META_REVISION)
-        return [CodedDiagnostic("M90", at, (("typed", quoted(unserved)), ("revision", revision)))]
+        at: Path = ("params", "_meta", versions.META_REVISION)
+        return [mcp.RevisionUnknown(at, typed=quoted(unserved))]
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
     if record.is_in(revision):
         return []
+    at, name = ("method",), shown(message.method)
     if message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:
-        return [CodedDiagnostic("M89", ("method",), (("method", shown(message.method)),))]
+        return [mcp.RequestWithoutId(at, method=name)]
     if record.name:
-        detail = (
-            ("method", shown(message.method)),
-            ("revision", revision),
-            ("revisions", ", ".join(record.versions)),
-        )
-        return [CodedDiagnostic("M85", ("method",), detail)]
-    every = (*methods.REQUESTS, *methods.NOTIFICATIONS)
-    meant = alike(message.method, every)
-    said = (("method", shown(message.method)), ("revision", revision))
+        there = ", ".join(record.versions)
+        return [mcp.MethodOfOther(at, method=name, revision=revision, revisions=there)]
+    meant = alike(message.method, (*methods.REQUESTS, *methods.NOTIFICATIONS))
     if meant is not None:
-        return [CodedDiagnostic("M84", ("method",), (*said, ("meant", meant)))]
+        return [mcp.MethodMisspelt(at, method=name, revision=revision, meant=meant)]
     extended = declares_more(known.offered) or declares_more(known.client_capabilities)
-    return [
-        CodedDiagnostic("M71" if extended else "M83", ("method",), said, severity=Severity.HINT)
-    ]
+    kind = mcp.MayBeOfExtension if extended else mcp.MethodUnknown
+    return [kind(at, method=name, revision=revision)]
 
 
 def _order(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
     """MCP, lifecycle: the client should send nothing but pings before it is initialized."""
     if features(revision).stateless or known.initialized or methods.of(message.method).early:
         return []
-    return [
-        CodedDiagnostic(
-            "M86", ("method",), (("method", shown(message.method)),), severity=Severity.HINT
-        )
-    ]
+    return [mcp.BeforeInitialized(("method",), method=shown(message.method))]
 
 
 def _call(message: Message, known: Known) -> list[RawDiagnostic]:
     params = message.params
     if "args" in params and "arguments" not in params:
-        return [CodedDiagnostic("M87", ("params", "args"), (), at_name=True)]
+        return [mcp.ArgsForArguments(("params", "args"), at_name=True)]
     if known.tools is None:
         return []
     name = params.get("name")
     tool = known.tools.get(name) if isinstance(name, str) else None
     if tool is None:
         names = shown(", ".join(known.tools)) or "?"
-        detail = (("tool", quoted(name)), ("tools", names))
-        return [CodedDiagnostic("M62", ("params", "name"), detail)]
+        return [mcp.NoSuchTool(("params", "name"), tool=quoted(name), tools=names)]
     schema = tool.get("inputSchema") if isinstance(tool, dict) else None
     at = ("params", "arguments") if "arguments" in params else ("params",)
     return validator.first_found(ArgumentsUnfit, params.get("arguments", {}), schema, at)
@@ -215,7 +207,7 @@ def _params(message: Message, revision: str) -> list[RawDiagnostic]:
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
     params: Json = message.body.get("params", {})
     if not isinstance(params, dict):
-        return [CodedDiagnostic("R38", ("params",))]
+        return [rpc.ParamsNoObject(("params",))]
     if not record.name:
         return []
     found = judge(params, record.params, revision, ("params",))
@@ -234,7 +226,7 @@ def _meta_first(found: list[RawDiagnostic], params: JsonObject) -> list[RawDiagn
     rest = [
         each
         for each in found
-        if not (each.code == "M09" and dict(each.detail)["key"] in ("_meta", *needed))
+        if not (isinstance(each, mcp.MemberMissing) and each.key in ("_meta", *needed))
     ]
     at = ("params", "_meta") if isinstance(meta, dict) else ("params",)
-    return [CodedDiagnostic("M88", at, (("key", missing[0]),)), *rest]
+    return [mcp.MetaMissing(at, key=missing[0]), *rest]

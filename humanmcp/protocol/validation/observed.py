@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.transcript import Direction
-from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.protocol.diagnostics.kinds import rpc
+from humanmcp.protocol.diagnostics.model import Severity, unreadable
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
@@ -18,6 +19,7 @@ from humanmcp.protocol.validation.outgoing import gates
 if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Known
     from humanmcp.protocol.conversation.state import ObservedMessage
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
 
 
@@ -33,9 +35,10 @@ def line_hints(
     """Return what there is to say of a line as a line, whatever its messages say."""
     said = []
     if raw.startswith(_BOM):
-        said.append(Diagnostic("N11", Severity.WARNING))
+        said.append(rpc.MarkBeforeLine().unplaced())
     if isinstance(found, Batch) and not features(revision).batches:
-        said.append(Diagnostic("R12", Severity.ERROR if strict else Severity.WARNING))
+        level = Severity.ERROR if strict else Severity.WARNING
+        said.append(rpc.BatchNotAllowed().without_fix(level).unplaced())
     return tuple(said)
 
 
@@ -47,7 +50,7 @@ def hints(
     `strict` calls an error one also in what somebody else sent.
     """
     if isinstance(heard, Malformed):
-        return (Diagnostic(heard.why, Severity.ERROR, heard.detail),)
+        return (unreadable(heard),)
     found = _found(heard, known, revision or versions.LATEST_HANDSHAKE, strict=strict)
     return tuple(sorted(found, key=lambda problem: _ORDER.index(problem.level)))
 
@@ -61,7 +64,7 @@ def _found(
     message = heard.message
     if message.kind in (Kind.RESULT, Kind.ERROR):
         if heard.asked is None:
-            return (Diagnostic("N30", Severity.WARNING, pointer="/id"),)
+            return (rpc.AnswerToNothing(("id",)).unplaced(),)
         return check.review(heard.asked.exchange, message, known, strict=strict)
     if heard.way is Direction.IN:
         asked = heard.asked if message.kind is Kind.REQUEST else None
@@ -70,10 +73,6 @@ def _found(
     method = message.method
     record = methods.named(method, is_request=message.kind is Kind.REQUEST)
     if revision not in record.to_client:
-        return (
-            Diagnostic(
-                "N31", Severity.WARNING, (("method", method), ("revision", revision)), "/method"
-            ),
-        )
+        return (rpc.NotOfServers(("method",), method=method, revision=revision).unplaced(),)
     also = (*heard.found, *gates(message, revision, known))
     return check.from_server(message, revision, also, strict=strict)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.diagnostics.grouping import grouped
+from humanmcp.protocol.diagnostics.kinds import mcp, rpc
 from humanmcp.protocol.diagnostics.locate import Placer, Source
 from humanmcp.protocol.diagnostics.raw import (
-    CodedDiagnostic,
     RawDiagnostic,
     delete,
     insert,
     quoted,
-    rename_to,
     replace_with,
     shown,
 )
@@ -29,7 +28,7 @@ from humanmcp.protocol.repair.reading import as_typed, read
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.crash_guard import judging
-from humanmcp.protocol.validation.envelope import judge_error
+from humanmcp.protocol.validation.envelope import judge_error, misspelt
 from humanmcp.protocol.validation.results import one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more, lacking
 from humanmcp.protocol.validation.rules.placeholders import unwritten
@@ -99,12 +98,12 @@ def _kind(value: Json) -> Kind | None:
 
 def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> list[RawDiagnostic]:
     if isinstance(value, list):
-        return [CodedDiagnostic("R12", ())]
+        return [rpc.BatchNotAllowed()]
     if not isinstance(value, dict):
-        return [CodedDiagnostic("R14", (), (("got", json_type(value)),))]
+        return [rpc.NotOneObject(got=json_type(value))]
     method = value["method"]
     if not isinstance(method, str):
-        return [CodedDiagnostic("R31", ("method",), (("got", json_type(method)),))]
+        return [rpc.MethodNoText(("method",), got=json_type(method))]
     found = _envelope(value)
     is_request = "id" in value
     if is_request:
@@ -115,14 +114,13 @@ def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> li
         found = _too_early(revision)
     if method == _CANCELLED and "params" not in value:
         example = '{"requestId": 1}'
-        detail = (("key", "params"), ("example", example), ("where", method))
-        return [*found, CodedDiagnostic("M09", (), detail)]
+        return [*found, mcp.MemberMissing(key="params", example=example, where=method)]
     record = methods.named(method, is_request=is_request)
     params = value.get("params", {})
     if not isinstance(params, dict):
         mend = delete(("params",)) if params in (None, []) else None
-        return [*found, CodedDiagnostic("R38", ("params",), (), mend)]
-    if record.name and not any(each.code in _NO_SUCH for each in found):
+        return [*found, rpc.ParamsNoObject(("params",), mend)]
+    if record.name and not any(isinstance(each, _NO_SUCH) for each in found):
         found += judge(params, record.params, revision, ("params",))
     return found
 
@@ -136,10 +134,11 @@ def gates(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
         return []
     judged = _request if message.kind is Kind.REQUEST else _notice
     found = judged(message.body, message.method, revision, known)
-    return [each for each in found if each.code in ("R32", "R40", "R41")]
+    return [each for each in found if isinstance(each, _GATES)]
 
 
-_NO_SUCH = frozenset({"R33", "R37", "R39"})
+_GATES: Final = (rpc.CapabilityNotDeclared, rpc.CapabilityNotOffered, rpc.SubscriptionMissing)
+_NO_SUCH: Final = (rpc.NotSentByServers, rpc.NotificationWithId, rpc.NoServerRequests)
 """What is said where nothing of this name goes this way: its parameters are then of another one."""
 
 
@@ -155,16 +154,13 @@ def _no_method(
         if _may_follow(value, unreadable=unreadable, invalid=invalid):
             return [*_envelope(value), *judge_error(value["error"], revision, ("error",))]
         if value.get("id") is None:
-            return [CodedDiagnostic("R34", ("error",))]
+            return [rpc.ErrorWithoutId(("error",))]
     if "result" in value or "error" in value:
-        return [CodedDiagnostic("R51", ("id",), (("typed", quoted(value.get("id"))),))]
+        return [rpc.NothingWaits(("id",), typed=quoted(value.get("id")))]
     typed = alike("method", list(value))
     if typed is not None:
-        detail = (("key", "method"), ("typed", shown(typed)))
-        return [
-            CodedDiagnostic("R15", (typed,), detail, rename_to((typed,), "method"), at_name=True)
-        ]
-    return [CodedDiagnostic("R30", ())]
+        return [misspelt((), typed, "method")]
+    return [rpc.MethodMissing()]
 
 
 def _may_follow(
@@ -185,14 +181,14 @@ def _envelope(value: JsonObject) -> list[RawDiagnostic]:
     if value.get("jsonrpc") != "2.0":
         there = "jsonrpc" in value
         mend = (replace_with if there else insert)(("jsonrpc",), "2.0")
-        found.append(CodedDiagnostic("R01", ("jsonrpc",) if there else (), (), mend))
+        found.append(rpc.VersionMissing(("jsonrpc",) if there else (), mend))
     members = ("jsonrpc", "id", "error") if "error" in value else _MEMBERS
     for name in value:
         if name in ("result", "error") and "method" in value:
-            found.append(CodedDiagnostic("R35", (name,), (), delete((name,)), at_name=True))
+            found.append(rpc.MethodAndBody((name,), delete((name,)), at_name=True))
         elif name not in members:
-            detail = (("key", shown(name)),)
-            found.append(CodedDiagnostic("R17", (name,), detail, delete((name,)), at_name=True))
+            mend = delete((name,))
+            found.append(rpc.MemberStrange((name,), mend, at_name=True, key=shown(name)))
     return found
 
 
@@ -200,18 +196,16 @@ def _request(value: JsonObject, method: str, revision: str, known: Known) -> lis
     at: Path = ("method",)
     own = value["id"]
     if isinstance(own, bool) or not isinstance(own, (str, int)):
-        return [
-            CodedDiagnostic("R36", ("id",), (("typed", quoted(own)),), replace_with(("id",), "h-1"))
-        ]
+        return [rpc.OwnIdMalformed(("id",), replace_with(("id",), "h-1"), typed=quoted(own))]
     if method.startswith("notifications/"):
-        return [CodedDiagnostic("R37", ("id",), (), delete(("id",)), at_name=True)]
+        return [rpc.NotificationWithId(("id",), delete(("id",)), at_name=True)]
     if not features(revision).server_requests:
-        return [CodedDiagnostic("R39", at, (("method", shown(method)),))]
+        return [rpc.NoServerRequests(at, method=shown(method))]
     if revision not in methods.named(method, is_request=True).to_client:
         return [_not_ours(method, revision)]
     missing = lacking(method, value.get("params"), known.client_capabilities)
     if missing:
-        return [CodedDiagnostic("R32", at, (("capability", missing), ("method", shown(method))))]
+        return [rpc.CapabilityNotDeclared(at, capability=missing, method=shown(method))]
     return []
 
 
@@ -221,8 +215,9 @@ def _beyond(method: str, revision: str, known: Known) -> list[RawDiagnostic]:
     extended = declares_more(known.offered) or declares_more(known.client_capabilities)
     if found.mend is not None or method in methods.NOTIFICATIONS or not extended:
         return [found]
-    detail = (("method", shown(method)), ("revision", revision))
-    return [] if _declared(method, known) else [CodedDiagnostic("M71", ("method",), detail)]
+    if _declared(method, known):
+        return []
+    return [mcp.MayBeOfExtension(("method",), method=shown(method), revision=revision)]
 
 
 def _declared(method: str, known: Known) -> bool:
@@ -240,10 +235,9 @@ def _not_ours(method: str, revision: str) -> RawDiagnostic:
         for name in (*methods.REQUESTS, *methods.NOTIFICATIONS)
         if revision in methods.of(name).to_client
     ]
-    detail = (("method", shown(method)), ("revision", revision))
     meant = alike(method, ours)
     mend = replace_with(("method",), meant) if meant else None
-    return CodedDiagnostic("R33", ("method",), detail, mend)
+    return rpc.NotSentByServers(("method",), mend, method=shown(method), revision=revision)
 
 
 def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list[RawDiagnostic]:
@@ -251,22 +245,22 @@ def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list
     record = methods.named(method, is_request=False)
     if revision not in record.to_client:
         if revision in methods.of(method).to_client:
-            return [CodedDiagnostic("R02", (), (("id", '"h-1"'),), insert(("id",), "h-1"))]
+            return [rpc.IdMissing((), insert(("id",), "h-1"), id='"h-1"')]
         return _beyond(method, revision, known)
     streamed = features(revision).subscriptions
     if streamed and record.capability and method != LOG:
         params = value.get("params")
         meta = params.get("_meta") if isinstance(params, dict) else None
         if not isinstance(meta, dict) or versions.META_SUBSCRIPTION not in meta:
-            return [CodedDiagnostic("R41", at)]
+            return [rpc.SubscriptionMissing(at)]
     capability = record.capability
     if capability and known.offered is not None and capability not in known.offered:
         if streamed and method == LOG:
             return []
-        return [CodedDiagnostic("R40", at, (("capability", capability), ("method", method)))]
+        return [rpc.CapabilityNotOffered(at, capability=capability, method=method)]
     return []
 
 
 def _too_early(revision: str) -> list[RawDiagnostic]:
     """MCP, lifecycle: before `initialized` a server should send nothing but pings and logs."""
-    return [] if features(revision).stateless else [CodedDiagnostic("R24", ("method",))]
+    return [] if features(revision).stateless else [rpc.TooEarly(("method",))]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.protocol.diagnostics.kinds import mcp, rpc
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import (
-    CodedDiagnostic,
     RawDiagnostic,
     delete,
     insert,
@@ -50,7 +50,8 @@ def judge_result(
     method = methods.of(exchange.method)
     kind = method.result
     if not method.is_in(exchange.revision):
-        found.append(CodedDiagnostic("M68", path, _of(exchange)))
+        said = shown(exchange.method)
+        found.append(mcp.ResultOfOther(path, method=said, revision=exchange.revision))
     if kind:
         kind, typed = _arm(exchange, value, kind, path)
         found += typed
@@ -66,7 +67,7 @@ def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
         key = (each.path, each.mend.path if each.mend else each.path)
         first = kept.setdefault(key, each)
         # of a member that the shape does not know (M11) a rule knows more
-        if blocks(each) and not blocks(first) and each.code != "M11":
+        if blocks(each) and not blocks(first) and not isinstance(each, mcp.NearlyAMember):
             kept[key] = each
     return list(kept.values())
 
@@ -74,10 +75,6 @@ def one_each(found: list[RawDiagnostic]) -> list[RawDiagnostic]:
 def blocks(found: RawDiagnostic) -> bool:
     """Return True if a finding keeps an answer from being sent."""
     return found.severity is Severity.ERROR
-
-
-def _of(exchange: Exchange) -> tuple[tuple[str, str], ...]:
-    return (("method", shown(exchange.method)), ("revision", exchange.revision))
 
 
 # -- something else stands where the result belongs ---------------------------------------------
@@ -89,20 +86,19 @@ def _misplaced(exchange: Exchange, value: Json, known: Known, path: Path) -> Raw
         return _no_object(exchange, value, known, path)
     if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
         inner = unwrap(path, ("result",)) if "result" in value else None
-        return CodedDiagnostic("M34", path, (), inner)
+        return mcp.MessageAsResult(path, inner)
     kind = methods.of(exchange.method).result
     if set(value) == {"result"} and kind != "TaskStateResult":
-        return CodedDiagnostic("M36", path, (), unwrap(path, ("result",)))
+        return mcp.ResultInResult(path, unwrap(path, ("result",)))
     is_error = {"code", "message"} <= set(value) or set(value) == {"error"}
     if is_error and kind not in ("", "TaskPayload"):
-        return CodedDiagnostic("M35", path)
+        return mcp.ErrorAsResult(path)
     if kind == "CallToolResult" and "content" not in value and set(value) <= {"text", "type"}:
         return _bare_text(exchange, value, known, path)
     return None
 
 
 def _no_object(exchange: Exchange, value: Json, known: Known, path: Path) -> RawDiagnostic:
-    detail = (("got", json_type(value)),)
     mend: FixAction | None = None
     kind = methods.of(exchange.method).result
     if kind == "EmptyResult":
@@ -119,7 +115,7 @@ def _no_object(exchange: Exchange, value: Json, known: Known, path: Path) -> Raw
                 after = ', "ttlMs": 0, "cacheScope": "private"}'
             before = f'{{"resultType": "complete", {before[1:]}'
         mend = wrap(path, before, after)
-    return CodedDiagnostic("R20", path, detail, mend)
+    return rpc.ResultNoObject(path, mend, got=json_type(value))
 
 
 _LISTED: Final = {
@@ -138,9 +134,7 @@ def _bare_text(
     text = value.get("text")
     if not isinstance(text, str):
         return None
-    return CodedDiagnostic(
-        "M64", path, (), replace_with(path, tool_text(exchange.revision, text, known), "wrap")
-    )
+    return mcp.BareText(path, replace_with(path, tool_text(exchange.revision, text, known), "wrap"))
 
 
 def tool_text(revision: str, text: str, known: Known, *, is_error: bool = False) -> JsonObject:
@@ -185,7 +179,7 @@ def _arm(
         )
     if methods.of(exchange.method).as_task and "task" in value and "content" not in value:
         if not wished:
-            return "", [CodedDiagnostic("M75", (*path, "task"), (), at_name=True)]
+            return "", [mcp.TaskNotAskedFor((*path, "task"), at_name=True)]
         return "CreateTaskResult", []
     return kind, []
 
@@ -200,17 +194,17 @@ def _typed_arm(  # noqa: PLR0911 - one return an arm
     if told == "complete":
         if asks and asking:
             mend = (replace_with if "resultType" in value else insert)(at, "input_required")
-            return "", [CodedDiagnostic("M54", at, (), mend)]
+            return "", [mcp.AskedAsComplete(at, mend)]
         return kind, []
     if told == "input_required":
         if not asking:
             can = sorted(one.name for one in methods.REQUESTS.values() if one.asks_back)
-            return "", [CodedDiagnostic("M52", at, (("allowed", ", ".join(can)),))]
+            return "", [mcp.MayNotAsk(at, allowed=", ".join(can))]
         return "InputRequiredResult", _asked_and_answered(value, path)
     extension = methods.answering(exchange.method, told)
     if extension is not None:
         allowed = _is_declared(exchange, extension)
-        return (extension.result, []) if allowed else ("", [CodedDiagnostic("M56", at)])
+        return (extension.result, []) if allowed else ("", [mcp.TasksNotDeclared(at)])
     if not isinstance(told, str):
         return kind, []
     return "", _odd_type(exchange, value, kind, path)
@@ -221,9 +215,10 @@ def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> l
     told, at = value["resultType"], (*path, "resultType")
     asking = methods.of(exchange.method).asks_back
     names = ("complete", "input_required") if asking else ("complete",)
-    detail = (("value", quoted(told)), ("allowed", ", ".join(json_text(n) for n in names)))
+    allowed = ", ".join(map(json_text, names))
     meant = alike(told, names) or ("complete" if told.lower().startswith("complet") else None)
-    found = CodedDiagnostic("M51", at, detail, replace_with(at, meant) if meant else None)
+    mend = replace_with(at, meant) if meant else None
+    found = mcp.ResultTypeUnknown(at, mend, value=quoted(told), allowed=allowed)
     rest = judge({**value, "resultType": "complete"}, kind, exchange.revision, path)
     return [found, *rest]
 
@@ -234,29 +229,14 @@ def _asked_and_answered(value: JsonObject, path: Path) -> list[RawDiagnostic]:
     extra = [name for name in names if name in value]
     if extra:
         at = (*path, extra[0])
-        return [CodedDiagnostic("M55", at, (("key", extra[0]),), delete(at), at_name=True)]
+        return [mcp.AskedAndAnswered(at, delete(at), at_name=True, key=extra[0])]
     there, at = "inputRequests" in value, (*path, "inputRequests")
     if value.get("inputRequests") == {} or (not there and "requestState" not in value):
-        return [
-            CodedDiagnostic(
-                "M53",
-                at if there else path,
-                (),
-                (replace_with if there else insert)(
-                    at,
-                    {
-                        "answer": {
-                            "method": "elicitation/create",
-                            "params": {
-                                "mode": "form",
-                                "message": "…",
-                                "requestedSchema": {"type": "object", "properties": {}},
-                            },
-                        }
-                    },
-                ),
-            )
-        ]
+        schema = {"type": "object", "properties": {}}
+        params = {"mode": "form", "message": "…", "requestedSchema": schema}
+        asked = {"answer": {"method": "elicitation/create", "params": params}}
+        mend = (replace_with if there else insert)(at, asked)
+        return [mcp.NothingAsked(at if there else path, mend)]
     return []
 
 

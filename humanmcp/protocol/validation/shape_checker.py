@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from humanmcp.protocol.diagnostics.kinds import mcp
 from humanmcp.protocol.diagnostics.raw import (
-    CodedDiagnostic,
     RawDiagnostic,
     delete,
     insert,
@@ -22,6 +22,7 @@ from humanmcp.protocol.diagnostics.raw import (
     shown,
     wrap,
 )
+from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.similar import alike, meant_by
 from humanmcp.protocol.spec import types
 from humanmcp.protocol.spec.formats import FORMS, NAMES
@@ -43,7 +44,7 @@ from humanmcp.protocol.validation.shape_diagnostics import (
     not_text,
     null,
     too_many,
-    what,
+    wrong_type,
 )
 
 if TYPE_CHECKING:
@@ -145,8 +146,7 @@ def _formed(form: str) -> Judge:
 def _token(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return
-    path = path_of(chain)
-    out.append(CodedDiagnostic("M81", path, what(path, value)))
+    out.append(wrong_type(mcp.NotAToken, value, path_of(chain)))
 
 
 def _answer(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
@@ -155,7 +155,7 @@ def _answer(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     if texts or isinstance(value, (str, int, float)):
         return
     path = path_of(chain)
-    out.append(null(path) if value is None else CodedDiagnostic("M76", path, what(path, value)))
+    out.append(null(path) if value is None else wrong_type(mcp.NotAFormValue, value, path))
 
 
 _ONE_VALUE: Final = "string, number, boolean"
@@ -164,9 +164,14 @@ _ONE_VALUE: Final = "string, number, boolean"
 def _one_answer(value: Json, chain: Chain, out: list[RawDiagnostic]) -> None:
     """One answer of a form before 2025-11-25, which brought lists."""
     if isinstance(value, list):
-        path = path_of(chain)
-        told = (("value", quoted(value)), ("since", R2025_11), ("allowed", _ONE_VALUE))
-        out.append(CodedDiagnostic("M24", path, (*told, ("revision", R2025_06))))
+        late = mcp.ValueTooNew(
+            path_of(chain),
+            value=quoted(value),
+            since=R2025_11,
+            allowed=_ONE_VALUE,
+            revision=R2025_06,
+        )
+        out.append(late)
     else:
         _answer(value, chain, out)
 
@@ -179,9 +184,9 @@ def _number(kind: types.Number) -> Judge:
         if not fits:
             out.append(not_number(value, path_of(chain), whole=whole))
         elif least is not None and value < least:
-            out.append(beyond("M22", value, least, path_of(chain)))
+            out.append(beyond(mcp.TooSmall, value, least, path_of(chain)))
         elif most is not None and value > most:
-            out.append(beyond("M23", value, most, path_of(chain)))
+            out.append(beyond(mcp.TooGreat, value, most, path_of(chain)))
 
     return judge_number
 
@@ -238,7 +243,6 @@ def _not_a_list(value: Json, path: Path, kind: types.Many, revision: str) -> Raw
         wanted: Json = [{"type": "text", "text": "…"}]
     else:
         wanted = [example_of(kind.item, revision)]
-    detail = (*what(path, value), ("example", json_text(wanted)))
     mend = None
     if isinstance(kind.item, types.ByMember) and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
@@ -250,7 +254,8 @@ def _not_a_list(value: Json, path: Path, kind: types.Many, revision: str) -> Raw
     elif isinstance(value, dict) and "name" not in value and _named(value, kind, revision):
         listed = [{"name": name, **item} for name, item in value.items()]
         mend = replace_with(path, listed, "wrap")
-    return CodedDiagnostic("M01", path, detail, mend)
+    got, shows = json_type(value), json_text(wanted)
+    return mcp.NotAList(path, mend, key=name_of(path), got=got, example=shows)
 
 
 def _named(value: dict[str, Json], kind: types.Many, revision: str) -> bool:
@@ -289,10 +294,10 @@ def _misnamed(names: Iterable[str], rule: str, path: Path, revision: str) -> lis
     """Report the free names of an object that do not look as they must."""
     found: list[RawDiagnostic] = []
     for name in names:
-        code = NAMES[rule](name, revision)
-        if code:
-            detail = (("key", shown(name)), ("revision", revision))
-            found.append(CodedDiagnostic(code, (*path, name), detail, at_name=True))
+        kind = NAMES[rule](name, revision)
+        if kind:
+            at = (*path, name)
+            found.append(kind(at, at_name=True, key=shown(name), revision=revision))
     return found
 
 
@@ -331,8 +336,8 @@ def _by_presence(kind: types.ByPresence, revision: str) -> Judge:
             return
         path = path_of(chain)
         if len(there) > 1:  # two of them: the first one counts for most clients
-            detail = (("kept", there[0]), ("lost", there[1]))
-            out.append(CodedDiagnostic("M28", (*path, there[1]), detail, delete((*path, there[1]))))
+            at = (*path, there[1])
+            out.append(mcp.OneIsLost(at, delete(at), kept=there[0], lost=there[1]))
             rest = {name: item for name, item in value.items() if name != there[1]}
             arms[there[0]](rest, chain, out)
             return
@@ -352,11 +357,11 @@ def _neither(
         if "type" in value:
             rest = {name: item for name, item in value.items() if name != "type"}
             mend = replace_with(path, {"uri": example_uri, **rest})
-        detail = (("key", "uri"), ("example", json_text(example_uri)), ("where", name_of(path)))
-        return [CodedDiagnostic("M09", path, detail, mend)]
-    names = " / ".join(json_text(name) for name in kind.shapes)
-    what = (("allowed", names), ("where", name_of(path)))
-    return [CodedDiagnostic("M27", path, what, insert((*path, "text"), "…"))]
+        shows, where = json_text(example_uri), name_of(path)
+        return [mcp.MemberMissing(path, mend, key="uri", example=shows, where=where)]
+    lacking = none_of(tuple(kind.shapes), path)
+    lacking.mend = insert((*path, "text"), "…")
+    return [lacking]
 
 
 def _one_or_many(kind: types.OneOrMany, revision: str) -> Judge:
@@ -418,12 +423,15 @@ def _free_names(
     return found
 
 
+_IGNORED: Final = (mcp.MemberUnknown, mcp.MemberTooNew, mcp.MemberTooOld)
+
+
 def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> list[RawDiagnostic]:
     """Report the members that are missing and those that do not belong there."""
     known = {name for name, member in shape.members.items() if member.exists(revision)}
     strange = [name for name in value if name not in known]
     if shape.alone and strange:
-        return [CodedDiagnostic("M37", path, (("key", shown(strange[0])),), replace_with(path, {}))]
+        return [mcp.NotEmpty(path, replace_with(path, {}), key=shown(strange[0]))]
     found: list[RawDiagnostic] = []
     lacking = [
         name
@@ -444,7 +452,7 @@ def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> l
     if not shape.open:
         odd = [each for name in strange for each in _strange(name, value, path, shape, revision)]
         # first things first: what is missing counts more than what is merely ignored
-        found += [each for each in odd if not lacking or each.code not in ("M12", "M13", "M14")]
+        found += [each for each in odd if not lacking or not isinstance(each, _IGNORED)]
     return found
 
 
@@ -461,18 +469,17 @@ def _nested(  # noqa: PLR0913, PLR0917 - what the sentence needs
     if not inner or not fits(inner, member.kind(revision), revision):
         return None
     whole = {key: item for key, item in value.items() if key not in inner} | {name: inner}
-    detail = (("key", name), ("example", shown(json_text(inner))), ("where", name_of(path)))
-    return CodedDiagnostic("M09", path, detail, replace_with(path, whole, "wrap"))
+    mend, shows = replace_with(path, whole, "wrap"), shown(json_text(inner))
+    return mcp.MemberMissing(path, mend, key=name, example=shows, where=name_of(path))
 
 
 def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
     name: str, typed: str, value: Json, path: Path, member: Member, revision: str
 ) -> RawDiagnostic:
     at = (*path, typed)
-    detail = (("key", name), ("typed", shown(typed)), ("where", name_of(path)))
-    if fits(value, member.kind(revision), revision):
-        return CodedDiagnostic("M10", at, detail, rename_to(at, name), at_name=True)
-    return CodedDiagnostic("M10", at, detail, at_name=True)
+    mend = rename_to(at, name) if fits(value, member.kind(revision), revision) else None
+    where = name_of(path)
+    return mcp.MemberMisnamed(at, mend, at_name=True, key=name, typed=shown(typed), where=where)
 
 
 def _strange(
@@ -480,22 +487,25 @@ def _strange(
 ) -> list[RawDiagnostic]:
     """Report a member that this revision does not know in this object."""
     at = (*path, name)
-    member = shape.members.get(name)
-    detail = (("key", shown(name)), ("revision", revision))
+    member, key = shape.members.get(name), shown(name)
     if member is not None:
-        code, when = ("M13", member.since) if revision < member.since else ("M14", member.until)
+        early = revision < member.since
+        kind, when = (
+            mcp.MemberTooNew if early else mcp.MemberTooOld,
+            member.since if early else member.until,
+        )
         found = (
             []
             if member.since in STATELESS
             else judge(value[name], member.kind(revision), member.since, at)
         )
-        late = CodedDiagnostic(code, at, (*detail, ("since", when)), delete(at), at_name=True)
+        late = kind(at, delete(at), at_name=True, key=key, revision=revision, since=when)
         return found or [late]
     free = [
         known for known, m in shape.members.items() if m.exists(revision) and known not in value
     ]
     meant = alike(name, free)
     if meant is not None:
-        more = (*detail, ("meant", meant))
-        return [CodedDiagnostic("M11", at, more, rename_to(at, meant), at_name=True)]
-    return [CodedDiagnostic("M12", at, detail, delete(at), at_name=True)]
+        mend = rename_to(at, meant)
+        return [mcp.NearlyAMember(at, mend, at_name=True, key=key, revision=revision, meant=meant)]
+    return [mcp.MemberUnknown(at, delete(at), at_name=True, key=key, revision=revision)]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from humanmcp.protocol.diagnostics.kinds import mcp
 from humanmcp.protocol.diagnostics.raw import (
-    CodedDiagnostic,
     RawDiagnostic,
     delete,
     insert,
@@ -26,7 +26,7 @@ from humanmcp.protocol.spec import types
 from humanmcp.protocol.spec.objects import SHAPES
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.diagnostics.raw import Path
+    from humanmcp.protocol.diagnostics.raw import FixAction, Path
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.protocol.spec.formats import FormatTrouble
     from humanmcp.protocol.spec.types import Kind, Member
@@ -75,14 +75,16 @@ def name_of(path: Path) -> str:
     return shown(said)
 
 
-def what(path: Path, value: Json) -> tuple[tuple[str, str], ...]:
-    """Return what fills most sentences: the place, and the JSON type that stands there."""
-    return (("key", name_of(path)), ("got", json_type(value)))
+def wrong_type(
+    kind: type[mcp.WrongType], value: Json, path: Path, mend: FixAction | None = None
+) -> RawDiagnostic:
+    """Report a value by the place and the JSON type that stands there."""
+    return kind(path, mend, key=name_of(path), got=json_type(value))
 
 
 def null(path: Path) -> RawDiagnostic:
     """Report `null` for a member that is better left out."""
-    return CodedDiagnostic("M20", path, what(path, None), delete(path))
+    return wrong_type(mcp.NullValue, None, path, delete(path))
 
 
 def not_text(value: Json, path: Path) -> RawDiagnostic:
@@ -90,7 +92,7 @@ def not_text(value: Json, path: Path) -> RawDiagnostic:
     mend = None
     if value is not None and not isinstance(value, (dict, list)):
         mend = wrap(path, '"', '"')
-    return CodedDiagnostic("M15", path, what(path, value), mend)
+    return wrong_type(mcp.NotText, value, path, mend)
 
 
 def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
@@ -102,19 +104,19 @@ def not_number(value: Json, path: Path, *, whole: bool) -> RawDiagnostic:
             mend = replace_with(path, int(digits), "unquote")
     elif isinstance(value, float):
         mend = replace_with(path, round(value))
-    detail = (("key", name_of(path)), ("value", quoted(value)))
-    return CodedDiagnostic("M18" if whole else "M19", path, detail, mend)
+    kind = mcp.NotWhole if whole else mcp.NotANumber
+    return kind(path, mend, key=name_of(path), value=quoted(value))
 
 
 def not_an_object(value: Json, path: Path) -> RawDiagnostic:
     """Report what should be an object."""
     if value is None:
-        return CodedDiagnostic("M16", path, what(path, None), replace_with(path, {}))
+        return wrong_type(mcp.NotAnObject, None, path, replace_with(path, {}))
     # `"tools": true` among capabilities means `{}`; a list of names means an object of them
     mend = replace_with(path, {}) if value is True else None
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         mend = replace_with(path, {item: {} for item in value})
-    return CodedDiagnostic("M16", path, what(path, value), mend)
+    return wrong_type(mcp.NotAnObject, value, path, mend)
 
 
 def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawDiagnostic:
@@ -127,58 +129,52 @@ def no_arm(value: Json, path: Path, kind: types.ByMember, revision: str) -> RawD
             mend = replace_with(path, {"type": "text", "text": value}, "wrap")
         elif isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             mend = unwrap(path, (0,))
-        return CodedDiagnostic("M16", path, what(path, value), mend)
+        return wrong_type(mcp.NotAnObject, value, path, mend)
     told = value.get(kind.member)
     at = (*path, kind.member)
     if kind.member not in value:
         meant = next((name for name in names if name in value), None)
         mend = insert(at, meant) if meant else None
-        detail = (("key", kind.member), ("allowed", allowed), ("where", name_of(path)))
-        return CodedDiagnostic("M26", path, detail, mend)
+        where = name_of(path)
+        return mcp.KindMissing(path, mend, key=kind.member, allowed=allowed, where=where)
     if isinstance(told, str) and told in kind.shapes:
         since = SHAPES[kind.shapes[told]].since
-        late = (("value", told), ("since", since), ("revision", revision), ("allowed", allowed))
-        return CodedDiagnostic("M24", at, late)
+        return mcp.ValueTooNew(at, value=told, since=since, revision=revision, allowed=allowed)
     meant = alike(told, names)
     mend = None if meant is None else replace_with(at, meant)
-    detail = (("value", quoted(told)), ("allowed", allowed), ("key", name_of(at)))
-    return CodedDiagnostic(
-        kind.code or ("M02" if kind.member == "type" else "M21"), at, detail, mend
-    )
+    strange = kind.strange or (mcp.TypeUnknown if kind.member == "type" else mcp.NotAllowed)
+    return strange(at, mend, value=quoted(told), allowed=allowed, key=name_of(at))
 
 
 def missing(name: str, path: Path, member: Member, revision: str) -> RawDiagnostic:
     """Report a member that must be there."""
     value = example(member, revision)
-    detail = (("key", name), ("example", json_text(value)), ("where", name_of(path)))
-    code = "M07" if name == "resultType" else "M09"
-    return CodedDiagnostic(code, path, detail, insert((*path, name), value))
+    kind = mcp.ResultTypeMissing if name == "resultType" else mcp.MemberMissing
+    mend = insert((*path, name), value)
+    return kind(path, mend, key=name, example=json_text(value), where=name_of(path))
 
 
 def none_of(names: tuple[str, ...], path: Path) -> RawDiagnostic:
     """Report an object that has none of the members of which it needs one."""
     allowed = " / ".join(json_text(name) for name in names)
-    return CodedDiagnostic("M27", path, (("allowed", allowed), ("where", name_of(path))))
+    return mcp.NoneOfMembers(path, allowed=allowed, where=name_of(path))
 
 
 def ill_formed(trouble: FormatTrouble, value: str, path: Path) -> RawDiagnostic:
     """Report a text that does not look like what it must be."""
     mend = None if trouble.mended is None else replace_with(path, trouble.mended)
-    return CodedDiagnostic(
-        trouble.code, path, (("key", name_of(path)), ("value", shown(value))), mend
-    )
+    return trouble.kind(path, mend, key=name_of(path), value=shown(value))
 
 
-def beyond(code: str, value: Json, limit: float, path: Path) -> RawDiagnostic:
+def beyond(kind: type[mcp.OutOfRange], value: Json, limit: float, path: Path) -> RawDiagnostic:
     """Report a number outside its range."""
-    detail = (("key", name_of(path)), ("value", quoted(value)), ("limit", quoted(limit)))
-    return CodedDiagnostic(code, path, detail, replace_with(path, limit))
+    mend = replace_with(path, limit)
+    return kind(path, mend, key=name_of(path), value=quoted(value), limit=quoted(limit))
 
 
 def too_many(count: int, most: int, path: Path) -> RawDiagnostic:
     """Report a list that is too long."""
-    detail = (("key", name_of(path)), ("limit", str(most)), ("count", str(count)))
-    return CodedDiagnostic("M25", path, detail)
+    return mcp.TooMany(path, key=name_of(path), limit=str(most), count=str(count))
 
 
 def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
@@ -186,16 +182,12 @@ def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
     words = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
     meant = words.get(str(value).strip().lower()) if isinstance(value, (str, int)) else None
     mend = None if meant is None else replace_with(path, meant)
-    return CodedDiagnostic("M17", path, what(path, value), mend)
+    return wrong_type(mcp.NotATruth, value, path, mend)
 
 
 def not_one_of(value: Json, kind: types.OneOf, path: Path) -> RawDiagnostic:
     """Report a word that is none of the few that have a meaning."""
-    detail = (
-        ("key", name_of(path)),
-        ("allowed", ", ".join(json_text(each) for each in kind.values)),
-        ("value", quoted(value)),
-    )
+    allowed = ", ".join(map(json_text, kind.values))
     meant = kind.values[0] if len(kind.values) == 1 else alike(value, kind.values)
     mend = None if meant is None else replace_with(path, meant)
-    return CodedDiagnostic(kind.code, path, detail, mend)
+    return kind.strange(path, mend, key=name_of(path), allowed=allowed, value=quoted(value))

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from humanmcp.protocol.conversation.state import MOST_OPEN
-from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
+from humanmcp.protocol.diagnostics.kinds.rpc import AnswerDropped, LeftWithoutAnswer
 from humanmcp.protocol.json.jsonrpc import Kind, ids_in
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.validation.observed import DROPPED
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ObservedMessage,
         ObservedRequest,
     )
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Malformed
 
 
@@ -37,8 +38,10 @@ class NeverAnswered(NamedTuple):
     def problem(self) -> Diagnostic:
         """The same as the check says it."""
         token = self.asked.request.id.token if self.asked.request.id is not None else ""
-        detail = (("method", self.asked.method), ("id", token), ("line", str(self.dropped)))
-        return Diagnostic("N39" if self.dropped else "N38", Severity.WARNING, detail)
+        method, line = self.asked.method, str(self.dropped)
+        if not self.dropped:
+            return LeftWithoutAnswer(method=method, id=token).unplaced()
+        return AnswerDropped(method=method, id=token, line=line).unplaced()
 
 
 class Unanswered:

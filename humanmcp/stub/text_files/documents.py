@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from humanmcp.protocol.diagnostics.kinds.syntax import RestLeftOut
 from humanmcp.protocol.diagnostics.model import Applicability
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.repair import decoding
-from humanmcp.protocol.repair.reading import problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -67,8 +67,7 @@ class Document(NamedTuple):
         """What is to be said of it once it was sent: how it was read, and what was left out."""
         if not self.behind:
             return self.repairs
-        left_out = ("text", shown(self.behind.strip()))
-        return (*self.repairs, problem("F06", self.text, 0, 0, left_out)._replace(line=0))
+        return (*self.repairs, RestLeftOut(text=shown(self.behind.strip())).unplaced())
 
 
 class DocumentOutcome(NamedTuple):

@@ -10,7 +10,6 @@ from humanmcp.protocol.validation.rules import (
     lifecycle,
     lists,
     placeholders,
-    resources,
     sampling,
     tools,
 )
@@ -24,7 +23,6 @@ __all__ = [
     "lifecycle",
     "lists",
     "placeholders",
-    "resources",
     "sampling",
     "tools",
 ]

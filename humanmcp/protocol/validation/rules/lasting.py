@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.protocol.diagnostics.kinds.mcp import MemberMissing
 from humanmcp.protocol.diagnostics.raw import (
-    CodedDiagnostic,
     RawDiagnostic,
     json_text,
     quoted,
@@ -42,8 +42,7 @@ def outcome_beside_status(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         return
     name, example = needed
     if name not in answer.value:
-        detail = (("key", name), ("example", json_text(example)), ("where", "result"))
-        yield CodedDiagnostic("M09", answer.path, detail)
+        yield MemberMissing(answer.path, key=name, example=json_text(example), where="result")
 
 
 class OtherSubscription(RawDiagnostic, code="M74"):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.diagnostics.fix_safety import PLACEHOLDER
-from humanmcp.protocol.diagnostics.raw import RawDiagnostic
+from humanmcp.protocol.diagnostics.raw import PLACEHOLDER, RawDiagnostic
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
 from humanmcp.protocol.validation.rules.registry import rule
 

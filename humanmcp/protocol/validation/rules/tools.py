@@ -5,9 +5,9 @@ from __future__ import annotations
 import binascii
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.protocol.diagnostics.kinds.mcp import NotAList
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import (
-    CodedDiagnostic,
     RawDiagnostic,
     SchemaDiagnostic,
     json_text,
@@ -67,9 +67,9 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
     if "required" in schema and not isinstance(required, list):
         if not features(exchange.revision).any_schema:
             return []  # the shape says so
-        detail = (("key", "required"), ("got", "text"), ("example", '["…"]'))
-        mend = replace_with((*path, "required"), [required]) if isinstance(required, str) else None
-        return [CodedDiagnostic("M01", (*path, "required"), detail, mend)]
+        at = (*path, "required")
+        mend = replace_with(at, [required]) if isinstance(required, str) else None
+        return [NotAList(at, mend, key="required", got="text", example='["…"]')]
     for kind, look in ((NoSchema, validator.trouble_in), (UnusableSchema, validator.unusable_in)):
         trouble = look(schema)
         if trouble is not None:
@@ -79,8 +79,7 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
     missing = [each for each in required or () if isinstance(each, str) and each not in names]
     found = _headers(schema, path) if features(exchange.revision).header_arguments else []
     if missing and "$ref" not in schema and "allOf" not in schema:
-        at = (*path, "required")
-        found.append(RequiredUnknown(at, key=shown(missing[0])))
+        found.append(RequiredUnknown((*path, "required"), key=shown(missing[0])))
     return found
 
 

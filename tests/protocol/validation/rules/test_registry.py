@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.protocol.conversation.exchange import Known
-from humanmcp.protocol.validation.rules import elicitation, lifecycle, lists, registry, resources
+from humanmcp.protocol.validation.rules import elicitation, lifecycle, lists, registry
 from humanmcp.protocol.validation.rules.lifecycle import CalledClient
 from humanmcp.protocol.validation.rules.registry import JudgedAnswer, judge, rule
 from humanmcp.protocol.validation.rules.tools import ErrorNotSeen
@@ -63,7 +63,7 @@ def test_a_question_back_is_judged_as_one() -> None:
     asks = {"resultType": "input_required", "inputRequests": {"a": question}, "contents": []}
     found = told(elicitation.declared_by_client, "resources/read", asks)
     assert found == ["M57 /result/inputRequests/a/method"]
-    assert told(resources.something_read, "resources/read", asks) == []
+    assert told(lists.something_read, "resources/read", asks) == []
 
 
 def test_a_rule_is_found_by_its_method(monkeypatch: pytest.MonkeyPatch) -> None:

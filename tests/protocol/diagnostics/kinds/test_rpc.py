@@ -1,0 +1,35 @@
+"""Lines that are no message: what reads them knows no diagnostics, but the code of each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from humanmcp.protocol.diagnostics.kinds import rpc
+from humanmcp.protocol.diagnostics.model import Severity, unreadable
+from humanmcp.protocol.diagnostics.raw import KINDS
+from humanmcp.protocol.json.jsonrpc import Malformed, read
+
+UNREADABLE: Final = {
+    rpc.NotJson: b"{",
+    rpc.LineNotUtf8: b'{"a":"\xff"}',
+    rpc.LineTooDeep: b"[" * 200,
+    rpc.LineWithLongNumber: b'{"id":' + b"1" * 5000 + b"}",
+    rpc.LineNoObject: b"1",
+    rpc.LineNoMessage: b'{"jsonrpc":"2.0"}',
+    rpc.LineIdMalformed: b'{"id":true,"method":"ping"}',
+    rpc.LineIdMissing: b'{"result":{}}',
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_r9_a_line_that_is_no_message_has_the_fields_of_its_kind(
+    kind: type[rpc.LineDiagnostic],
+) -> None:
+    """R9: in the floor below the diagnostics no class holds the code to them."""
+    found = read(UNREADABLE[kind])
+    assert isinstance(found, Malformed)
+    assert (KINDS[found.why], found.why) == (kind, kind.code)
+    assert {name for name, _text in found.detail} == set(kind.__annotations__)
+    assert unreadable(found).level is kind.severity is Severity.ERROR
