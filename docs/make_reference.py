@@ -22,7 +22,9 @@ from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.locales import say, sentences_of
 from humanmcp.protocol.diagnostics import raw
 from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.json.escaping import visible
 from humanmcp.protocol.validation.faults import Fault
+from humanmcp.terminal_desk import mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -320,6 +322,22 @@ def _problem(kind: type[raw.RawDiagnostic], words: Words) -> Iterator[str]:
     if reason := table.get(f"{code}.why"):
         yield ""
         yield _plain(reason) + (f" [{words.specified}]({kind.page})" if kind.page else "")
+    if example := mistakes.examples().get(code):
+        yield from _example(example, words.language)
+
+
+def _example(example: mistakes.Example, language: str) -> Iterator[str]:
+    """Show a mistake made and mended, and the sentences that say so."""
+    request = (("example request", example.request),) if example.request else ()
+    texts = (("example wrong", example.wrong), ("example right", example.right))
+    for title, text in (*request, *texts):
+        if "```" not in text:  # what is wrong there would end the block that shows it
+            yield from ("", say("check", title, language), "", "```text", visible(text), "```")
+    for quote in example.quotes:
+        yield from ("", f"[{quote.source}]({quote.link}):", "", "```text", quote.says, "```")
+    if example.pages:
+        links = (f"[{revision}]({page})" for revision, page in example.pages.items())
+        yield from ("", f"`{example.method}`: {', '.join(links)}")
 
 
 def _plain(text: str) -> str:

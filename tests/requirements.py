@@ -489,6 +489,10 @@ REQUIREMENTS: Final = {
         "Another repository checks its recorded messages with a step on GitHub or before each "
         "commit: the exit status, and a note at each mistake."
     ),
+    "SHIP-6": (
+        "Each kind of mistake is explained with a wrong and a right example that the check has "
+        "judged, and with the sentence of the specification."
+    ),
 }
 
 _MCP: Final = "https://modelcontextprotocol.io/specification/2025-11-25/"

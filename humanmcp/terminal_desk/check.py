@@ -21,7 +21,7 @@ from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.whole_conversation import Judged
-from humanmcp.terminal_desk import sarif, transcripts
+from humanmcp.terminal_desk import mistakes, sarif, transcripts
 from humanmcp.terminal_desk.cases import (
     Asked,
     CaseError,
@@ -58,6 +58,7 @@ def add_arguments(parser: Parser) -> None:
     out.add_argument("--json", action="store_true", help=words("json"))
     out.add_argument("--sarif", action="store_true", help=words("sarif"))
     out.add_argument("--fix", action="store_true", help=words("fix"))
+    out.add_argument("--explain", nargs="+", metavar="CODE", help=words("explain"))
     out.add_argument("--lines", action="store_true", help=words("lines"))
     add_flags(parser, "lang")
 
@@ -66,6 +67,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Check what is given. Returns 0 when nothing is wrong, 1 for errors, 2 for a wrong command."""
     language = language_of(settings.lang)
     try:
+        if arguments.explain:
+            mistakes.explain(arguments.explain, language)
+            return 0
         if arguments.lines:
             return judge_lines(arguments, language)
         return _every(arguments, language)
@@ -186,4 +190,6 @@ def _print(case: TypedCase, verdict: Verdict, name: str, language: str, *, guess
         show(verdict.line)
     else:
         counted = summary(verdict.problems, language)
+        codes = (problem.code for problem in verdict.problems if problem.blocks)
+        show(Painted(mistakes.hint(codes, language), "dim"))
         show(Painted(say(ROOM, "not sendable", language, counted=counted), "red"))

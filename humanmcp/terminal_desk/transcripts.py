@@ -26,6 +26,7 @@ from humanmcp.protocol.validation.whole_conversation import (
     judge_frames,
     judge_messages,
 )
+from humanmcp.terminal_desk import mistakes
 from humanmcp.terminal_desk.cases import CaseError
 from humanmcp.terminal_desk.explain import as_json, explained, summary
 
@@ -171,6 +172,8 @@ def _print(
             ):
                 show(*parts)
     bad = [problem for problem in problems if problem.level in _SHOWN]
+    if bad:
+        show(Painted(mistakes.hint((problem.code for problem in bad), language), "dim"))
     counted = summary(bad, language) if bad else say(ROOM, "nothing wrong", language)
     wrong = any(problem.level is Severity.ERROR for problem in bad)
     words = say(ROOM, "all checked", language, count=_count(judged), counted=counted)
