@@ -23,7 +23,7 @@ from humanmcp.locales import say, sentences_of
 from humanmcp.protocol.diagnostics import raw
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json.escaping import visible
-from humanmcp.protocol.validation.faults import Fault
+from humanmcp.protocol.spec.faults import Fault
 from humanmcp.terminal_desk import mistakes
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from docs import make_api, make_reference
 from humanmcp import locales
 from humanmcp.cli import COMMANDS, main
 from humanmcp.common import logfile
+from humanmcp.common.book_file import parse_book
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.connecting.hosts import HOSTS
 from humanmcp.demo.command import DEMO_FOLDER
@@ -30,8 +31,10 @@ from humanmcp.desk.state import saved_answers
 from humanmcp.inbox import layout
 from humanmcp.locales import LANGUAGES, sentences_of
 from humanmcp.locales.compiling import sentences
+from humanmcp.protocol.policy.book_format import SERVER_KEYS
 from humanmcp.protocol.policy.known_clients import CLIENTS
-from humanmcp.protocol.validation.faults import Fault
+from humanmcp.protocol.policy.rule_format import NOTICES, RULE_KEYS
+from humanmcp.protocol.spec.faults import Fault
 from humanmcp.stub.text_files import files, on_purpose
 from humanmcp.stub.text_files import folder as open_folder
 from humanmcp.stub.text_files.sent_folder import SENT
@@ -513,3 +516,13 @@ def test_nothing_names_the_machine_it_was_written_on() -> None:
         for match in FORBIDDEN.finditer(read(path))
     ]
     assert found == []
+
+
+@pytest.mark.parametrize("name", ["book.md", "book.ja.md"])
+def test_every_key_of_a_book_is_documented_and_every_example_can_be_used(name: str) -> None:
+    """The reference of the answer book is read against what reads a book."""
+    page = (ROOT / "docs" / "reference" / name).read_text("utf-8")
+    keys = {*RULE_KEYS, *SERVER_KEYS, *NOTICES}
+    assert {key for key in keys if not re.search(rf"[`{{ ]{key}[` ]", page)} == set()
+    for example in re.findall(r"```toml\n(.*?)```", page, re.DOTALL):
+        assert parse_book(example, Path(name)).rules

@@ -38,7 +38,7 @@ FLOORS: Final = (
 CELLAR: Final = {
     "__init__": (),
     "common": (),
-    "common/book_file": ("locales", "protocol"),
+    "common/book_file": ("locales", "protocol", "common/toml_sections"),
     "common/child": ("locales",),
     "connecting": ("protocol", "common/settings", "common/toml_edit"),
     "common/file_descriptors": ("locales",),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item, Reply
     from humanmcp.protocol.diagnostics.autofix import Autofix
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.validation.faults import Fault
+    from humanmcp.protocol.spec.faults import Fault
 
 SETTLES_WITHIN: Final = 2.0
 """Seconds that a desk waits to learn what became of a reply."""

@@ -29,8 +29,11 @@ class BookFileError(StopError):
     def why(self, language: str) -> str:
         """Return what is wrong, without the name of the file."""
         fillings = {name: told(part, language) for name, part in self.fillings.items()}
-        place = f"{fillings['place']}: " if fillings.get("place") else ""
-        return place + say(ROOM, self.code, language, **fillings)
+        place = fillings.get("place", "")
+        if fillings.get("line"):
+            place = say(ROOM, "at", language, line=fillings["line"], place=place)
+        said = say(ROOM, self.code, language, **fillings)
+        return f"{place}: {said}" if place else said
 
     def sentence(self, language: str) -> str:
         """Return which file, where in it, what is wrong, and what to do."""
@@ -59,14 +62,20 @@ def parse_book(text: str, path: Path) -> Book:
     """
     import tomllib  # noqa: PLC0415 - 5 ms of a server's start that only a book has to pay
 
-    from humanmcp.protocol.policy.book_format import BookError, parse  # noqa: PLC0415 - as above
+    from humanmcp.protocol.policy.book_format import parse  # noqa: PLC0415 - as above
+    from humanmcp.protocol.policy.book_values import BookError  # noqa: PLC0415 - as above
 
     try:
         return parse(tomllib.loads(text.removeprefix("\ufeff")))
     except tomllib.TOMLDecodeError as error:
         raise BookFileError("toml", file=path, why=error) from error
     except BookError as error:
-        raise BookFileError(error.code, file=path, place=error.place, **error.fillings) from error
+        from humanmcp.common.toml_sections import line_of  # noqa: PLC0415 - only to say where
+
+        inside = (error.place.removeprefix("the book"), error.fillings.get("key", ""))
+        line = line_of(text, ".".join(filter(None, inside)))
+        where = {"line": line, "place": error.place}
+        raise BookFileError(error.code, file=path, **where, **error.fillings) from error
 
 
 class BookFile:
@@ -96,6 +105,10 @@ class BookFile:
             return False
         self._next_look = now + _LOOK_EVERY
         return self._look()
+
+    def offer(self, book: Book) -> None:
+        """Have another book in force until the file is saved: a rule changed what is offered."""
+        self.book = book
 
     def _look(self) -> bool:
         try:

@@ -10,7 +10,10 @@ import re
 import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Keys = tuple[str, ...]
 
@@ -72,6 +75,51 @@ def without(keys: Keys, sections: list[Section], end: str) -> str:
         inside = gone
     sections[:] = kept
     return _joined(lines, end, last=True)
+
+
+def line_of(text: str, place: str) -> str:
+    """Return the number of the line where a value begins, such as `rules[2].notify[0].after`.
+
+    "" where that is not known; for a value within another one, of the line that this begins on.
+    """
+    wanted = re.findall(r"\[\d+\]|'[^']*'|[^.\[\]']+", place)
+    steps = [int(step[1:-1]) if step.startswith("[") else step.strip("'") for step in wanted]
+    counts: dict[Keys, int] = {}
+    best, found, line = 0, 0, 1
+    sections, _ = taken_apart(text.removeprefix("\ufeff"))
+    for each in sections:
+        line += each.lead.count("\n")
+        path = _counted(_header(each.header) or (), counts, each.header)
+        for begun, keys in [(line, path), *_keys_in(each, line, path)]:
+            if best < len(keys) and [*keys] == steps[: len(keys)]:
+                best, found = len(keys), begun
+        line += each.header.count("\n") + each.body.count("\n")
+    return str(found) if found else ""
+
+
+def _counted(keys: Keys, counts: dict[Keys, int], header: str) -> tuple[str | int, ...]:
+    """Return the keys of a header with the number of each table in an array."""
+    if header.lstrip().startswith("[["):
+        counts[keys] = counts.get(keys, -1) + 1
+        for inner in [one for one in counts if one[: len(keys)] == keys and one != keys]:
+            del counts[inner]
+    path: list[str | int] = []
+    for depth, key in enumerate(keys, 1):
+        path.append(key)
+        if keys[:depth] in counts:
+            path.append(counts[keys[:depth]])
+    return tuple(path)
+
+
+def _keys_in(
+    section: Section, line: int, path: tuple[str | int, ...]
+) -> Iterator[tuple[int, tuple[str | int, ...]]]:
+    """List the keys that a section sets itself, each with its line."""
+    line += section.header.count("\n")
+    for number, text in enumerate(_lines(section.body), line):
+        name = re.match(r"""\s*(?:"([^"]+)"|'([^']+)'|([\w-]+))\s*[=.]""", text)
+        if name is not None:
+            yield number, (*path, next(filter(None, name.groups())))
 
 
 def _joined(above: str, below: str, *, last: bool = False) -> str:

@@ -427,19 +427,36 @@ class Session:
         """Return what tells the client that a list of ours is another one: it asks for it again.
 
         Nothing for a client that was not offered such a list, or has not opened the session yet.
-        In 2026-07-28 it goes to each subscription that asked for it, and names that one.
         """
         if capability not in (self.known.offered or {}):
             return ()
-        method = f"notifications/{capability}/list_changed"
+        return self._told_of(
+            f"notifications/{capability}/list_changed", {}, capability, wanted=True
+        )
+
+    def resource_updated(self, uri: str) -> tuple[str, ...]:
+        """Return what tells the client that a resource has changed, if it asked to be told."""
+        method, wanted = "notifications/resources/updated", uri in self.state.watched
+        return self._told_of(method, {"uri": uri}, uri, wanted=wanted)
+
+    def _told_of(
+        self, method: str, params: Mapping[str, Any], of: str, *, wanted: bool
+    ) -> tuple[str, ...]:
+        """Return the notices of a change, if it is `wanted`.
+
+        In 2026-07-28 one goes to each subscription that asked for it, and names that one.
+        """
         if not features(self.revision).subscriptions:
-            ready = self.known.initialized
-            return (_text({"jsonrpc": "2.0", "method": method}),) if ready else ()
+            said = {"params": params} if params else {}
+            notice = _text({"jsonrpc": "2.0", "method": method, **said})
+            return (notice,) if wanted and self.known.initialized else ()
+        rest = _text(params)[1:-1]
         return tuple(
             f'{{"jsonrpc":"2.0","method":{_text(method)},"params":'
-            f'{{"_meta":{{"{versions.META_SUBSCRIPTION}":{one.id.token}}}}}}}'
+            f'{{"_meta":{{"{versions.META_SUBSCRIPTION}":{one.id.token}}}'
+            f"{',' if rest else ''}{rest}}}}}"
             for one in self.pending
-            if methods.of(one.method).stays_open and _listens(one, capability)
+            if methods.of(one.method).stays_open and _listens(one, of)
         )
 
     # -- speaking first --------------------------------------------------------------------------
@@ -536,10 +553,15 @@ class Session:
         return tuple(self._finish(one, Transition.SESSION_ENDED) for one in self.pending)
 
 
-def _listens(exchange: Exchange, capability: str) -> bool:
-    """Return True if a subscription asked to hear when a list changes."""
+def _listens(exchange: Exchange, of: str) -> bool:
+    """Return True if a subscription asked to hear when a list, or this resource, changes."""
     wanted = exchange.request.params.get("notifications")
-    return isinstance(wanted, dict) and wanted.get(f"{capability}ListChanged") is True
+    if not isinstance(wanted, dict):
+        return False
+    resources = wanted.get("resourceSubscriptions")
+    return wanted.get(f"{of}ListChanged") is True or (
+        isinstance(resources, list) and of in resources
+    )
 
 
 _CHANGE_OF: Final[Mapping[str, str]] = {

@@ -289,7 +289,7 @@ class StubSession:
         decided = [self.answers.decision(exchange) for exchange in arrived]
         # Of several in a batch the answer to one may change what a rule does with the next.
         self._decided = {number: decided[0]} if len(decided) == 1 else {}
-        waits = not self.connection.closed and not all(decision.due(0) for decision in decided)
+        waits = not self.connection.closed and not all(decision.at_once for decision in decided)
         try:
             self.ledger.record(Direction.IN, line, number, durable=waits)
         except InboxError as error:
@@ -373,11 +373,12 @@ class StubSession:
                 return
         decision = self._played(exchange, decision)
         subscribed = self._acknowledge(exchange)
-        if decision.due(0) and self.answers.by_book(exchange, decision):
+        left = self.answers.by_book(exchange, decision) if decision.due(0) else decision
+        if left is None:
             return  # nobody needs to see it wait: it stands in the transcript
         if self.connection.closed:
             return  # nobody can answer it: the session is over when all that came is looked at
-        self._let_wait(exchange, decision, now, subscribed=subscribed)
+        self._let_wait(exchange, left, now, subscribed=subscribed)
 
     def _acknowledge(self, exchange: Exchange) -> bool:
         """Begin a subscription with what it must begin with. Returns whether it is one now."""
@@ -399,8 +400,9 @@ class StubSession:
             return
         self.manner.replay.leave(exchange)
         decision = self.answers.decision(exchange)
-        if not (decision.due(0) and self.answers.by_book(exchange, decision)):
-            self._let_wait(exchange, decision, self.clock.now())
+        left = self.answers.by_book(exchange, decision) if decision.due(0) else decision
+        if left is not None:
+            self._let_wait(exchange, left, self.clock.now())
 
     def _let_wait(
         self, exchange: Exchange, decision: Decision, now: float, *, subscribed: bool = False
@@ -447,9 +449,11 @@ class StubSession:
             self.forwarding.response(message)
         player = self.answers.player
         number = player.response(message) if player is not None else 0
+        number = number or self.answers.response(message)
         if number:
-            exchange = self.session.exchanges[number]
-            self.answers.by_book(exchange, self.answers.decision(exchange))
+            exchange, vigil = self.session.exchanges[number], self.answers.vigils[number]
+            vigil.decision = self.answers.decision(exchange)
+            self._let_book_go_on(exchange, vigil, self.clock.now())
 
     def _request_repeated(self, exchange: Exchange, now: float) -> None:
         vigil = self.answers.vigils[exchange.number]
@@ -527,7 +531,7 @@ class StubSession:
         self._see_whether_somebody_writes(self.out_txt.is_being_written)
 
     def _look_at_the_rest(self, now: float) -> None:
-        if self.shelf.poll(now):
+        if self.shelf.poll(now) or self.answers.is_behind:
             self.answers.book_changed()
             self._agenda.duties = now
         if self.answers.opening_changed():
@@ -608,12 +612,18 @@ class StubSession:
                 self.ledger.update(self.session.exchanges[key.number], vigil)
         self.handed_in.look()
 
+    def _let_book_go_on(self, exchange: Exchange, vigil: PendingTimers, now: float) -> None:
+        """Let the book answer, or do what its rule does before that."""
+        left = self.answers.by_book(exchange, vigil.decision, now - vigil.arrived)
+        if left is not None:
+            vigil.decision = left
+            self.ledger.update(exchange, vigil)
+            self._agenda.duties = min(self._agenda.duties, vigil.next())
+
     def _do(self, duty: DueAction, exchange: Exchange, vigil: PendingTimers, now: float) -> None:
         match duty:
             case DueAction.ANSWER_BY_BOOK:
-                if not self.answers.by_book(exchange, vigil.decision):
-                    vigil.decision = Decision()
-                    self.ledger.update(exchange, vigil)
+                self._let_book_go_on(exchange, vigil, now)
             case DueAction.SEND_PROGRESS:
                 said = _waited_for(now - vigil.arrived)
                 line = self.session.progress(exchange.number, vigil.progressed(), said)

@@ -6,6 +6,7 @@ An exchange is here while it waits (`vigils`), and is answered once, whoever com
 from __future__ import annotations
 
 import logging
+import os
 from collections import OrderedDict
 from typing import TYPE_CHECKING, assert_never
 
@@ -29,13 +30,16 @@ from humanmcp.stub.journal import BY_US
 if TYPE_CHECKING:
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.contract import Reply
+    from humanmcp.protocol.conversation.events import Outcome
     from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.policy.timeouts import TimeoutPlan
     from humanmcp.protocol.session import Session
     from humanmcp.stub.journal import Journal
     from humanmcp.stub.options import Keepalive, ServeOptions
     from humanmcp.stub.pending_timers import PendingTimers
     from humanmcp.stub.replaying import Player
+    from humanmcp.stub.rule_steps import RuleSteps
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +74,8 @@ class ReplyDispatcher:
         self._voice = voice
         self._kept: dict[int, Reply] = {}
         self._used: dict[int, int] = {}
+        self._secret = os.urandom(16)
+        self._steps: RuleSteps | None = None
         self.player = _player(session, ledger, manner)
         self._opening_held = ledger.inbox.opening_is_held()
         self._book = shelf.book
@@ -88,6 +94,16 @@ class ReplyDispatcher:
         """Wait no longer for an exchange: nobody wants an answer any more."""
         self.vigils.pop(number, None)
         self._kept.pop(number, None)
+        self._over(number)
+
+    def _over(self, number: int) -> None:
+        """Forget what a rule has begun about a request."""
+        if self._steps is not None:
+            self._steps.over(number)
+
+    def response(self, message: Message) -> int:
+        """Take an answer of the client's to a rule. Returns the request that goes on, or 0."""
+        return 0 if self._steps is None else self._steps.response(message)
 
     def keep(self, number: int, reply: Reply) -> None:
         """Keep a reply until the client has repeated the request that it was asked to hold."""
@@ -128,6 +144,9 @@ class ReplyDispatcher:
             return Decision()  # only one of them can be answered: a person says which
         if self.player is not None and self.player.plays(exchange.number):
             return Decision()  # first the client has to answer what it was asked
+        begun = None if self._steps is None else self._steps.left(exchange.number)
+        if begun is not None:
+            return begun
         replay = self._manner.replay
         recorded = replay.find(exchange) if replay else None
         if recorded is not None:
@@ -143,6 +162,7 @@ class ReplyDispatcher:
             mode=self._manner.mode,
             opening=self._opening(exchange),
             used=self._used,
+            secret=self._secret,
         )
 
     def reply(self, number: int, reply: Reply) -> None:
@@ -171,6 +191,7 @@ class ReplyDispatcher:
         `line` is what goes out where the answer is a broken line that was recorded.
         """
         exchange = outcome.exchange
+        self._over(exchange.number)
         self.by[exchange.number] = by
         if len(self.by) > REMEMBERED:
             self.by.popitem(last=False)
@@ -186,6 +207,7 @@ class ReplyDispatcher:
             self._ledger.write(freed)
         for twin in outcome.overtaken:
             self._kept.pop(twin.number, None)
+            self._over(twin.number)
             if self.vigils.pop(twin.number, None) is not None:
                 self._ledger.close(twin, reason="twin")
         self._ledger.describe(self._session)
@@ -196,23 +218,67 @@ class ReplyDispatcher:
         if outlasted(exchange, waited, limits.of(client)):
             limits.forget(client)
 
-    def by_book(self, exchange: Exchange, decision: Decision) -> bool:
-        """Let the book answer. False when its answer does not pass the check.
+    def by_book(
+        self, exchange: Exchange, decision: Decision, waited: float = 0.0
+    ) -> Decision | None:
+        """Let the book do what is due. Returns None when it has answered, else what is left to do.
 
-        A recorded answer is given as it was recorded, also where the check has something to say.
+        An answer that does not pass the check leaves the request to a person. A recorded answer is
+        given as it was recorded, also where the check has something to say.
         """
         if decision.replayed is not None and self.player is not None:
-            return self._replay(self.player, exchange, decision, decision.replayed)
-        outcome = self._session.reply(exchange.number, decision.text, decision.form)
+            given = self._replay(self.player, exchange, decision, decision.replayed)
+            return None if given else Decision()
+        if decision.has_steps:
+            decision = self._go_on(exchange, decision, waited)
+            if decision.has_steps:
+                return decision
+        outcome = self._answer(exchange, decision)
         if isinstance(outcome, Sent):
-            if decision.rule is not None:
-                self._used[decision.rule] = self._used.get(decision.rule, 0) + 1
+            self._count(decision)
             self.sent(outcome, decision.by)
-            return True
+            return None
         if isinstance(outcome, Refused):
             first = outcome.verdict.errors[0]
             logger.warning("%s does not pass the check: %s", decision.by, first.code)
-        return False
+        return Decision()
+
+    def _go_on(self, exchange: Exchange, decision: Decision, waited: float) -> Decision:
+        """Do the steps of a rule that are due before its answer."""
+        self._count(decision)
+        if self._steps is None:
+            from humanmcp.stub.rule_steps import RuleSteps  # noqa: PLC0415 - seldom wanted
+
+            self._steps = RuleSteps(self._session, self._ledger)
+        left = self._steps.go_on(exchange, decision._replace(counts=False), waited)
+        if left.notices or left.ask or left.change is None:
+            return left
+        self._shelf.offer(self._shelf.book.changed(left.change))
+        self._offer_changed()
+        return left._replace(change=None)
+
+    def _count(self, decision: Decision) -> None:
+        """Count a rule as followed once more."""
+        if decision.rule is not None and decision.counts:
+            self._used[decision.rule] = self._used.get(decision.rule, 0) + 1
+
+    def _answer(self, exchange: Exchange, decision: Decision) -> Outcome:
+        """Judge the book's answer; one with a fault goes out as it is."""
+        session = self._session
+        if not decision.fault:
+            return session.reply(exchange.number, decision.text, decision.form)
+        from humanmcp.protocol.validation.check import check  # noqa: PLC0415 - seldom wanted
+        from humanmcp.protocol.validation.faults import broken, faults  # noqa: PLC0415 - likewise
+
+        verdict = check(exchange, decision.text, decision.form, session.known)
+        whole = verdict.forced or decision.text
+        fault = next((one for one in faults(exchange) if one.value == decision.fault), None)
+        if fault is None:
+            logger.warning(
+                "%s: no answer to this can have the fault %s", decision.by, decision.fault
+            )
+            return Late(exchange)
+        return session.reply(exchange.number, broken(exchange, whole, fault), anyway=True)
 
     def _replay(self, player: Player, exchange: Exchange, decision: Decision, seq: int) -> bool:
         line = player.line(exchange, seq)
@@ -260,8 +326,18 @@ class ReplyDispatcher:
         if self._shelf.complaint:
             logger.warning("the answer book cannot be used: %s", self._shelf.complaint)
             return
-        self._used.clear()
+        if self._shelf.book.rules is not self._book.rules:
+            self._used.clear()
+        self._offer_changed()
+        self.look_again()
+
+    @property
+    def is_behind(self) -> bool:
+        """Return True if another session, or nobody yet, has told its client of the book."""
+        return self._shelf.book is not self._book
+
+    def _offer_changed(self) -> None:
+        """Take what is offered from the book as it is now, and tell the client."""
         self._prepare()
         self._tell_of_changes()
         self._ledger.describe(self._session)
-        self.look_again()

@@ -14,7 +14,9 @@ from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
-from humanmcp.protocol.policy.answer_book import Rule, RuleAction, first_rule
+from humanmcp.protocol.policy.answer_book import first_rule
+from humanmcp.protocol.policy.filling import fill_answer
+from humanmcp.protocol.policy.rule import Rule, RuleAction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -172,7 +174,14 @@ class HoldPolicy:
         is_request = heard.message.kind is Kind.REQUEST and heard.way is Direction.IN
         if self._book is None or asked is None or not is_request:
             return None
-        return first_rule(asked.exchange, self._book, self._used)
+        found = first_rule(asked.exchange, self._book, self._used, self._conversation.known)
+        if found is None:
+            return None
+        index, rule = found
+        if not rule.is_plain:  # a tap says nothing of its own, and asks nobody: a person does
+            return index, rule._replace(deed=RuleAction.HOLD)
+        values = rule.values(asked.exchange) if rule.fills else {}
+        return index, rule._replace(text=fill_answer(rule.text, rule.form, values))
 
     def _wanted(self, heard: ObservedMessage) -> bool:
         fitting = next((one for one in self._patterns if one.fits(heard)), None)

@@ -10,8 +10,9 @@ import pytest
 from humanmcp.demo.good_host import Answered, Failed, GoodHost, Ignored, Mood, Noticed, WasAsked
 from humanmcp.locales import LANGUAGES, problem, say
 from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.faults import Fault, broken, faults
+from humanmcp.protocol.validation.faults import broken, faults
 
 if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Message

@@ -12,7 +12,7 @@ import pytest
 from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.validation.faults import Fault
+from humanmcp.protocol.spec.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

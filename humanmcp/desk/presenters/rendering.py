@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from humanmcp.desk.presenters.page_types import FaultShape
-    from humanmcp.protocol.validation.faults import Fault
+    from humanmcp.protocol.spec.faults import Fault
 
 ROOM: Final = "desk"
 SCRIPT: Final = "js."

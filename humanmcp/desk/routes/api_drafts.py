@@ -33,7 +33,7 @@ from humanmcp.inbox.contract import Action, Draft, Key, Order, Reply
 from humanmcp.inbox.ordering import OrderError
 from humanmcp.inbox.ordering import hand_in as hand_in_order
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.validation.faults import Fault
+from humanmcp.protocol.spec.faults import Fault
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 

@@ -26,7 +26,7 @@ from humanmcp.inbox.contract import (
 )
 from humanmcp.inbox.forgetting import NotForgottenError
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.validation.faults import Fault
+from humanmcp.protocol.spec.faults import Fault
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 

@@ -46,7 +46,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.spec.examples import PLACEHOLDERS
-from humanmcp.protocol.validation.faults import Fault
+from humanmcp.protocol.spec.faults import Fault
 
 _LESSON: Final = 500
 """Lines of a session from which its lesson is read: the demo has far fewer."""

@@ -69,7 +69,10 @@ def may_teach(request: Message, line: str) -> bool:
     return request.method in _TEACHING or "input_required" in line or "\\" in line
 
 
-_TEACHING: Final = frozenset({"initialize", "server/discover", "tools/list"})
+_TEACHING: Final = frozenset(
+    {"initialize", "server/discover", "tools/list", "logging/setLevel"}
+    | {"resources/subscribe", "resources/unsubscribe"}
+)
 
 
 def after_result(known: Known, request: Message, result: JsonObject) -> Known:

@@ -122,6 +122,10 @@ class ConversationState:
         """
         self.known = Known()
         self.negotiated = ""
+        self.log_level = ""
+        """The level that the client set last; "" where it set none."""
+        self.watched: set[str] = set()
+        """The resources that the client subscribed to."""
         self.count = 0
         self._stated = ""
         self._most_open = most_open
@@ -191,6 +195,7 @@ class ConversationState:
         other = ConversationState(self._most_open)
         other.known, other.negotiated, other.count = self.known, self.negotiated, self.count
         other._stated = self._stated
+        other.log_level, other.watched = self.log_level, set(self.watched)
         other._open = self._open.copy()
         other._by_id = {key: list(numbers) for key, numbers in self._by_id.items()}
         other._states, other._questions = self._states.copy(), self._questions.copy()
@@ -276,11 +281,22 @@ class ConversationState:
         # Not when it is cancelled: what was on its way by then is nobody's mistake.
         self.progress[asked.way].over(asked.request)
 
+    def _follow_wishes(self, method: str, request: Message) -> None:
+        """Remember what the client wants to hear of, once it was told that it will."""
+        level, uri = request.params.get("level"), request.params.get("uri")
+        if method == "logging/setLevel" and isinstance(level, str):
+            self.log_level = level
+        elif method == "resources/subscribe" and isinstance(uri, str):
+            self.watched.add(uri)
+        elif method == "resources/unsubscribe" and isinstance(uri, str):
+            self.watched.discard(uri)
+
     def _learn(self, asked: ObservedRequest, result: Json) -> None:
         if not isinstance(result, dict):
             return
         if asked.method == "initialize":
             self.negotiated = str(result.get("protocolVersion", ""))
+        self._follow_wishes(asked.method, asked.request)
         self.known = negotiation.after_result(self.known, asked.request, result)
         if result.get("resultType") != "input_required":
             return

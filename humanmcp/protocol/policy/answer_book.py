@@ -1,7 +1,7 @@
 """The answer book: what is answered without a person, and after how long.
 
-`decide` says what the book does about one exchange; how a book is written stands in
-`book_format.py`.
+`decide` says what the book does about one exchange; what a rule is stands in `rule.py`, how a book
+is written in `book_format.py`.
 The book has no clock, `waited` comes in as an argument. Objects of MCP are spelled as on the wire.
 """
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.policy.rule import Notice, OfferChange, Question, Rule
 
 
 class Mode(enum.Enum):
@@ -45,51 +46,6 @@ class OpeningPolicy(enum.Enum):
     """A person. The book steps in at the last moment before a known client gives up."""
     HELD = "held"
     """As `HAND`, whatever the mode and the book say: a person at the inbox asked for it."""
-
-
-class RuleAction(enum.Enum):
-    """What a rule does about a request."""
-
-    ANSWER = "answer"
-    HOLD = "hold"
-    """It waits for a person; at a tap it is held."""
-    FORWARD = "forward"
-    """A tap lets it go on, whatever else is to be held. Where nobody is behind us, a person."""
-
-
-class Rule(NamedTuple):
-    """A prepared answer with its condition. What is empty is not asked for.
-
-    `where` are arguments that must be equal, `contains` texts that an argument must hold. The
-    arguments are `params.arguments` of `tools/call` and `prompts/get`, `params` elsewhere.
-    `after` is in seconds; `times` is how often it answers, None for always. A rule whose `deed` is
-    not to answer has no text.
-    """
-
-    text: str
-    form: TextForm
-    method: str = ""
-    tool: str = ""
-    where: Mapping[str, Any] = MappingProxyType({})
-    contains: Mapping[str, str] = MappingProxyType({})
-    after: float = 0.0
-    times: int | None = None
-    deed: RuleAction = RuleAction.ANSWER
-
-    def matches(self, exchange: Exchange) -> bool:
-        """Return True if the rule is meant for this exchange."""
-        if self.method and self.method != exchange.method:
-            return False
-        if self.tool and self.tool != exchange.tool:
-            return False
-        arguments = _arguments(exchange)
-        return all(
-            name in arguments and _same(arguments[name], value)
-            for name, value in self.where.items()
-        ) and all(
-            isinstance(arguments.get(name), str) and part in arguments[name]
-            for name, part in self.contains.items()
-        )
 
 
 ASK_TOOL: Final[Mapping[str, Any]] = {
@@ -124,6 +80,21 @@ ASK_TOOL: Final[Mapping[str, Any]] = {
 }
 
 
+ATTRIBUTES: Final[Mapping[str, str]] = {
+    "tools": "tools",
+    "resources": "resources",
+    "resourceTemplates": "resource_templates",
+    "prompts": "prompts",
+}
+"""Where a book has each list, by the member of the result that it stands in."""
+LISTED: Final = {
+    one.listing.member: one.listing.key
+    for one in methods.LISTS
+    if one.listing and one.listing.member in ATTRIBUTES
+}
+"""Which member names an entry of each list."""
+
+
 class Book(NamedTuple):
     """What is answered without a person. The default is the book of somebody who has none."""
 
@@ -152,6 +123,18 @@ class Book(NamedTuple):
         wanted = {"tools": self.tools, "resources": resources, "prompts": self.prompts}
         return {name: {"listChanged": True} for name, entries in wanted.items() if entries}
 
+    def changed(self, change: OfferChange) -> Book:
+        """Return the book with another offer: what is added replaces what has its name."""
+        lists: dict[str, Any] = {}
+        for member, key in LISTED.items():
+            gone = {
+                *change.remove.get(member, ()),
+                *(one[key] for one in change.add.get(member, ())),
+            }
+            kept = [one for one in getattr(self, ATTRIBUTES[member]) if one.get(key) not in gone]
+            lists[ATTRIBUTES[member]] = (*kept, *change.add.get(member, ()))
+        return self._replace(**lists)
+
 
 class Decision(NamedTuple):
     """What the book does about an exchange: which answer, and how long after its arrival.
@@ -161,6 +144,10 @@ class Decision(NamedTuple):
     person at the exchange stops it. A safety net gives way, a rule is what somebody decided.
     `replayed` is the number of the frame whose recorded answer this is, right or wrong; None for
     what is not recorded. `forward`: the real server is asked.
+
+    Before the answer `notices` go out, then `ask` is asked round by round, each question under its
+    name, then what is offered changes. `fault` is what is broken in the answer. `counts`: the rule
+    has answered once more by it. `values` fill the placeholders of its text; None leaves them.
     """
 
     after: float | None = None
@@ -171,6 +158,36 @@ class Decision(NamedTuple):
     stoppable: bool = False
     replayed: int | None = None
     forward: bool = False
+    notices: tuple[Notice, ...] = ()
+    ask: tuple[Mapping[str, Question], ...] = ()
+    change: OfferChange | None = None
+    fault: str = ""
+    counts: bool = True
+    values: Mapping[str, Any] | None = None
+
+    @property
+    def has_steps(self) -> bool:
+        """Return True if something is to be said or done before the answer."""
+        return bool(self.notices or self.ask or self.change)
+
+    @property
+    def at_once(self) -> bool:
+        """Return True if the answer needs nothing and nobody: no person sees the request wait."""
+        return self.due(0) and not self.has_steps
+
+    def answered(self, answers: Mapping[str, Any]) -> Decision:
+        """Return the decision with its text filled: nothing is left to be asked."""
+        if self.values is None:
+            return self._replace(ask=())
+        from humanmcp.protocol.policy.filling import fill_answer  # noqa: PLC0415 - only with rules
+
+        text = fill_answer(self.text, self.form, {**self.values, **answers})
+        return self._replace(text=text, ask=())
+
+    def refused(self, error: Mapping[str, Any]) -> Decision:
+        """Return the decision with an error in the place of the answer and of all before it."""
+        refusal = Decision(self.after, json.dumps(error), TextForm.ERROR, self.by, self.rule)
+        return refusal._replace(counts=False)
 
     def due(self, waited: float, *, touched: bool = False) -> bool:
         """Return True if the book answers now, `waited` seconds after the request arrived."""
@@ -179,7 +196,9 @@ class Decision(NamedTuple):
         return waited >= self.after
 
 
-_BY_PERSON: Final = Decision()
+BY_PERSON: Final = Decision()
+EVERYTHING: Final = "*"
+"""What stands in `[wait]` for all that the book can answer and that is not named there."""
 
 HEADERS_AFTER: Final = 8.0
 """Seconds before the book refuses a request whose headers are wrong: a stream begins after 10."""
@@ -190,15 +209,19 @@ _METHOD_NOT_FOUND: Final[Mapping[str, Any]] = {"code": -32601, "message": "Metho
 
 
 def first_rule(
-    exchange: Exchange, book: Book, used: Mapping[int, int] = MappingProxyType({})
+    exchange: Exchange,
+    book: Book,
+    used: Mapping[int, int] = MappingProxyType({}),
+    known: Known | None = None,
 ) -> tuple[int, Rule] | None:
-    """Return the first rule that is meant for an exchange, with its index; None when none is.
+    """Return what the first rule that is meant for an exchange does now, with the rule's index.
 
-    `used` counts how often each rule has been followed.
+    None when none is. `used` counts how often each rule has been followed.
     """
     for index, rule in enumerate(book.rules):
-        if rule.matches(exchange) and (rule.times is None or used.get(index, 0) < rule.times):
-            return index, rule
+        count = used.get(index, 0)
+        if (rule.times is None or count < rule.times) and rule.matches(exchange, known):
+            return index, rule.turn(count)
     return None
 
 
@@ -210,25 +233,26 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     mode: Mode = Mode.NORMAL,
     opening: OpeningPolicy = OpeningPolicy.BY_CLIENT,
     used: Mapping[int, int] = MappingProxyType({}),
+    secret: bytes = b"",
 ) -> Decision:
-    """Say what the book does about an exchange. `used` counts how often each rule has answered."""
+    """Say what the book does about an exchange. `used` counts how often each rule has answered.
+
+    `secret` signs what a client has to bring back, and is unguessable.
+    """
     if mode is Mode.BY_HAND:
-        return _BY_PERSON
-    found = first_rule(exchange, book, used)
-    rejection = _rejection(exchange, book) if found is None else None
+        return BY_PERSON
+    if book.rules:
+        from humanmcp.protocol.policy.following import follow  # noqa: PLC0415 - only with rules
+
+        followed = follow(exchange, book, known, used, secret)
+        if followed is not None:
+            return followed
+    rejection = _rejection(exchange, book)
     if rejection is not None:
-        # Of headers a person may think otherwise, as long as the HTTP status is still theirs.
-        by_headers = rejection["code"] == HEADER_MISMATCH and mode is not Mode.AUTO
-        wait = HEADERS_AFTER if by_headers else 0.0
-        return Decision(wait, json.dumps(rejection), TextForm.ERROR, "book", stoppable=by_headers)
-    if found is not None:
-        index, rule = found
-        if rule.deed is not RuleAction.ANSWER:
-            return _BY_PERSON
-        return Decision(rule.after, rule.text, rule.form, by_rule(index), index)
+        return Decision(0.0, json.dumps(rejection), TextForm.ERROR, "book")
     own = _own_answer(exchange, book)
     if own is None:
-        return _BY_PERSON
+        return BY_PERSON
     form, answer = own
     after = _after(exchange.method, book, known, mode, opening)
     text = json.dumps(answer, ensure_ascii=False)
@@ -247,8 +271,8 @@ def _after(
         return known_clients.last_moment(known.client_name, method)
     if mode is Mode.AUTO:
         return 0.0
-    if method in book.wait:
-        return book.wait[method]
+    if method in book.wait or EVERYTHING in book.wait:
+        return book.wait.get(method, book.wait.get(EVERYTHING))
     if methods.of(method).at_once:
         return 0.0
     return _opened_after(method, known, opening) if method in known_clients.OPENING else None
@@ -280,20 +304,14 @@ def _own_answer(exchange: Exchange, book: Book) -> tuple[TextForm, Mapping[str, 
         return _discover(book)
     lists = _lists(book)
     if method in lists:
-        return TextForm.RESULT, {**lists[method], **_dated(revision, book)}
+        return TextForm.RESULT, dated(lists[method], method, revision, book)
     return None
 
 
 def _lists(book: Book) -> Mapping[str, Mapping[str, Any]]:
     """Return the lists of a book: what stands in each result, by method."""
-    lists = {
-        "tools": book.tools,
-        "resources": book.resources,
-        "resourceTemplates": book.resource_templates,
-        "prompts": book.prompts,
-    }
     return {
-        one.name: {one.listing.member: list(lists[one.listing.member])}
+        one.name: {one.listing.member: list(getattr(book, ATTRIBUTES[one.listing.member]))}
         for one in methods.LISTS
         if one.listing
     }
@@ -339,12 +357,12 @@ def _discover(book: Book) -> tuple[TextForm, Mapping[str, Any]]:
     if not _is_stateless(book):
         # The answer that every client takes for "handshake only": it then sends `initialize`.
         return TextForm.ERROR, _METHOD_NOT_FOUND
-    return TextForm.RESULT, {
+    found = {
         "supportedVersions": list(book.revisions),
         "capabilities": book.offered(),
         **({"instructions": book.instructions} if book.instructions else {}),
-        **_dated(versions.LATEST_STATELESS, book),
     }
+    return TextForm.RESULT, dated(found, "server/discover", versions.LATEST_STATELESS, book)
 
 
 def _rejection(exchange: Exchange, book: Book) -> Mapping[str, Any] | None:
@@ -374,37 +392,14 @@ def _unsupported(exchange: Exchange, book: Book) -> Mapping[str, Any]:
     }
 
 
-def _dated(revision: str, book: Book) -> Mapping[str, Any]:
-    """Return what a list of 2026-07-28 says of itself, and of who gives it."""
-    if not versions.features(revision).result_types:
-        return {}
-    return {
-        "resultType": "complete",
-        # 0 and private, because clients really cache and a person changes answers.
-        "ttlMs": 0,
-        "cacheScope": "private",
-        # MCP: "Servers SHOULD include" this in the `_meta` of every result.
-        "_meta": {versions.META_SERVER: server_info(book)},
-    }
+def dated(whole: Mapping[str, Any], method: str, revision: str, book: Book) -> Mapping[str, Any]:
+    """Add to a result what those of 2026-07-28 say of themselves, and of who gives them."""
+    kind = methods.of(method).result_in(revision)
+    # MCP: "Servers SHOULD include" this in the `_meta` of every result.
+    return examples.dated(dict(whole), kind, revision, {versions.META_SERVER: server_info(book)})
 
 
 def server_info(book: Book) -> Mapping[str, Any]:
     """Return who the book says that we are."""
     title = {"title": book.title} if book.title else {}
     return {"name": book.name, **title, "version": book.version}
-
-
-def _arguments(exchange: Exchange) -> Mapping[str, Any]:
-    params = exchange.request.params
-    member = methods.of(exchange.method).arguments
-    if member:
-        arguments = params.get(member)
-        return arguments if isinstance(arguments, dict) else {}
-    return params
-
-
-def _same(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
-    """Compare as JSON does: `true` is no 1."""
-    if isinstance(got, bool) or isinstance(wanted, bool):
-        return got is wanted
-    return bool(got == wanted)

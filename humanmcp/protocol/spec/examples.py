@@ -543,7 +543,7 @@ def results(method: str, revision: str) -> dict[str, JsonObject]:
         if variant == "task":
             found[variant] = _task(whole, revision)
         else:
-            found[variant] = _trimmed(_dated(whole, kind, revision), kind, revision)
+            found[variant] = _trimmed(dated(whole, kind, revision), kind, revision)
     if features(revision).input_required and methods.of(method).asks_back:
         for variant, asking in _ASKING.items():
             found[variant] = {"resultType": "input_required", **asking, "_meta": dict(NAMED)}
@@ -578,15 +578,21 @@ def lacking(key: str) -> JsonObject:
     return {"code": -32602, "message": f"Invalid params: _meta lacks {key}"}
 
 
-def _dated(whole: JsonObject, kind: str, revision: str) -> JsonObject:
-    """Add what results of 2026-07-28 carry in any case."""
-    if not features(revision).result_types or "resultType" not in SHAPES[kind].members:
+def dated(
+    whole: JsonObject, kind: str, revision: str, meta: Mapping[str, Json] = NAMED
+) -> JsonObject:
+    """Add what results of 2026-07-28 carry in any case; `meta` says who gives them."""
+    shape = SHAPES.get(kind)
+    if not features(revision).result_types or not shape or "resultType" not in shape.members:
         return whole
     # "Servers SHOULD include […] in every result's `_meta`": who answers, in each answer by itself.
-    dated = {"resultType": "complete", **whole, "_meta": {**NAMED, **whole.get("_meta", {})}}
-    if "ttlMs" in SHAPES[kind].members and "ttlMs" not in dated:
-        dated |= {"ttlMs": 0, "cacheScope": "private"}
-    return dated
+    full = {"resultType": "complete", **whole, "_meta": {**meta, **whole.get("_meta", {})}}
+    if "ttlMs" in shape.members and full["resultType"] == "complete":
+        # 0 and private, because clients really cache and a person changes answers.
+        full = {**full, "ttlMs": 0, "cacheScope": "private"} | {
+            name: whole[name] for name in ("ttlMs", "cacheScope") if name in whole
+        }
+    return full
 
 
 def _trimmed(value: Json, kind: Kind, revision: str) -> Json:

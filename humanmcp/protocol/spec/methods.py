@@ -520,6 +520,27 @@ def lacking_in(message: Message, revision: str) -> str | None:
     return next((key for key in META_REQUIRED if key not in message.meta), None)
 
 
+def undeclared(method: str, params: Json, declared: Mapping[str, Json]) -> str:
+    """Return the capability that a question needs and the client did not declare, or ""."""
+    record = named(method, is_request=True)
+    capability = record.capability
+    if not record.to_client or not capability:
+        return ""
+    if capability not in declared:
+        return capability
+    has = declared[capability]
+    details = params if isinstance(params, dict) else {}
+    inside = has if isinstance(has, dict) else {}
+    if capability == "elicitation":
+        mode = details.get("mode", "form")
+        # `"elicitation": {}` means forms only
+        known = inside or {"form": {}}
+        return f"elicitation.{mode}" if mode in ("form", "url") and mode not in known else ""
+    if capability == "sampling" and ("tools" in details or "toolChoice" in details):
+        return "" if "tools" in inside else "sampling.tools"
+    return ""
+
+
 def page(method: str, revision: str) -> str:
     """Return the address of the specification's page on a method, for one version.
 

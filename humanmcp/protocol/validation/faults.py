@@ -8,12 +8,12 @@ process (`inbox/contract.py`, `Order`).
 
 from __future__ import annotations
 
-import enum
 import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.json.jsonrpc import members
 from humanmcp.protocol.spec import examples, methods
+from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.starting_draft import start
 
@@ -22,23 +22,6 @@ if TYPE_CHECKING:
 
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import RequestId
-
-
-class Fault(enum.Enum):
-    """One way to break an answer. The value is its name on the command line and in `locales/`."""
-
-    WRONG_ID = "wrong-id"
-    ID_AS_TEXT = "id-as-text"
-    ID_AS_NUMBER = "id-as-number"
-    RESULT_AND_ERROR = "result-and-error"
-    NO_JSONRPC = "no-jsonrpc"
-    UNKNOWN_FIELD = "unknown-field"
-    WRONG_VERSION = "wrong-version"
-    WRONG_RESULT_TYPE = "wrong-result-type"
-    LONE_SURROGATE = "lone-surrogate"
-    HUGE = "huge"
-    CUT_IN_HALF = "cut-in-half"
-    LOG_LINE = "log-line"
 
 
 LOG_LINE: Final = "Server started on stdio"

@@ -18,7 +18,6 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
-from humanmcp.protocol.validation.rules.elicitation import lacking
 from humanmcp.protocol.validation.starting_draft import message
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def obstacle(question: InputRequest, exchange: Exchange, known: Known) -> Obstac
         if exchange.method == "initialize" or not known.initialized:
             return Obstacle(Why.EARLY)
         declared = dict(known.client_capabilities)
-    missing = lacking(question.method, {}, declared)
+    missing = methods.undeclared(question.method, {}, declared)
     return Obstacle(Why.CAPABILITY, missing) if missing else None
 
 

@@ -30,7 +30,7 @@ from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation.crash_guard import judging
 from humanmcp.protocol.validation.envelope import judge_error, misspelt
 from humanmcp.protocol.validation.results import one_each
-from humanmcp.protocol.validation.rules.elicitation import declares_more, lacking
+from humanmcp.protocol.validation.rules.elicitation import declares_more
 from humanmcp.protocol.validation.rules.placeholders import unwritten
 from humanmcp.protocol.validation.shape_checker import judge
 
@@ -203,7 +203,7 @@ def _request(value: JsonObject, method: str, revision: str, known: Known) -> lis
         return [rpc.NoServerRequests(at, method=shown(method))]
     if revision not in methods.named(method, is_request=True).to_client:
         return [_not_ours(method, revision)]
-    missing = lacking(method, value.get("params"), known.client_capabilities)
+    missing = methods.undeclared(method, value.get("params"), known.client_capabilities)
     if missing:
         return [rpc.CapabilityNotDeclared(at, capability=missing, method=shown(method))]
     return []

@@ -23,7 +23,8 @@ from humanmcp.protocol.policy.answer_book import (
     decide,
     prepared,
 )
-from humanmcp.protocol.policy.book_format import BookError, parse
+from humanmcp.protocol.policy.book_format import parse
+from humanmcp.protocol.policy.book_values import BookError
 from humanmcp.protocol.validation.starting_draft import start
 from tests.asking import asked, stating
 

@@ -15,8 +15,9 @@ from humanmcp.protocol.conversation.exchange import Exchange
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.session import Session
+from humanmcp.protocol.spec.faults import Fault
 from humanmcp.protocol.validation import check
-from humanmcp.protocol.validation.faults import HUGE, LOG_LINE, Fault, broken, faults
+from humanmcp.protocol.validation.faults import HUGE, LOG_LINE, broken, faults
 from humanmcp.protocol.validation.starting_draft import start
 
 SENTENCE = '{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "sunny"}]}}'

@@ -18,27 +18,6 @@ if TYPE_CHECKING:
     from humanmcp.protocol.validation.rules.registry import JudgedAnswer
 
 
-def lacking(method: str, params: Json, declared: Mapping[str, Json]) -> str:
-    """Return the capability that a question needs and the client did not declare, or ""."""
-    record = methods.named(method, is_request=True)
-    capability = record.capability
-    if not record.to_client or not capability:
-        return ""
-    if capability not in declared:
-        return capability
-    has = declared[capability]
-    details = params if isinstance(params, dict) else {}
-    inside = has if isinstance(has, dict) else {}
-    if capability == "elicitation":
-        mode = details.get("mode", "form")
-        # `"elicitation": {}` means forms only
-        known = inside or {"form": {}}
-        return f"elicitation.{mode}" if mode in ("form", "url") and mode not in known else ""
-    if capability == "sampling" and ("tools" in details or "toolChoice" in details):
-        return "" if "tools" in inside else "sampling.tools"
-    return ""
-
-
 def declares_more(capabilities: Mapping[str, Json] | None) -> bool:
     """Return True if one side can do more than MCP knows of: an extension, or an experiment."""
     return any((capabilities or {}).get(name) for name in ("experimental", "extensions"))
@@ -83,7 +62,7 @@ def declared_by_client(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
         method = request.get("method") if isinstance(request, dict) else None
         if not isinstance(method, str):
             continue
-        missing = lacking(method, request.get("params"), declared)
+        missing = methods.undeclared(method, request.get("params"), declared)
         if missing:
             at = answer.at("inputRequests", name, "method")
             yield NotToBeAsked(at, capability=missing)

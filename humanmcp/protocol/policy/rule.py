@@ -1,0 +1,221 @@
+"""One rule of the answer book: what it is meant for, and what it does.
+
+    its conditions     method, tool, resource, where, contains, client_has, inputResponses, …
+    before the answer  notify (log, progress, …), ask (and wait), add and remove (what is offered)
+    the answer         text, tool_error, result or error, with a fault on purpose
+
+Pure data and matching; `book_format.py` reads one, `answer_book.py` decides by it.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from humanmcp.protocol.spec import methods, versions
+from humanmcp.protocol.spec.versions import features
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.diagnostics.verdict import TextForm
+
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class RuleAction(enum.Enum):
+    """What a rule does about a request."""
+
+    ANSWER = "answer"
+    HOLD = "hold"
+    """It waits for a person; at a tap it is held."""
+    FORWARD = "forward"
+    """A tap lets it go on, whatever else is to be held. Where nobody is behind us, a person."""
+
+
+class Notice(NamedTuple):
+    """A notification that goes out before the answer, `after` seconds after the one before it.
+
+    Its progress token, and the subscriptions that it goes to, are filled in when it is sent.
+    """
+
+    method: str
+    params: Mapping[str, Any] = _NONE
+    after: float = 0.0
+
+
+class Question(NamedTuple):
+    """A request to the client, whose answer the rule's own answer can use under its name."""
+
+    method: str
+    params: Mapping[str, Any] = _NONE
+
+
+class OfferChange(NamedTuple):
+    """What a rule changes of what is offered: objects of MCP, and names or addresses, by list."""
+
+    add: Mapping[str, tuple[Mapping[str, Any], ...]] = _NONE
+    remove: Mapping[str, tuple[str, ...]] = _NONE
+
+
+class Rule(NamedTuple):
+    """A prepared answer with its condition. What is empty is not asked for.
+
+    `where` are arguments that must be equal, `contains` texts that an argument must hold. The
+    arguments are `params.arguments` of `tools/call` and `prompts/get`, `params` elsewhere.
+    `resource` is an address, or a template of addresses. `responses` are members of
+    `inputResponses` that must be there, each with what it must hold; None asks for none, an empty
+    one for any. `state` is the `requestState`, False for none, True for any. `client_has` are
+    capabilities that the client must have declared.
+
+    `after` is in seconds; `times` is how often it answers, None for always. A rule whose `deed` is
+    not to answer has no text. `then` are the answers to the second call and those after it, the
+    last for all that follow, or with `cycle` from the beginning. `fills` says that placeholders
+    are filled. `ask` are rounds of questions, by name.
+    """
+
+    text: str
+    form: TextForm
+    method: str = ""
+    tool: str = ""
+    where: Mapping[str, Any] = _NONE
+    contains: Mapping[str, str] = _NONE
+    after: float = 0.0
+    times: int | None = None
+    deed: RuleAction = RuleAction.ANSWER
+    resource: str = ""
+    responses: Mapping[str, Any] | bool | None = None
+    state: str | bool | None = None
+    client_has: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    ask: tuple[Mapping[str, Question], ...] = ()
+    change: OfferChange | None = None
+    fault: str = ""
+    fills: bool = True
+    then: tuple[Rule, ...] = ()
+    cycle: bool = False
+
+    def matches(self, exchange: Exchange, known: Known | None = None) -> bool:
+        """Return True if the rule is meant for this exchange."""
+        if self.method and self.method != exchange.method:
+            return False
+        if self.tool and self.tool != exchange.tool:
+            return False
+        if self.resource and _captured(self.resource, exchange) is None:
+            return False
+        return (
+            self._fits_arguments(arguments_of(exchange))
+            and self._fits_retry(exchange.request.params)
+            and all(_declares(declared_by(exchange, known), name) for name in self.client_has)
+        )
+
+    def _fits_arguments(self, arguments: Mapping[str, Any]) -> bool:
+        return all(
+            name in arguments and _same(arguments[name], value)
+            for name, value in self.where.items()
+        ) and all(
+            isinstance(arguments.get(name), str) and part in arguments[name]
+            for name, part in self.contains.items()
+        )
+
+    def _fits_retry(self, params: Mapping[str, Any]) -> bool:
+        """Return True if what the client repeats its request with (2026-07-28) is what is meant."""
+        state, responses = params.get("requestState"), params.get("inputResponses")
+        if isinstance(self.state, bool):
+            fits = ("requestState" in params) is self.state
+        else:
+            fits = self.state is None or self.state == state
+        if isinstance(self.responses, bool):
+            return fits and ("inputResponses" in params) is self.responses
+        return fits and (self.responses is None or _holds(responses, self.responses))
+
+    @property
+    def is_plain(self) -> bool:
+        """Return True if it does nothing but answer, or leaves the request to others."""
+        return not (self.notices or self.ask or self.change or self.fault)
+
+    @property
+    def turns(self) -> tuple[Rule, ...]:
+        """What it does call after call: itself, and its `then`."""
+        return (self, *self.then)
+
+    def turn(self, count: int) -> Rule:
+        """Return what is done about a call after this many others."""
+        return self.turns[count % len(self.turns) if self.cycle else min(count, len(self.then))]
+
+    def values(self, exchange: Exchange) -> Mapping[str, Any]:
+        """Return what fills its placeholders: the arguments, the gaps of its address, `params`."""
+        captured = _captured(self.resource, exchange) or {}
+        return {"params": exchange.request.params, **arguments_of(exchange), **captured}
+
+
+def arguments_of(exchange: Exchange) -> Mapping[str, Any]:
+    """Return what is asked for, beside the name of the tool or the prompt."""
+    params = exchange.request.params
+    member = methods.of(exchange.method).arguments
+    if member:
+        arguments = params.get(member)
+        return arguments if isinstance(arguments, dict) else {}
+    return params
+
+
+def declared_by(exchange: Exchange, known: Known | None) -> Mapping[str, Any]:
+    """Return what the client has declared: in 2026-07-28 each request says it of itself."""
+    if features(exchange.revision).stateless:
+        stated = exchange.request.meta.get(versions.META_CAPABILITIES)
+        return stated if isinstance(stated, dict) else {}
+    return {} if known is None else known.client_capabilities
+
+
+def _declares(declared: Any, name: str) -> bool:  # noqa: ANN401 - any JSON value
+    """Return True if a capability was declared: `sampling`, or `sampling.tools` within it."""
+    for step in name.split("."):
+        if not isinstance(declared, dict) or step not in declared:
+            return False
+        declared = declared[step]
+    return True
+
+
+def _captured(template: str, exchange: Exchange) -> Mapping[str, str] | None:
+    """Return what stands in the gaps of an address; None if it is another address."""
+    uri = exchange.request.params.get("uri")
+    if not template or not isinstance(uri, str):
+        return None
+    found = _pattern(template).fullmatch(uri)
+    return None if found is None else dict(zip(_gaps(template), found.groups(), strict=True))
+
+
+def _gaps(template: str) -> list[str]:
+    return [name.lstrip("+") for name in re.findall(r"\{([^{}]+)\}", template)]
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    """Return the addresses that a template stands for: `{id}` is no slash, `{+path}` anything."""
+    parts = re.split(r"(\{[^{}]+\})", template)
+    return re.compile(
+        "".join(
+            ("(.+)" if part.startswith("{+") else "([^/]+)") if index % 2 else re.escape(part)
+            for index, part in enumerate(parts)
+        )
+    )
+
+
+def _same(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Compare as JSON does: `true` is no 1."""
+    if isinstance(got, bool) or isinstance(wanted, bool):
+        return got is wanted
+    return bool(got == wanted)
+
+
+def _holds(got: Any, wanted: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Return True if a value has all members that are wanted, each with what it must hold."""
+    if not isinstance(wanted, dict):
+        return _same(got, wanted)
+    return isinstance(got, dict) and all(
+        name in got and _holds(got[name], part) for name, part in wanted.items()
+    )

@@ -1,0 +1,244 @@
+"""How a rule of the answer book is written: a decoded `[[rules]]` becomes a `Rule`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.policy.answer_book import ATTRIBUTES
+from humanmcp.protocol.policy.book_values import (
+    BookError,
+    count,
+    flag,
+    json_text,
+    one_of,
+    only,
+    seconds,
+    table,
+    tables,
+    text,
+    texts,
+)
+from humanmcp.protocol.policy.rule import Notice, OfferChange, Question, Rule, RuleAction
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.faults import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ANSWERS: Final = {
+    "text": TextForm.TEXT,
+    "tool_error": TextForm.TOOL_ERROR,
+    "result": TextForm.RESULT,
+    "error": TextForm.ERROR,
+}
+_TURN_KEYS: Final = frozenset({*_ANSWERS, "do", "after", "notify", "ask", "add", "remove"}) | {
+    "fault",
+    "fill",
+}
+"""What a rule does, and each of its `then`."""
+RULE_KEYS: Final = (
+    _TURN_KEYS
+    | {"method", "tool", "prompt", "resource", "where", "contains", "client_has"}
+    | {"inputResponses", "requestState", "times", "once", "then", "cycle"}
+)
+_METHOD_OF: Final = {"tool": "tools/call", "prompt": "prompts/get", "resource": "resources/read"}
+_ASKS: Final = tuple(one.name for one in methods.REQUESTS.values() if one.asks_back)
+_ASKED: Final = ("elicitation/create", "sampling/createMessage", "roots/list")
+_CHANGES: Final = ("tools", "prompts", "resources")
+_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+NOTICES: Final[Mapping[str, frozenset[str]]] = {
+    "log": frozenset({"level", "logger"}),
+    "progress": frozenset({"total", "message"}),
+    "list_changed": frozenset(),
+    "updated": frozenset(),
+    "method": frozenset({"params"}),
+}
+"""The ways to write a notification, and what may stand beside each."""
+
+
+def read_rule(rule: Mapping[str, Any], place: str) -> Rule:
+    """Read a rule.
+
+    Raises:
+        BookError: something in it has no meaning.
+    """
+    only(rule, RULE_KEYS, place)
+    method, name = _meant_for(rule, place)
+    contains = table(rule.get("contains", {}), f"{place}.contains")
+    then = enumerate(tables(rule.get("then", []), f"{place}.then"))
+    whole = _turn(rule, place)._replace(
+        method=method,
+        tool=name,
+        resource=text(rule.get("resource", ""), f"{place}.resource"),
+        where=table(rule.get("where", {}), f"{place}.where"),
+        contains={key: text(part, f"{place}.contains.{key}") for key, part in contains.items()},
+        client_has=texts(rule.get("client_has", []), f"{place}.client_has"),
+        responses=_retried(rule, "inputResponses", dict, place),
+        state=_retried(rule, "requestState", str, place),
+        times=_times(rule, place),
+        then=tuple(_then(turn, f"{place}.then[{index}]") for index, turn in then),
+        cycle=flag(rule.get("cycle", False), f"{place}.cycle"),
+    )
+    _can_ask(whole, place)
+    return whole
+
+
+def _meant_for(rule: Mapping[str, Any], place: str) -> tuple[str, str]:
+    """Read the method, and the name of the tool or the prompt."""
+    method = text(rule.get("method", ""), f"{place}.method")
+    named = [key for key in _METHOD_OF if key in rule]
+    if len(named) > 1:
+        raise BookError(f"{place}.{named[1]}", "one of", known=", ".join(_METHOD_OF))
+    if not named:
+        return method, ""
+    (key,) = named
+    name = text(rule[key], f"{place}.{key}")
+    return method or (_METHOD_OF[key] if name else ""), "" if key == "resource" else name
+
+
+def _times(rule: Mapping[str, Any], place: str) -> int | None:
+    if "times" in rule and "once" in rule:
+        raise BookError(f"{place}.once", "one of", known="times, once")
+    if "times" in rule:
+        return count(rule["times"], f"{place}.times")
+    return 1 if flag(rule.get("once", False), f"{place}.once") else None
+
+
+def _retried(rule: Mapping[str, Any], key: str, kind: type, place: str) -> Any:  # noqa: ANN401 - TOML's types
+    """Read what a repeated request must carry: true for anything, false for nothing."""
+    value = rule.get(key)
+    if value is not None and not isinstance(value, (bool, kind)):
+        raise BookError(f"{place}.{key}", "retried")
+    return value
+
+
+def _then(turn: Mapping[str, Any], place: str) -> Rule:
+    only(turn, _TURN_KEYS, place)
+    return _turn(turn, place)
+
+
+def _turn(turn: Mapping[str, Any], place: str) -> Rule:
+    """Read what is done about one call."""
+    deed, form, answer = _deed(turn, place)
+    beside = sorted(set(turn) & {"notify", "ask", "add", "remove", "fault"})
+    if deed is not RuleAction.ANSWER and beside:
+        raise BookError(f"{place}.{beside[0]}", "alone", key=beside[0])
+    fault = turn.get("fault", "")
+    if fault:
+        one_of(fault, tuple(each.value for each in Fault), f"{place}.fault")
+    return Rule(
+        text=answer,
+        form=form,
+        after=seconds(turn.get("after", 0), f"{place}.after"),
+        deed=deed,
+        notices=tuple(
+            _notice(notice, f"{place}.notify[{index}]")
+            for index, notice in enumerate(tables(turn.get("notify", []), f"{place}.notify"))
+        ),
+        ask=_rounds(turn.get("ask", []), f"{place}.ask"),
+        change=_change(turn, place),
+        fault=fault,
+        fills=flag(turn.get("fill", True), f"{place}.fill"),
+    )
+
+
+def _deed(rule: Mapping[str, Any], place: str) -> tuple[RuleAction, TextForm, str]:
+    """Read what a rule does, and the answer if it gives one."""
+    answers = [name for name in (*_ANSWERS, "do") if name in rule]
+    if len(answers) != 1:
+        raise BookError(place, "answers", known=", ".join((*_ANSWERS, "do")))
+    (answer,) = answers
+    value = rule[answer]
+    if answer == "do":
+        if value not in (RuleAction.HOLD.value, RuleAction.FORWARD.value):
+            raise BookError(f"{place}.do", "deed")
+        return RuleAction(value), TextForm.RESULT, ""
+    form = _ANSWERS[answer]
+    if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
+        return RuleAction.ANSWER, form, text(value, f"{place}.{answer}")
+    return (
+        RuleAction.ANSWER,
+        form,
+        json_text(table(value, f"{place}.{answer}"), f"{place}.{answer}"),
+    )
+
+
+# -- before the answer ------------------------------------------------------------------------
+
+
+def _notice(notice: Mapping[str, Any], place: str) -> Notice:
+    kinds = [name for name in NOTICES if name in notice]
+    if len(kinds) != 1:
+        raise BookError(place, "answers", known=", ".join(NOTICES))
+    (kind,) = kinds
+    only(notice, NOTICES[kind] | {kind, "after"}, place)
+    method, params = _said(kind, notice, place)
+    json_text(params, place)
+    return Notice(method, params, seconds(notice.get("after", 0), f"{place}.after"))
+
+
+def _said(kind: str, notice: Mapping[str, Any], place: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the method and the parameters that a notification stands for."""
+    value = notice[kind]
+    beside = {name: notice[name] for name in NOTICES[kind] if name in notice}
+    match kind:
+        case "log":
+            level = one_of(notice.get("level", "info"), _LEVELS, f"{place}.level")
+            return "notifications/message", {**beside, "level": level, "data": value}
+        case "progress":
+            return "notifications/progress", {"progress": value, **beside}
+        case "list_changed":
+            one_of(value, _CHANGES, f"{place}.list_changed")
+            return f"notifications/{value}/list_changed", {}
+        case "updated":
+            return "notifications/resources/updated", {"uri": text(value, f"{place}.updated")}
+        case _:
+            params = table(notice.get("params", {}), f"{place}.params")
+            return text(value, f"{place}.method"), params
+
+
+def _rounds(value: Any, place: str) -> tuple[Mapping[str, Question], ...]:  # noqa: ANN401 - TOML's types
+    """Read the rounds of questions; a table is one round."""
+    if isinstance(value, dict):
+        return (_round(value, place),)
+    return tuple(_round(one, f"{place}[{index}]") for index, one in enumerate(tables(value, place)))
+
+
+def _round(value: Mapping[str, Any], place: str) -> Mapping[str, Question]:
+    return {
+        name: _question(table(one, f"{place}.{name}"), f"{place}.{name}")
+        for name, one in value.items()
+    }
+
+
+def _question(value: Mapping[str, Any], place: str) -> Question:
+    only(value, frozenset({"method", "params"}), place)
+    method = one_of(value.get("method"), _ASKED, f"{place}.method")
+    params = table(value.get("params", {}), f"{place}.params")
+    json_text(params, f"{place}.params")
+    return Question(method, params)
+
+
+def _can_ask(rule: Rule, place: str) -> None:
+    """Refuse a rule that asks where no question may be asked, or where it reads retries itself."""
+    if not any(turn.ask for turn in rule.turns):
+        return
+    if rule.method not in _ASKS:
+        raise BookError(f"{place}.ask", "asks", known=", ".join(_ASKS))
+    if rule.responses is not None or rule.state is not None:
+        raise BookError(f"{place}.ask", "asks twice")
+
+
+def _change(turn: Mapping[str, Any], place: str) -> OfferChange | None:
+    if "add" not in turn and "remove" not in turn:
+        return None
+    add = table(turn.get("add", {}), f"{place}.add")
+    remove = table(turn.get("remove", {}), f"{place}.remove")
+    only(add, frozenset(ATTRIBUTES), f"{place}.add")
+    only(remove, frozenset(ATTRIBUTES), f"{place}.remove")
+    json_text(add, f"{place}.add")
+    return OfferChange(
+        {name: tuple(tables(each, f"{place}.add.{name}")) for name, each in add.items()},
+        {name: texts(each, f"{place}.remove.{name}") for name, each in remove.items()},
+    )
