@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from docs import make_api, make_types
+from docs import make_api, make_man, make_types
 from humanmcp import cli, protocol
 from humanmcp.cli import COMMANDS
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
@@ -48,6 +48,7 @@ def pages() -> Mapping[Path, str]:
         **{folder / name: _page(_faults(words)) for name, words in FAULTS.items()},
         **{folder / name: _page(make_api.page(words)) for name, words in make_api.PAGES.items()},
         **dict(_quoting()),
+        ROOT / "docs" / "humanmcp.1": make_man.page(),
         ROOT / "web" / "types" / "desk.d.ts": make_types.declarations(),
     }
 

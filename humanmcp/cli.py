@@ -6,12 +6,13 @@ It is imported when it is called, so that `serve` starts without the weight of t
 
 from __future__ import annotations
 
+import argparse
 import gc
 import importlib
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp import __version__
 from humanmcp.common.parsing import HELP, Parser
@@ -22,6 +23,8 @@ from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import ModuleType
+
+    from humanmcp.completion import Option
 
 COMMANDS: Final[Mapping[str, str]] = {
     "serve": "humanmcp.stub.serve",
@@ -48,6 +51,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 """Every command and the module that is it. Their one-line help: `locales/`, room `command`."""
 
+SHELL_NAMES: Final = ("bash", "zsh", "fish")
 INTERRUPTED: Final = 130
 """What shells say of a program that Ctrl-C ended: 128 and the number of SIGINT."""
 
@@ -137,8 +141,41 @@ def _overview(language: str) -> Parser:
         version=f"humanmcp {__version__}",
         help=words("help version"),
     )
+    parser.add_argument(
+        "--completion", action=_Completion, choices=SHELL_NAMES, help=words("help completion")
+    )
     parser.add_argument("--lang", metavar="LANG", help=say("setting", "lang", language))
     commands = parser.add_subparsers(title=words("commands"), metavar="COMMAND", required=True)
     for name in COMMANDS:
         commands.add_parser(name, help=summary(name), language=language)
     return parser
+
+
+class _Completion(argparse.Action):
+    """Print what a shell completes, and end."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,  # noqa: ARG002 - argparse's own names
+        values: Any,  # noqa: ANN401 - as argparse declares it
+        option_string: str | None = None,  # noqa: ARG002 - argparse's own names
+    ) -> None:
+        from humanmcp import completion  # noqa: PLC0415 - no server needs it
+        from humanmcp.common.terminal import say_raw  # noqa: PLC0415 - no server needs it
+
+        assert isinstance(parser, Parser)  # noqa: S101 - it is added to ours alone
+        commands = tuple(
+            completion.Command(name, *described(name, parser.language)) for name in COMMANDS
+        )
+        top = completion.Command("", "", completion.options_of(parser))
+        say_raw(completion.script(str(values), commands, top).removesuffix("\n"))
+        parser.exit()
+
+
+def described(name: str, language: str) -> tuple[str, tuple[Option, ...]]:
+    """Return what a command does, and its arguments."""
+    from humanmcp import completion  # noqa: PLC0415 - no server needs it
+
+    parser = parser_of(name, importlib.import_module(COMMANDS[name]), language)
+    return parser.description or "", completion.options_of(parser)

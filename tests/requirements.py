@@ -493,6 +493,7 @@ REQUIREMENTS: Final = {
         "Each kind of mistake is explained with a wrong and a right example that the check has "
         "judged, and with the sentence of the specification."
     ),
+    "SHIP-7": "bash, zsh and fish complete every command, flag and value; `man humanmcp` has them.",
 }
 
 _MCP: Final = "https://modelcontextprotocol.io/specification/2025-11-25/"

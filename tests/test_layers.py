@@ -40,6 +40,7 @@ CELLAR: Final = {
     "common": (),
     "common/book_file": ("locales", "protocol", "common/toml_sections"),
     "common/child": ("locales",),
+    "completion": (),
     "connecting": ("protocol", "common/settings", "common/toml_edit"),
     "common/file_descriptors": ("locales",),
     "locales": ("protocol",),
