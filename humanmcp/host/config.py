@@ -13,8 +13,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.child import ChildCommand
+from humanmcp.connecting import jsonc
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.diagnostics.model import line_and_column
 from humanmcp.protocol.repair.reading import read
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def read_config(path: Path) -> tuple[ServerEntry, ...]:
     """Read a configuration.
 
     Raises:
-        ConfigError: there is no such file, or something in it has no meaning.
+        HostConfigError: there is no such file, or something in it has no meaning.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -86,7 +86,7 @@ def parse(
     Variables are filled in from the environment.
 
     Raises:
-        ConfigError: as `read_config`.
+        HostConfigError: as `read_config`.
     """
     reading = read(text)
     broken = [one for one in reading.problems if one.blocks]
@@ -103,7 +103,7 @@ def find(entries: tuple[ServerEntry, ...], name: str, path: str) -> ServerEntry:
     """Return the entry of one name that can be started.
 
     Raises:
-        ConfigError: there is none, it is a remote one, or a variable in it is not set.
+        HostConfigError: there is none, it is a remote one, or a variable in it is not set.
     """
     for entry in entries:
         if entry.name == name:
@@ -132,14 +132,14 @@ def _servers(value: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401 - any 
 def _filled(entry: ServerEntry, environment: Mapping[str, str]) -> ServerEntry:
     """Fill the variables of an entry in. One that is not set costs this entry and no other."""
     try:
-        url = expanded(entry.url, environment)
+        url = _expanded(entry.url, environment)
         if entry.command is None:
             return replace(entry, url=url)
-        words = tuple(expanded(word, environment) for word in entry.command.words)
-        env = {key: expanded(text, environment) for key, text in entry.command.env.items()}
-        folder = expanded(entry.command.folder, environment)
-    except NotSetError as error:
-        trouble = HostConfigError("not set", server=entry.name, name=error.name)
+        words = tuple(_expanded(word, environment) for word in entry.command.words)
+        env = {key: _expanded(text, environment) for key, text in entry.command.env.items()}
+        folder = _expanded(entry.command.folder, environment)
+    except KeyError as error:
+        trouble = HostConfigError("not set", server=entry.name, name=error.args[0])
         return replace(entry, trouble=trouble)
     return replace(entry, command=ChildCommand(words, env, folder))
 
@@ -182,69 +182,35 @@ def _texts(values: list[Any], name: str, path: str) -> None:
 def _explained(found: Diagnostic, text: str, path: str) -> HostConfigError:
     place = {"path": path, "line": found.line, "column": found.column}
     if found.code == TRAILING_COMMA:
-        closing, _ = line_and_column(text, _next_mark(text, found.end))
-        after = name_before(text, found.start)
-        code = "trailing comma after" if after else "trailing comma"
-        return HostConfigError(code, closing=closing, after=after, **place)
+        comma = next(one for one in jsonc.oddities(text) if one.kind == "comma")
+        code = "trailing comma after" if comma.after else "trailing comma"
+        return HostConfigError(code, closing=comma.closing, after=comma.after, **place)
     return HostConfigError("no json", why=found, **place)
 
 
-def _next_mark(text: str, at: int) -> int:
-    found = re.compile(r"\S").search(text, at)
-    return found.start() if found else len(text)
+# -- variables -----------------------------------------------------------------------------------
 
-
-_TOKEN: Final = re.compile(r'"((?:[^"\\]|\\.)*)"|[{}\[\],:]', re.DOTALL)
-
-
-def name_before(text: str, at: int) -> str:
-    """Return the name of the member that ends at `at`; "" for an element of a list."""
-    names = [""]
-    last = ""
-    for found in _TOKEN.finditer(text, 0, at):
-        match found[0]:
-            case "{" | "[":
-                names.append("")
-            case "}" | "]" if len(names) > 1:
-                names.pop()
-            case ":":
-                names[-1] = last
-            case "," if names[-1]:
-                names[-1] = ""
-            case _:
-                last = found[1] or ""
-    return names[-1]
-
-
+# What a configuration is shared with must not learn keys: hosts fill them in when they start a
+# server. https://code.claude.com/docs/en/mcp names both forms; VS Code and Cursor write
+# `${env:NAME}` for the first. Other words in braces belong to some host, and stay.
 _VARIABLE: Final = re.compile(
     r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}"
 )
 
 
-class NotSetError(LookupError):
-    """A variable without a default is not set."""
-
-    def __init__(self, name: str) -> None:
-        """Remember which."""
-        super().__init__(name)
-        self.name = name
-
-
-def expanded(text: str, environment: Mapping[str, str]) -> str:
+def _expanded(text: str, environment: Mapping[str, str]) -> str:
     """Return a text with its variables filled in.
 
     A default stands in for a variable that is not set or empty, as in a shell.
 
     Raises:
-        NotSetError: a variable is not set, and has no default.
+        KeyError: a variable is not set, and has no default.
     """
-
-    def value(found: re.Match[str]) -> str:
-        there = environment.get(found["name"])
-        if found["default"] is not None:
-            return there or found["default"]
-        if there is None:
-            raise NotSetError(found["name"])
-        return there
-
-    return _VARIABLE.sub(value, text)
+    return _VARIABLE.sub(
+        lambda found: (
+            environment[found["name"]]
+            if found["default"] is None
+            else environment.get(found["name"]) or found["default"]
+        ),
+        text,
+    )

@@ -23,11 +23,11 @@ from humanmcp.common.regular_file import (
     read_regular,
     replace_regular,
 )
+from humanmcp.connecting import jsonc
 from humanmcp.connecting.hosts import Format
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.repair import reading
-from humanmcp.setup import jsonc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

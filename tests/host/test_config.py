@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from humanmcp.common.child import ChildCommand
-from humanmcp.host.config import HostConfigError, ServerEntry, find, name_before, parse, read_config
+from humanmcp.host.config import HostConfigError, ServerEntry, find, parse, read_config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,15 +125,6 @@ def test_a_server_that_is_not_there_is_answered_with_those_that_are() -> None:
     entries = parse(written({"dice": {"command": "b"}}), "x")
     with pytest.raises(HostConfigError, match="there are: dice"):
         find(entries, "dize", "x")
-
-
-def test_the_name_before_a_place_is_the_one_of_its_own_level() -> None:
-    """Strings with brackets in them count as strings."""
-    text = '{"a": {"b": "}"}, "c": [1, 2], "d\\"": 1'
-    assert name_before(text, len(text)) == 'd\\"'
-    assert name_before(text, text.index(', "c"')) == "a"
-    assert name_before(text, text.index("}, ")) == "b"
-    assert name_before(text, text.index("2]")) == ""
 
 
 @pytest.mark.parametrize(

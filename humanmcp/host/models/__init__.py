@@ -5,7 +5,7 @@ Each is a `Model`: it is shown the conversation and the offered tools, and takes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 from humanmcp.locales.stop import StopError
 
@@ -14,17 +14,15 @@ if TYPE_CHECKING:
 
     from humanmcp.host.conversation import OfferedTool, Turn
 
+    Heard: TypeAlias = Callable[[str], None]
+    """Is given what a model says piece by piece, as it comes."""
+
 
 class Model(Protocol):
-    """Whoever decides in a host."""
+    """What decides in a host."""
 
-    def turn(
-        self,
-        history: Sequence[Turn],
-        tools: Sequence[OfferedTool],
-        heard: Callable[[str], None],
-    ) -> Turn:
-        """Take one turn. `heard` is given the text piece by piece, as it comes.
+    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
+        """Take one turn.
 
         Raises:
             ModelError: there is no turn.

@@ -13,13 +13,13 @@ from humanmcp.host.conversation import (
     tool_written,
     written,
 )
-from humanmcp.host.models.service import NO_KEY, ServiceModel, hidden_from_library
+from humanmcp.host.models.service import ServiceModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from humanmcp.host.conversation import Block, OfferedTool
-    from humanmcp.host.models.service import ApiKey
+    from humanmcp.host.models import Heard
 
 OVERLOADED = "overloaded_error"
 MAX_TOKENS = 4096
@@ -32,40 +32,19 @@ _BUSY = 529
 class AnthropicModel(ServiceModel):
     """One model of the service, by its name there."""
 
-    def __init__(
-        self,
-        name: str,
-        key: ApiKey | None,
-        base_url: str,
-        *,
-        is_home: bool = False,
-        max_tokens: int = 0,
-    ) -> None:
-        """Prepare. The library's own retries are off: the host retries, and tells.
+    library = "anthropic"
+    client = "Anthropic"
 
-        `is_home` says that the address is Anthropic's own, or the one that the environment names.
-        """
-        import anthropic  # noqa: PLC0415 - an extra: `humanmcp[host]`
-
-        super().__init__(name, key, anthropic)
-        self._max_tokens = max_tokens or MAX_TOKENS
-        with hidden_from_library("ANTHROPIC_", is_home=is_home):
-            self._client = anthropic.Anthropic(
-                api_key=key.secret if key else NO_KEY, base_url=base_url, max_retries=0
-            )
-
-    def _ask(
-        self,
-        history: Sequence[Turn],
-        tools: Sequence[OfferedTool],
-        heard: Callable[[str], None],
-    ) -> Turn:
+    def _ask(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
         more: dict[str, Any] = {"tools": [tool_written(tool) for tool in tools]} if tools else {}
         system = "\n".join(turn.text for turn in history if turn.role is TurnRole.SYSTEM)
         if system:
             more["system"] = system
         with self._client.messages.stream(
-            model=self.name, max_tokens=self._max_tokens, messages=messages_of(history), **more
+            model=self.name,
+            max_tokens=self._max_tokens or MAX_TOKENS,
+            messages=messages_of(history),
+            **more,
         ) as stream:
             for piece in stream.text_stream:
                 heard(piece)
@@ -76,10 +55,6 @@ class AnthropicModel(ServiceModel):
     def _is_busy(self, status: int, why: str) -> bool:
         # In the middle of a stream the status is 200: then only the name of the error says it.
         return status == _BUSY or OVERLOADED in why
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
 
 
 def messages_of(history: Sequence[Turn]) -> Any:  # noqa: ANN401 - the library's own union of shapes

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from humanmcp.host.at_inbox import AtInbox
     from humanmcp.host.conversation import Block, OfferedTool, Turn
-    from humanmcp.host.models import Model
+    from humanmcp.host.models import Heard, Model
 
 ROOM: Final = "host"
 AUTO: Final = "auto"
@@ -200,12 +200,7 @@ class BlindModel:
         """Show this one no pictures."""
         self.model = model
 
-    def turn(
-        self,
-        history: Sequence[Turn],
-        tools: Sequence[OfferedTool],
-        heard: Callable[[str], None],
-    ) -> Turn:
+    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
         """Take the other's turn."""
         shown = [replace(turn, blocks=tuple(map(_without, turn.blocks))) for turn in history]
         return self.model.turn(shown, tools, heard)

@@ -30,10 +30,11 @@ from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from humanmcp.host.at_inbox import AtInbox
     from humanmcp.host.conversation import Block, OfferedTool
+    from humanmcp.host.models import Heard
 
 METHOD: Final = "sampling/createMessage"
 MAX_TOKENS: Final = 4096
@@ -48,12 +49,7 @@ class HumanModel:
         can: dict[str, Any] = {"sampling": {"tools": {}}}
         self.person = PersonAsked(desk, Known(TEXT_ONLY, client_capabilities=can, initialized=True))
 
-    def turn(
-        self,
-        history: Sequence[Turn],
-        tools: Sequence[OfferedTool],
-        heard: Callable[[str], None],
-    ) -> Turn:
+    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
         """Put the turn into the inbox and wait for the person, however long it takes."""
         line = self.person.ask(METHOD, params_of(history, tools))
         if line is None:

@@ -18,13 +18,13 @@ from humanmcp.host.conversation import (
     TurnRole,
 )
 from humanmcp.host.models import ModelError
-from humanmcp.host.models.service import NO_KEY, ServiceModel, hidden_from_library
+from humanmcp.host.models.service import ServiceModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from humanmcp.host.conversation import OfferedTool
-    from humanmcp.host.models.service import ApiKey
+    from humanmcp.host.models import Heard
 
 _BUSY = (503, 529)
 _STOPS = {"length": StopReason.LENGTH, "content_filter": StopReason.FILTER}
@@ -33,38 +33,15 @@ _STOPS = {"length": StopReason.LENGTH, "content_filter": StopReason.FILTER}
 class OpenAIModel(ServiceModel):
     """One model of such a service, by its name there."""
 
-    def __init__(
-        self,
-        name: str,
-        key: ApiKey | None,
-        base_url: str,
-        *,
-        is_home: bool = False,
-        max_tokens: int = 0,
-    ) -> None:
-        """Prepare. The library's own retries are off: the host retries, and tells.
+    library = "openai"
+    client = "OpenAI"
 
-        `is_home` says that the address is OpenAI's own, or the one that the environment names.
-        """
-        import openai  # noqa: PLC0415 - an extra: `humanmcp[host]`
-
-        super().__init__(name, key, openai)
-        # OpenAI renamed it; what speaks like OpenAI mostly knows the old name only.
-        limit = "max_completion_tokens" if is_home else "max_tokens"
-        self._limit: dict[str, Any] = {limit: max_tokens} if max_tokens else {}
-        with hidden_from_library("OPENAI_", is_home=is_home):
-            self._client = openai.OpenAI(
-                api_key=key.secret if key else NO_KEY, base_url=base_url, max_retries=0
-            )
-
-    def _ask(
-        self,
-        history: Sequence[Turn],
-        tools: Sequence[OfferedTool],
-        heard: Callable[[str], None],
-    ) -> Turn:
+    def _ask(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
         more: dict[str, Any] = {"tools": [_tool(tool) for tool in tools]} if tools else {}
-        more |= self._limit
+        if self._max_tokens:
+            # OpenAI renamed it; what speaks like OpenAI mostly knows the old name only.
+            limit = "max_completion_tokens" if self._is_home else "max_tokens"
+            more[limit] = self._max_tokens
         with self._client.chat.completions.create(
             model=self.name, messages=messages_of(history), stream=True, **more
         ) as stream:
@@ -72,10 +49,6 @@ class OpenAIModel(ServiceModel):
 
     def _is_busy(self, status: int, why: str) -> bool:  # noqa: ARG002 - the status says all
         return status in _BUSY
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
 
 
 def _tool(tool: OfferedTool) -> dict[str, Any]:

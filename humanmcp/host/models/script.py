@@ -18,11 +18,11 @@ from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.repair.reading import read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from humanmcp.host.conversation import OfferedTool
-    from humanmcp.host.models import Model
+    from humanmcp.host.models import Heard, Model
 
 logger = logging.getLogger(__name__)
 
@@ -62,12 +62,7 @@ class ScriptModel:
             ]
         )
 
-    def turn(
-        self,
-        history: Sequence[Turn],
-        tools: Sequence[OfferedTool],
-        heard: Callable[[str], None],
-    ) -> Turn:
+    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
         """Take the next turn of the file."""
         self.asked.append((tuple(history), tuple(tools)))
         if len(self.asked) > len(self.turns):
@@ -115,12 +110,7 @@ class ScriptRecorder:
         except OSError as error:
             raise ScriptError("unwritable model", path=path, why=error) from error
 
-    def turn(
-        self,
-        history: Sequence[Turn],
-        tools: Sequence[OfferedTool],
-        heard: Callable[[str], None],
-    ) -> Turn:
+    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
         """Take the other's turn, and keep it."""
         turn = self.model.turn(history, tools, heard)
         line = json.dumps({"content": written(turn)["content"]}, ensure_ascii=False)

@@ -6,21 +6,23 @@ Knows no service: which errors there are, and what each means, the two that inhe
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import os
 import stat
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from humanmcp.host.models import ModelError, OverloadedError
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from humanmcp.host.conversation import OfferedTool, Turn
+    from humanmcp.host.models import Heard
 
 
 class KeyFileError(StopError):
@@ -74,7 +76,7 @@ NO_KEY = "none"
 
 
 @contextlib.contextmanager
-def hidden_from_library(prefix: str, *, is_home: bool) -> Iterator[None]:
+def _hidden_from_library(prefix: str, *, is_home: bool) -> Iterator[None]:
     """Hide the variables of a service from its library where another service is asked.
 
     The libraries read a dozen of them when a client is made: keys for administrators, organisation,
@@ -89,20 +91,41 @@ def hidden_from_library(prefix: str, *, is_home: bool) -> Iterator[None]:
 
 
 class ServiceModel(ABC):
-    """One model of a service, by its name there. `library` is its client library, a module."""
+    """One model of a service, by its name there, asked through its client library."""
 
-    def __init__(self, name: str, key: ApiKey | None, library: Any) -> None:  # noqa: ANN401 - a module
-        """Prepare."""
+    library: ClassVar[str]
+    client: ClassVar[str]
+    """The class of the library that is a client."""
+
+    def __init__(
+        self,
+        name: str,
+        key: ApiKey | None,
+        base_url: str,
+        *,
+        is_home: bool = False,
+        max_tokens: int = 0,
+    ) -> None:
+        """Prepare. The library's own retries are off: the host retries, and tells.
+
+        `is_home` says that the address is the service's own, or the one that the environment names.
+        `max_tokens` is 0 where nothing is said of them.
+        """
         self.name = name
         self.key = key
-        self._library = library
+        self._is_home = is_home
+        self._max_tokens = max_tokens
+        self._library: Any = importlib.import_module(self.library)  # an extra: `humanmcp[host]`
+        make = getattr(self._library, self.client)
+        with _hidden_from_library(f"{self.library.upper()}_", is_home=is_home):
+            secret = key.secret if key else NO_KEY
+            self._client = make(api_key=secret, base_url=base_url, max_retries=0)
 
-    def turn(
-        self,
-        history: Sequence[Turn],
-        tools: Sequence[OfferedTool],
-        heard: Callable[[str], None],
-    ) -> Turn:
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
         """Ask the service, and read its answer as it comes."""
         try:
             return self._ask(history, tools, heard)
@@ -117,12 +140,7 @@ class ServiceModel(ABC):
             raise ModelError("strange", why=why) from None
 
     @abstractmethod
-    def _ask(
-        self,
-        history: Sequence[Turn],
-        tools: Sequence[OfferedTool],
-        heard: Callable[[str], None],
-    ) -> Turn:
+    def _ask(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
         """Ask, and let the library's errors out."""
 
     @abstractmethod

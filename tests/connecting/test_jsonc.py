@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.setup import jsonc
+from humanmcp.connecting import jsonc
 
 COMMENTED = """{
   // the servers of this project
@@ -109,3 +109,17 @@ def test_put_and_take_do_to_the_text_what_they_do_to_the_value(
 def test_no_text_is_too_odd_to_be_looked_at(text: str) -> None:
     """Blanking and looking never fail and never change the length."""
     assert len(jsonc.plain(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        (r'{"a": {"b": "}"}, "c": [1, 2], "d\"": 1,}', 'd"'),
+        ('{"a": {"b": "}"},}', "a"),
+        ('{"a": {"b": "}",}, "c": [1, 2]}', "b"),
+        ('{"a": {"b": "}"}, "c": [1, 2,]}', ""),
+    ],
+)
+def test_the_name_before_a_comma_is_the_one_of_its_own_level(text: str, after: str) -> None:
+    """Strings with brackets in them count as strings."""
+    assert [one.after for one in jsonc.oddities(text)] == [after]
