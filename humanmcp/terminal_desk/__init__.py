@@ -1,1 +1,40 @@
 """The person at a terminal: list what waits, read it, answer it, check an answer."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, TypeAlias
+
+from humanmcp.common.paths import UnsafeFolderError
+from humanmcp.common.terminal import complain
+from humanmcp.inbox.contract import InboxError
+from humanmcp.locales import language_of
+from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from humanmcp.common.settings import Settings
+
+    Run: TypeAlias = Callable[[argparse.Namespace, Settings, str], int]
+    Command: TypeAlias = Callable[[argparse.Namespace, Settings], int]
+
+
+def command(run: Run) -> Command:
+    """Make a command of a function that is told the reader's language too.
+
+    What stops it is said in one sentence, and becomes the exit status: 1 where the inbox refuses, 2
+    where something was asked in a way that cannot be done.
+    """
+
+    @functools.wraps(run)
+    def stopped(arguments: argparse.Namespace, settings: Settings) -> int:
+        language = language_of(settings.lang)
+        try:
+            return run(arguments, settings, language)
+        except StopError as error:
+            complain(error.sentence(language))
+            return REFUSED if isinstance(error, (InboxError, UnsafeFolderError)) else USAGE_ERROR
+
+    return stopped

@@ -10,17 +10,15 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering import service
-from humanmcp.common.paths import UnsafeFolderError, home_folder
+from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import complain
 from humanmcp.common.terminal import say as show
-from humanmcp.inbox.contract import Draft, InboxError
-from humanmcp.locales import language_of
-from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.inbox.contract import Draft
+from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
-from humanmcp.terminal_desk import waits
+from humanmcp.terminal_desk import command, waits
 from humanmcp.terminal_desk.attaching import AttachmentError, result_with
 from humanmcp.terminal_desk.choose import choose, label, open_inbox, seats
 from humanmcp.terminal_desk.files import read_text
@@ -80,20 +78,13 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "lang")
 
 
-def run(arguments: argparse.Namespace, settings: Settings) -> int:
+@command
+def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
     """Answer one message. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
-    language = language_of(settings.lang)
-    try:
-        at = _answering(open_inbox(settings), arguments, language)
-        if arguments.start_over:
-            return _start_over(at)
-        return _answer(at, arguments, settings)
-    except (InboxError, UnsafeFolderError) as error:
-        complain(error.sentence(language))
-        return REFUSED
-    except StopError as error:
-        complain(error.sentence(language))
-        return USAGE_ERROR
+    at = _answering(open_inbox(settings), arguments, language)
+    if arguments.start_over:
+        return _start_over(at)
+    return _answer(at, arguments, settings)
 
 
 def _answer(at: Answering, arguments: argparse.Namespace, settings: Settings) -> int:

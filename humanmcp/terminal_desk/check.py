@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, complain, say_json, say_raw
 from humanmcp.common.terminal import say as show
-from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.locales import say
+from humanmcp.locales.stop import REFUSED
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.autofix import autofix
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.whole_conversation import Judged
-from humanmcp.terminal_desk import mistakes, sarif, transcripts
+from humanmcp.terminal_desk import command, mistakes, sarif, transcripts
 from humanmcp.terminal_desk.cases import (
     Asked,
     CaseError,
@@ -63,19 +63,13 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "lang")
 
 
-def run(arguments: argparse.Namespace, settings: Settings) -> int:
+@command
+def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:  # noqa: ARG001 - every command takes them
     """Check what is given. Returns 0 when nothing is wrong, 1 for errors, 2 for a wrong command."""
-    language = language_of(settings.lang)
-    try:
-        if arguments.explain:
-            mistakes.explain(arguments.explain, language)
-            return 0
-        if arguments.lines:
-            return judge_lines(arguments, language)
-        return _every(arguments, language)
-    except StopError as error:
-        complain(error.sentence(language))
-        return USAGE_ERROR
+    if arguments.explain:
+        mistakes.explain(arguments.explain, language)
+        return 0
+    return judge_lines(arguments, language) if arguments.lines else _every(arguments, language)
 
 
 def _every(arguments: argparse.Namespace, language: str) -> int:

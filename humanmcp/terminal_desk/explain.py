@@ -113,12 +113,12 @@ def as_json(problem: Diagnostic, language: str) -> dict[str, Any]:
         "pointer": problem.pointer,
         "count": problem.times,
         "message": problem_or_code(problem, language),
-        "fix": None if problem.fix is None else fix_as_json(problem.fix),
+        "fix": None if problem.fix is None else _fix_as_json(problem.fix),
         "page": problem.page,
     }
 
 
-def fix_as_json(fix: Fix) -> dict[str, Any]:
+def _fix_as_json(fix: Fix) -> dict[str, Any]:
     """Return a fix as an object for machines: replace text[start:end] by `new`, last edit first."""
     return {
         "label": fix.label,

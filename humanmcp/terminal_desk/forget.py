@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, complain, say_json
 from humanmcp.common.terminal import say as show
 from humanmcp.common.timestamps import read_stamp
-from humanmcp.inbox.contract import InboxError, Key
-from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.locales import say
+from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.terminal_desk import command
 from humanmcp.terminal_desk.choose import choose, choose_session, open_inbox, seats
 from humanmcp.terminal_desk.inbox import client_of, request_in_short
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
-    from humanmcp.inbox.contract import DeskInbox, Item, SessionFacts
+    from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
 
 ROOM: Final = "forget"
 
@@ -62,19 +61,11 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "lang")
 
 
-def run(arguments: argparse.Namespace, settings: Settings) -> int:
+@command
+def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
     """Forget. Returns the exit status: 0 forgotten, 1 not, 2 asked in a wrong way."""
-    language = language_of(settings.lang)
-    try:
-        inbox = open_inbox(settings)
-        targets = _targets(inbox, arguments, language)
-        return _forget(inbox, targets, arguments, language)
-    except (InboxError, UnsafeFolderError) as error:
-        complain(error.sentence(language))
-        return REFUSED
-    except StopError as error:
-        complain(error.sentence(language))
-        return USAGE_ERROR
+    inbox = open_inbox(settings)
+    return _forget(inbox, _targets(inbox, arguments, language), arguments, language)
 
 
 def _targets(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> list[Target]:

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.case import Case, read_line
 from humanmcp.answering.summary import summary_of
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, complain, is_read, is_terminal, say_json, say_raw
+from humanmcp.common.terminal import Painted, is_read, is_terminal, say_json, say_raw
 from humanmcp.common.terminal import say as show
 from humanmcp.common.timestamps import clock
 from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Purpose, Seat
-from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, StopError
+from humanmcp.locales import say
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Message
-from humanmcp.terminal_desk import waits
+from humanmcp.terminal_desk import command, waits
 from humanmcp.terminal_desk.choose import label, open_inbox, seats
 from humanmcp.terminal_desk.explain import columns, cut, pad
 
@@ -63,21 +62,17 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "lang")
 
 
-def run(arguments: argparse.Namespace, settings: Settings) -> int:
+@command
+def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
     """List what waits. Returns the exit status."""
-    language = language_of(settings.lang)
-    try:
-        inbox = open_inbox(settings)
-        if arguments.watch:
-            return _watch(inbox, arguments, language)
-        found = rows(inbox, everything=arguments.all)
-        if arguments.json:
-            say_json({"items": [row_as_json(row, waits.now()) for row in found]})
-        else:
-            _list(seats(inbox), found, waits.now(), language)
-    except StopError as error:
-        complain(error.sentence(language))
-        return REFUSED
+    inbox = open_inbox(settings)
+    if arguments.watch:
+        return _watch(inbox, arguments, language)
+    found = rows(inbox, everything=arguments.all)
+    if arguments.json:
+        say_json({"items": [row_as_json(row, waits.now()) for row in found]})
+    else:
+        _list(seats(inbox), found, waits.now(), language)
     return 0
 
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.terminal import complain, say_raw
 from humanmcp.locales import say
+from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.spec import versions
 from humanmcp.protocol.validation.crash_guard import failed
 from humanmcp.terminal_desk import transcripts
 from humanmcp.terminal_desk.cases import Asked, CaseError, TypedCase, case_of, verdict_as_json
+from humanmcp.terminal_desk.explain import as_json
 from humanmcp.terminal_desk.files import STDIN, unreadable
 
 if TYPE_CHECKING:
@@ -84,9 +86,10 @@ def _answered(line: bytes, arguments: argparse.Namespace, language: str) -> str:
         record = json.loads(line)
         if _is_message(record, arguments):
             revision = record.get("revision") or arguments.revision or ""
-            answer = transcripts.verdict_as_json(record["text"], revision, language)
+            verdict = transcripts.verdict_of(record["text"], revision)
         else:
-            answer = verdict_as_json(_line_case(record, arguments).verdict(), language)
+            verdict = _line_case(record, arguments).verdict()
+        answer = verdict_as_json(verdict, language)
     except (CaseError, ValueError, RecursionError) as error:
         answer = _line_error(error, language)
     except Exception as error:  # noqa: BLE001 - the lines after this one are answered all the same
@@ -140,14 +143,6 @@ def _line_error(error: Exception, language: str) -> dict[str, Any]:
         message = error.sentence(language)
     else:
         message = say(ROOM, "line no json", language, got=error)
-    found = {
-        "code": "L01",
-        "level": "error",
-        "line": getattr(error, "lineno", 0),
-        "column": getattr(error, "colno", 0),
-        "pointer": "",
-        "message": message,
-        "fix": None,
-        "page": "",
-    }
-    return {"sendable": False, "line": None, "problems": [found]}
+    place = {"line": getattr(error, "lineno", 0), "column": getattr(error, "colno", 0)}
+    found = as_json(Diagnostic("L01", Severity.ERROR), language)
+    return {"sendable": False, "line": None, "problems": [{**found, **place, "message": message}]}

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import service
 from humanmcp.answering.service import Outcome, SayResult
-from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import complain, say_json
 from humanmcp.common.terminal import say as show
-from humanmcp.inbox.contract import InboxError, Order, Reply
-from humanmcp.locales import language_of
+from humanmcp.inbox.contract import Order, Reply
 from humanmcp.locales import say as sentence
-from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
+from humanmcp.locales.stop import REFUSED, StopError
 from humanmcp.protocol.validation import server_initiated
+from humanmcp.terminal_desk import command
 from humanmcp.terminal_desk.choose import choose, choose_session, open_inbox
 from humanmcp.terminal_desk.explain import as_json, explained
 from humanmcp.terminal_desk.files import read_bytes, read_text
@@ -68,23 +67,16 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "lang")
 
 
-def run(arguments: argparse.Namespace, settings: Settings) -> int:
+@command
+def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
     """Say it. Returns the exit status: 0 sent, 1 not sent, 2 asked in a wrong way."""
-    language = language_of(settings.lang)
-    try:
-        inbox = open_inbox(settings)
-        session, order, text = _meant(inbox, arguments)
-        reply = Reply(text, anyway=arguments.send_anyway, by=BY, order=order)
-        for _ in range(max(1, arguments.times)):
-            said = service.say_first(inbox, session, reply, within=LONGEST_WAIT)
-            if said.outcome is not Outcome.SENT:
-                return _not_said(said, text, language, json=arguments.json)
-    except (InboxError, UnsafeFolderError) as error:
-        complain(error.sentence(language))
-        return REFUSED
-    except StopError as error:
-        complain(error.sentence(language))
-        return USAGE_ERROR
+    inbox = open_inbox(settings)
+    session, order, text = _meant(inbox, arguments)
+    reply = Reply(text, anyway=arguments.send_anyway, by=BY, order=order)
+    for _ in range(max(1, arguments.times)):
+        said = service.say_first(inbox, session, reply, within=LONGEST_WAIT)
+        if said.outcome is not Outcome.SENT:
+            return _not_said(said, text, language, json=arguments.json)
     if arguments.json:
         say_json({"became": "sent", "problems": []})
     else:

@@ -6,22 +6,20 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import service
-from humanmcp.common.paths import UnsafeFolderError
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, complain, is_terminal, say_json, say_raw
+from humanmcp.common.terminal import Painted, is_terminal, say_json, say_raw
 from humanmcp.common.terminal import say as show
 from humanmcp.common.timestamps import clock
-from humanmcp.inbox.contract import InboxError, Purpose
-from humanmcp.locales import language_of, say
+from humanmcp.inbox.contract import Purpose
+from humanmcp.locales import say
 from humanmcp.locales.explain import Card, explain
-from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message
 from humanmcp.protocol.json.layout import pretty
 from humanmcp.protocol.spec import methods
-from humanmcp.terminal_desk import waits
+from humanmcp.terminal_desk import command, waits
 from humanmcp.terminal_desk.choose import choose, label, open_inbox, seats
 from humanmcp.terminal_desk.explain import as_json, explained
 from humanmcp.terminal_desk.inbox import TerminalRow, asker_of, request_in_short, row_as_json
@@ -76,20 +74,13 @@ def add_arguments(parser: Parser) -> None:
     add_flags(parser, "home", "lang")
 
 
-def run(arguments: argparse.Namespace, settings: Settings) -> int:
+@command
+def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
     """Show one message. Returns the exit status."""
-    language = language_of(settings.lang)
-    try:
-        if arguments.unreadable:
-            show_unreadable(open_inbox(settings), arguments, language)
-            return 0
-        sheet = sheet_of(open_inbox(settings), arguments.number, language)
-    except (InboxError, UnsafeFolderError) as error:
-        complain(error.sentence(language))
-        return REFUSED
-    except StopError as error:
-        complain(error.sentence(language))
-        return USAGE_ERROR
+    if arguments.unreadable:
+        show_unreadable(open_inbox(settings), arguments, language)
+        return 0
+    sheet = sheet_of(open_inbox(settings), arguments.number, language)
     if arguments.json:
         say_json(_as_json(sheet, language))
     elif arguments.raw and is_terminal():

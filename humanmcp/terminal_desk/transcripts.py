@@ -16,7 +16,8 @@ from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
 from humanmcp.protocol.conversation.capture_log import is_log_line, read_log_line
 from humanmcp.protocol.conversation.transcript import Direction, Frame, from_json
-from humanmcp.protocol.diagnostics.model import Severity
+from humanmcp.protocol.diagnostics.model import Severity, blocking
+from humanmcp.protocol.diagnostics.verdict import Verdict
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.json.jsonrpc import compact
 from humanmcp.protocol.repair import reading as json_reading
@@ -97,15 +98,10 @@ def judge(
     return REFUSED if any(problem.level is Severity.ERROR for problem in problems) else 0
 
 
-def verdict_as_json(text: str, revision: str, language: str) -> dict[str, Any]:
-    """Judge one request or notification; return the verdict as an object for machines."""
-    problems = [problem for one in _alone(_bytes(text), revision) for problem in one.problems]
-    sendable = not any(problem.level is Severity.ERROR for problem in problems)
-    return {
-        "sendable": sendable,
-        "line": compact(text) if sendable else None,
-        "problems": [as_json(problem, language) for problem in problems],
-    }
+def verdict_of(text: str, revision: str) -> Verdict:
+    """Judge one request or notification."""
+    found = tuple(each for one in _alone(_bytes(text), revision) for each in one.problems)
+    return Verdict(text, None if blocking(found) else compact(text), None, found)
 
 
 def judged(text: str, form: TranscriptForm, revision: str) -> tuple[Judged, ...]:
