@@ -23,9 +23,9 @@ def main() -> None:
             few = measurement is measure.start_up
             for figure in measurement(Path(folder), min(rounds, 15) if few else rounds):
                 figures.append(figure)
-                terminal.complain(f"{figure.what}: {figure.measured}")
-    terminal.say_raw(table(figures))
-    terminal.say_raw(
+                terminal.to_stderr(f"{figure.what}: {figure.measured}")
+    terminal.raw_to_stdout(table(figures))
+    terminal.raw_to_stdout(
         f"\nPython {platform.python_version()} on {platform.system()} {platform.machine()}."
         " Ratios are of medians in this one run; absolute times are of this machine."
     )

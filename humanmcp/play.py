@@ -12,8 +12,7 @@ from urllib.parse import quote
 
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, complain
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.table import Chair, Plan, Table
 from humanmcp.inbox.contract import Life
@@ -65,9 +64,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             stack.callback(undisturbed(table.servers.close))
             table.start(lambda: _announce(table, desk=not arguments.no_desk))
             table.play()
-            show(say(ROOM, "over", language))
+            to_stdout(say(ROOM, "over", language))
     except StopError as error:
-        complain("humanmcp: ", error.sentence(language))
+        to_stderr("humanmcp: ", error.sentence(language))
         return USAGE_ERROR if isinstance(error, PlayError) else REFUSED
     return 0
 
@@ -94,11 +93,11 @@ def _announce(table: Table, *, desk: bool) -> None:
     links = _links(table.plan.home, table) if desk and table.plan.people else {}
     for chair in Chair:
         if chair not in table.plan.people:
-            show(Painted(f"{chair.value:>6}  ", "bold"), say(ROOM, "is played", language))
+            to_stdout(Painted(f"{chair.value:>6}  ", "bold"), say(ROOM, "is played", language))
             continue
         session = table.sessions.get(chair, "")
         where = links.get(chair) or say(ROOM, "in the session", language, session=session)
-        show(Painted(f"{chair.value:>6}  ", "bold"), where)
+        to_stdout(Painted(f"{chair.value:>6}  ", "bold"), where)
 
 
 def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
@@ -132,5 +131,5 @@ def _links(home: Path, table: Table) -> dict[Chair, str]:
             if chair in table.plan.people
         }
     except (launch.NoDeskError, OSError) as error:
-        complain("humanmcp: ", sentence_of(error, table.plan.language))
+        to_stderr("humanmcp: ", sentence_of(error, table.plan.language))
         return {}

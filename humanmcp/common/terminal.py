@@ -35,12 +35,12 @@ class Painted(NamedTuple):
     colour: str
 
 
-def say(*parts: str | Painted) -> None:
+def to_stdout(*parts: str | Painted) -> None:
     """Write the parts as one line to stdout. A reader that went away (`| head`) is no error."""
     _write(sys.stdout, parts)  # noqa: TID251 - this module is the door
 
 
-def complain(*parts: str | Painted) -> None:
+def to_stderr(*parts: str | Painted) -> None:
     """Write the parts as one line to stderr."""
     _write(sys.stderr, parts)
 
@@ -53,12 +53,12 @@ def rewrite(text: str) -> None:
         stream.buffer.flush()
 
 
-def say_json(value: Any) -> None:  # noqa: ANN401 - any JSON value
+def json_to_stdout(value: Any) -> None:  # noqa: ANN401 - any JSON value
     """Write a value as one line of JSON, for machines."""
     _raw(sys.stdout, json.dumps(value, ensure_ascii=True))  # noqa: TID251 - this module is the door
 
 
-def say_raw(text: str) -> None:
+def raw_to_stdout(text: str) -> None:
     """Write text as it is: for what goes into a file or a pipe and must not be changed."""
     _raw(sys.stdout, text)  # noqa: TID251 - this module is the door
 

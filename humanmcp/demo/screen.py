@@ -7,8 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.terminal import Painted
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.demo import steps
 from humanmcp.demo.good_host import Answered
 from humanmcp.demo.lesson import cut, understood
@@ -49,31 +48,31 @@ class Screen:
 
     def _tell(self, code: str, colour: str, /, **fillings: object) -> None:
         for line in self._say(code, **fillings).splitlines():
-            show(Painted("     " + line, colour))
+            to_stdout(Painted("     " + line, colour))
 
     # -- the host's lines -----------------------------------------------------------------------
 
     def begin(self, folder: Path) -> None:
         """Say what is going to happen, and where to answer."""
         self._folder = folder
-        show(Painted(self._say("title"), "bold"))
-        show(
+        to_stdout(Painted(self._say("title"), "bold"))
+        to_stdout(
             self._say(
                 "by-hand" if self._by_hand else "by-itself", folder=folder, program=self._program
             )
         )
-        show(Painted(self._say("starts", command="humanmcp serve"), "dim"))
+        to_stdout(Painted(self._say("starts", command="humanmcp serve"), "dim"))
 
     def step(self, number: str, step: DemoStep, line: str) -> None:
         """Show a message of the host; without a line there was nothing to say."""
-        show()
+        to_stdout()
         what = step.code if line else "call-none"
         if step.code == "call-tokyo" and line and f'"name":"{steps.TOOL}"' not in line:
             what = "call-own"
-        show(Painted(f"{number}  {self._say(f'{what}-title')}", "bold"))
-        show("     " + self._say(f"{what}-is"))
+        to_stdout(Painted(f"{number}  {self._say(f'{what}-title')}", "bold"))
+        to_stdout("     " + self._say(f"{what}-is"))
         if line:
-            show(Painted("  >> ", "cyan"), line)
+            to_stdout(Painted("  >> ", "cyan"), line)
             self._arrow("to", step.method)
 
     def invite(self, step: DemoStep, asked: Message) -> None:
@@ -83,27 +82,27 @@ class Screen:
         example = {"jsonrpc": "2.0", "id": asked.id.value, **(step.example or {})}
         text = json.dumps(example, ensure_ascii=False)
         self._tell("your-turn", "yellow")
-        show("     " + pasted(text, f"{self._folder}/out.txt"))
+        to_stdout("     " + pasted(text, f"{self._folder}/out.txt"))
 
     def gave_up(self, asked: Message, seconds: float, line: str) -> None:
         """Say that the host waits no longer, and what it tells the server."""
         self._tell("gave-up", "red", method=asked.method, seconds=f"{seconds:g}")
         if line:
-            show(Painted("  >> ", "cyan"), line)
+            to_stdout(Painted("  >> ", "cyan"), line)
             self._arrow("to", "notifications/cancelled")
 
     # -- the server's lines ---------------------------------------------------------------------
 
     def heard(self, line: bytes) -> None:
         """Show a line of the server as it came, as far as a screen can hold it."""
-        show(Painted("  << ", "green"), cut(line.decode("utf-8", "replace"), self._language))
+        to_stdout(Painted("  << ", "green"), cut(line.decode("utf-8", "replace"), self._language))
 
     def answered(self, answer: Answered | Failed) -> None:
         """Say what the host makes of an answer."""
         self._arrow("from", "error" if "error" in answer.message.body else "result")
         colour = "green" if isinstance(answer, Answered) else "red"
         for line in understood(answer, self._language).splitlines():
-            show(Painted("     " + line, colour))
+            to_stdout(Painted("     " + line, colour))
 
     def ignored(self, ignored: Ignored, still: float) -> None:
         """Say why a line changes nothing, and how many seconds the host still waits."""
@@ -123,7 +122,7 @@ class Screen:
         """Show what the server asked, and the host's answer."""
         self._arrow("from", message.method)
         self._tell("was-asked", "green", method=message.method)
-        show(Painted("  >> ", "cyan"), line)
+        to_stdout(Painted("  >> ", "cyan"), line)
         self._arrow("to", "error" if '"error":' in line else "result")
 
     def not_connected(self) -> None:
@@ -134,7 +133,7 @@ class Screen:
         """Say that the server ended, and what it said last."""
         self._tell("gone", "red")
         for line in said:
-            show("     " + line.decode("utf-8", "replace").rstrip())
+            to_stdout("     " + line.decode("utf-8", "replace").rstrip())
 
     # -- what stands in problems.txt ------------------------------------------------------------
 
@@ -164,7 +163,7 @@ class Screen:
             return
         if text and text != self._complained:
             for line in text.splitlines():
-                show(Painted("     " + line, "red"))
+                to_stdout(Painted("     " + line, "red"))
         self._complained = text
 
     # -- at a glance ----------------------------------------------------------------------------
@@ -174,9 +173,9 @@ class Screen:
 
     def end(self, sessions: Path) -> None:
         """Show the whole session at a glance, and where to go from here."""
-        show()
-        show(Painted(self._say("at-a-glance"), "bold"))
+        to_stdout()
+        to_stdout(Painted(self._say("at-a-glance"), "bold"))
         for arrow in self._arrows:
-            show("     " + arrow)
-        show()
-        show(self._say("what-next", sessions=sessions, program=self._program))
+            to_stdout("     " + arrow)
+        to_stdout()
+        to_stdout(self._say("what-next", sessions=sessions, program=self._program))

@@ -81,9 +81,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         told = snippets.told(home, settings, vars(arguments))
         return _serve(home, host, settings, told, open_browser=arguments.open)
     except NotLoopbackError:
-        terminal.complain(say("desk", "not loopback", language, host=settings.host))
+        terminal.to_stderr(say("desk", "not loopback", language, host=settings.host))
     except (OSError, StopError) as error:
-        terminal.complain("humanmcp: ", sentence_of(error, language))
+        terminal.to_stderr("humanmcp: ", sentence_of(error, language))
     return CANNOT
 
 
@@ -122,11 +122,11 @@ def _point_to(home: Path, language: str, *, open_browser: bool) -> int:
         raise launch.NoDeskError("no start", log=home / launch.LOG_NAME)
     address, code = launch.ways_in(facts)
     if code:
-        terminal.say(say("desk", "code.now", language, address=facts.address, code=code))
-    terminal.say(say("desk", "there already", language, version=facts.version))
-    terminal.say(address)
+        terminal.to_stdout(say("desk", "code.now", language, address=facts.address, code=code))
+    terminal.to_stdout(say("desk", "there already", language, version=facts.version))
+    terminal.to_stdout(address)
     if open_browser and not launch.open_in_browser(home, facts):
-        terminal.say(say("desk", "no browser", language, port=urlsplit(facts.address).port))
+        terminal.to_stdout(say("desk", "no browser", language, port=urlsplit(facts.address).port))
     return 0
 
 
@@ -146,12 +146,16 @@ def _serve(
 
     def ready() -> None:
         launch.write_facts(home, facts)
-        terminal.say(say("desk", "hello", language, version=__version__))
-        terminal.say(login())
-        terminal.say(say("desk", "code", language, address=facts.address, code=desk.door.code))
-        desk.door.tell = lambda code: terminal.say(say("desk", "code.new", language, code=code))
+        terminal.to_stdout(say("desk", "hello", language, version=__version__))
+        terminal.to_stdout(login())
+        terminal.to_stdout(
+            say("desk", "code", language, address=facts.address, code=desk.door.code)
+        )
+        desk.door.tell = lambda code: terminal.to_stdout(
+            say("desk", "code.new", language, code=code)
+        )
         if open_browser and not launch.open_in_browser(home, facts, login()):
-            terminal.say(say("desk", "no browser", language, port=port))
+            terminal.to_stdout(say("desk", "no browser", language, port=port))
 
     try:
         with Following(home, desk.board), contextlib.suppress(KeyboardInterrupt):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import complain, is_terminal, say_raw
+from humanmcp.common.terminal import is_terminal, raw_to_stdout, to_stderr
 from humanmcp.export.reading import LAST, ExportOptions, find
 from humanmcp.export.redact import redact_recording
 from humanmcp.locales import language_of, say
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         recording = find(arguments.session, paths.home_folder(settings.home), zone)
     except StopError as error:
-        complain(error.sentence(language))
+        to_stderr(error.sentence(language))
         return FAILED
     wanted = arguments.redact
     if wanted or (wanted is None and arguments.format != LOSSLESS):
@@ -96,12 +96,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         recording = replace(recording, frames=redacted.frames)
         manner = replace(manner, secrets=redacted.names)
         if redacted.names:
-            complain(_told(redacted.names, language, named=named))
+            to_stderr(_told(redacted.names, language, named=named))
     module, _, function = FORMATS[arguments.format].partition(".")
     write = getattr(importlib.import_module(f"humanmcp.export.{module}"), function)
     text: str = write(recording, manner)
     if not arguments.output:
-        say_raw(_shown(text.removesuffix("\n"), arguments.format))
+        raw_to_stdout(_shown(text.removesuffix("\n"), arguments.format))
         return 0
     return _deliver(text, arguments.output, language)
 
@@ -124,7 +124,7 @@ def _deliver(text: str, output: str, language: str) -> int:
     try:
         Path(output).expanduser().write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        complain(say("export", "unwritable", language, file=output, why=trouble(error, language)))
+        to_stderr(say("export", "unwritable", language, file=output, why=trouble(error, language)))
         return FAILED
-    complain(say("export", "written", language, file=output))
+    to_stderr(say("export", "written", language, file=output))
     return 0

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, complain
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.export.conversation import tell
 from humanmcp.export.reading import LAST, find
 from humanmcp.export.redact import redact_frames
@@ -170,13 +169,13 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         before = _story(arguments.before, home, redact=arguments.redact)
         now = _story(arguments.now, home, redact=arguments.redact)
     except StopError as error:
-        complain(error.sentence(language))
+        to_stderr(error.sentence(language))
         return FAILED
     found = tuple(differences(before, now))
     for difference in found:
         _show(difference, language)
     if not found:
-        show(say("diff", "same", language))
+        to_stdout(say("diff", "same", language))
     return DIFFERENT if found else SAME
 
 
@@ -191,7 +190,7 @@ def _show(difference: Difference, language: str) -> None:
     who = say("story", "client" if difference.way is Direction.IN else "server", language)
     sign = _SIGNS.get(difference.change, "!")
     what = say("diff", difference.change.value, language)
-    show(Painted(f"{sign} {difference.what}", "bold"), f" ({who}): {what}")
+    to_stdout(Painted(f"{sign} {difference.what}", "bold"), f" ({who}): {what}")
     for line in difference.lines:
         colour = _COLOURS.get(line[:1])
-        show("    ", Painted(line, colour) if colour else line)
+        to_stdout("    ", Painted(line, colour) if colour else line)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.terminal import Painted
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.host.client.handshake import entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests
 from humanmcp.host.conversation import ImageBlock, TextBlock
@@ -58,7 +57,7 @@ class Lent:
                 if server.client is not None and capability in server.client.offered:
                     shown += self._list(server, word)
         if not shown:
-            show(f"  {say('client', 'none', self.language)}")
+            to_stdout(f"  {say('client', 'none', self.language)}")
 
     def _list(self, server: Server, word: str) -> int:
         """Show what a server has of it; return how many there are."""
@@ -66,7 +65,9 @@ class Lent:
         for page in self._requests(server).pages(word):
             for entry in entries_of(page, LISTS[word].member):
                 name, about = line_of(entry, LISTS[word])
-                show(f"  {server.name}  ", Painted(name, "bold"), f"  {about}" if about else "")
+                to_stdout(
+                    f"  {server.name}  ", Painted(name, "bold"), f"  {about}" if about else ""
+                )
                 shown += 1
         return shown
 

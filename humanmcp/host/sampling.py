@@ -11,8 +11,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from humanmcp.common.terminal import Painted, complain
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.host.client.respondents import REFUSAL
 from humanmcp.host.conversation import StopReason, TextBlock, Turn, TurnRole
 from humanmcp.host.offering import blocks_heard
@@ -94,7 +93,7 @@ class SampledByModel:
         if self.sampler.without_asking:
             return True
         if not self.typist.can_answer:
-            complain(Painted(self._say("no sampling", server=self.server), "yellow"))
+            to_stderr(Painted(self._say("no sampling", server=self.server), "yellow"))
             return False
         found: list[bool] = []
         notice = say("client", "press enter", self.language, method=METHOD, server=self.server)
@@ -103,7 +102,7 @@ class SampledByModel:
 
     def _asked(self, params: dict[str, Any]) -> bool:
         asks = say("client", "server asks", self.language, method=METHOD, server=self.server)
-        show(Painted(asks, "bold"))
+        to_stdout(Painted(asks, "bold"))
         show_sampling(params, self.language)
         question = self._say("ask sampling", model=self.sampler.name)
         try:
@@ -116,11 +115,11 @@ class SampledByModel:
             with self.sampler.lock:
                 turn = self.sampler.take_turn(turns_of(params), _tokens(params))
         except StopError as error:
-            complain(Painted(error.sentence(self.language), "red"))
+            to_stderr(Painted(error.sentence(self.language), "red"))
             return {"code": INTERNAL_ERROR, "message": str(error)}, TextForm.ERROR
         told = self._say("sampled", model=self.sampler.name, server=self.server, text=turn.text)
         with self.typist.above():
-            complain(Painted(told, "dim"))
+            to_stderr(Painted(told, "dim"))
         return {
             "role": "assistant",
             "content": {"type": "text", "text": turn.text},

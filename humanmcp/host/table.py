@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.child import ChildCommand, ChildTransport
-from humanmcp.common.terminal import Painted
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST_PATIENCE
@@ -122,7 +121,7 @@ class Narrator:
 
 def tell(chair: Chair, text: str) -> None:
     """Write one line: who, and what."""
-    show(Painted(f"{chair.value:>6} | ", "cyan"), text)
+    to_stdout(Painted(f"{chair.value:>6} | ", "cyan"), text)
 
 
 # -- the table -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.settings import Settings, add_flags
-from humanmcp.common.terminal import Painted, complain, say_json, say_raw
+from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr
 from humanmcp.connecting.hosts import (
     BY_NAME,
     DEFAULT_NAME,
@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             return _write(wanted, as_json=arguments.json)
         return _print(wanted, as_json=arguments.json)
     except StopError as error:
-        complain(Painted(error.sentence(language), "yellow"))
+        to_stderr(Painted(error.sentence(language), "yellow"))
         return REFUSED
 
 
@@ -165,18 +165,18 @@ def _print(wanted: Wanted, *, as_json: bool) -> int:
     """Print the entry: the snippet alone to stdout, what is to be said about it to stderr."""
     status, state = _state(wanted)
     if as_json:
-        say_json(_as_json(wanted) | {"state": state})
+        json_to_stdout(_as_json(wanted) | {"state": state})
         return status
-    complain(wanted.say("where", label=wanted.host.label, path=wanted.path))
-    say_raw(wanted.snippet.removesuffix("\n"))
+    to_stderr(wanted.say("where", label=wanted.host.label, path=wanted.path))
+    raw_to_stdout(wanted.snippet.removesuffix("\n"))
     if state in ("there", "differs"):
-        complain(wanted.say(state, name=wanted.name))
+        to_stderr(wanted.say(state, name=wanted.name))
     code = "by hand only" if wanted.host.format is Format.YAML else "do it"
-    complain(wanted.say(code, host=wanted.host.name))
+    to_stderr(wanted.say(code, host=wanted.host.name))
     if wanted.link:
-        complain(wanted.say("link", link=wanted.link))
+        to_stderr(wanted.say("link", link=wanted.link))
     if wanted.shell:
-        complain(wanted.say("shell", command=wanted.shell))
+        to_stderr(wanted.say("shell", command=wanted.shell))
     _say_waiting(wanted)
     return status
 
@@ -191,11 +191,11 @@ def _state(wanted: Wanted) -> tuple[int, str]:
     try:
         found = ConfigFile.read(wanted.host, wanted.path).entries()
     except ConfigFileError as error:
-        complain(Painted(error.sentence(wanted.language), "yellow"))
+        to_stderr(Painted(error.sentence(wanted.language), "yellow"))
         return REFUSED, "unreadable"
     for name, one in found.items():
         if isinstance(one, dict) and "url" in one and command_in(one) is None:
-            complain(Painted(wanted.say("remote", name=name), "dim"))
+            to_stderr(Painted(wanted.say("remote", name=name), "dim"))
     if wanted.name not in found:
         return 0, "absent"
     return 0, "there" if found[wanted.name] == wanted.entry else "differs"
@@ -208,15 +208,15 @@ def _write(wanted: Wanted, *, as_json: bool) -> int:
     except ConfigFileError as error:
         return _refused(wanted, error, as_json=as_json)
     if as_json:
-        say_json(_as_json(wanted) | _outcome(changed=before != after, kept=kept))
+        json_to_stdout(_as_json(wanted) | _outcome(changed=before != after, kept=kept))
         return 0
     if before == after:
-        complain(wanted.say("unchanged", path=wanted.path))
+        to_stderr(wanted.say("unchanged", path=wanted.path))
     else:
-        complain(Painted(wanted.say("written", path=wanted.path), "green"))
+        to_stderr(Painted(wanted.say("written", path=wanted.path), "green"))
         if kept:
-            complain(wanted.say("backup", backup=kept))
-        complain(wanted.say("restart", label=wanted.host.label))
+            to_stderr(wanted.say("backup", backup=kept))
+        to_stderr(wanted.say("restart", label=wanted.host.label))
     _say_waiting(wanted)
     return 0
 
@@ -235,10 +235,10 @@ def _refused(wanted: Wanted, error: ConfigFileError, *, as_json: bool) -> int:
     """Return why the file was left alone, and print what can be pasted instead."""
     if as_json:
         why = error.sentence(wanted.language)
-        say_json(_as_json(wanted) | _outcome(changed=False, kept=None) | {"why": why})
+        json_to_stdout(_as_json(wanted) | _outcome(changed=False, kept=None) | {"why": why})
         return REFUSED
-    complain(Painted(error.sentence(wanted.language), "yellow"))
-    say_raw(wanted.snippet.removesuffix("\n"))
+    to_stderr(Painted(error.sentence(wanted.language), "yellow"))
+    raw_to_stdout(wanted.snippet.removesuffix("\n"))
     return REFUSED
 
 
@@ -252,22 +252,22 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
         after = before.undone((wanted.keys,)) or after
         kept = after.write()
     if as_json:
-        say_json(_as_json(wanted) | _outcome(changed=before != after, kept=kept))
+        json_to_stdout(_as_json(wanted) | _outcome(changed=before != after, kept=kept))
     elif before == after:
-        complain(wanted.say("absent", path=wanted.path, name=wanted.name))
+        to_stderr(wanted.say("absent", path=wanted.path, name=wanted.name))
     else:
         code = "removed" if after.text else "deleted"
-        complain(Painted(wanted.say(code, path=wanted.path), "green"))
-        complain(wanted.say("backup", backup=kept))
-        complain(wanted.say("restart", label=wanted.host.label))
+        to_stderr(Painted(wanted.say(code, path=wanted.path), "green"))
+        to_stderr(wanted.say("backup", backup=kept))
+        to_stderr(wanted.say("restart", label=wanted.host.label))
     return 0
 
 
 def _say_waiting(wanted: Wanted) -> None:
-    complain(wanted.say(f"opens {' '.join(wanted.manner) or 'files'}", host=wanted.host.name))
-    complain(wanted.say(wait_code(wanted.host)))
+    to_stderr(wanted.say(f"opens {' '.join(wanted.manner) or 'files'}", host=wanted.host.name))
+    to_stderr(wanted.say(wait_code(wanted.host)))
     if wanted.host.approval:
-        complain(wanted.say(wanted.host.approval))
+        to_stderr(wanted.say(wanted.host.approval))
 
 
 def _outcome(*, changed: bool, kept: Path | None) -> dict[str, Any]:

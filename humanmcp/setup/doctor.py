@@ -7,8 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, say_json
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, told
 from humanmcp.protocol.json.escaping import one_line
@@ -50,10 +49,10 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     problems = sum(finding.level is Level.PROBLEM for finding in found)
     warnings = sum(finding.level is Level.WARNING for finding in found)
     if arguments.json:
-        say_json({"ok": not problems, "findings": [_as_json(one, language) for one in found]})
+        json_to_stdout({"ok": not problems, "findings": [_as_json(one, language) for one in found]})
     else:
         code = "problems" if problems else "warnings" if warnings else "well"
-        show(say(ROOM, code, language, problems=problems, warnings=warnings))
+        to_stdout(say(ROOM, code, language, problems=problems, warnings=warnings))
     return REFUSED if problems else 0
 
 
@@ -111,7 +110,7 @@ def check_editor() -> Iterator[Finding]:
 def _print(finding: Finding, language: str) -> None:
     sentence = say(ROOM, finding.code, language, **_told(finding, language))
     mark = Painted(_MARK[finding.level], _COLOUR[finding.level])
-    show(mark, f" {one_line(sentence)}{_noted(finding)}")
+    to_stdout(mark, f" {one_line(sentence)}{_noted(finding)}")
 
 
 def _told(finding: Finding, language: str) -> dict[str, object]:

@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.terminal import Painted, complain
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, place, user_place
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
@@ -83,7 +82,7 @@ def change_all(
         _list(one, these, language)
     count = sum(len(these) for _one, these in chosen_in)
     if not count:
-        complain(say(ROOM, f"none to {verb}", language))
+        to_stderr(say(ROOM, f"none to {verb}", language))
         return REFUSED if failed else 0
     if not yes and not _agreed(verb, count, language):
         return REFUSED if failed else 0
@@ -101,7 +100,7 @@ def _files(language: str) -> tuple[list[ConfigFile], bool]:
             file = ConfigFile.read(host, path)
             _ = file.servers  # what is wrong with the file is said here
         except ConfigFileError as error:
-            complain(Painted(error.sentence(language), "yellow"))
+            to_stderr(Painted(error.sentence(language), "yellow"))
             failed = True
         else:
             found.append(file)
@@ -120,26 +119,26 @@ def _places() -> Iterator[tuple[Host, Path]]:
 
 
 def _list(one: ConfigFile, chosen: Sequence[Keys], language: str) -> None:
-    show(Painted(f"{one.host.label}  ", "bold"), Painted(str(one.path), "dim"))
+    to_stdout(Painted(f"{one.host.label}  ", "bold"), Painted(str(one.path), "dim"))
     if not one.servers:
-        show("    ", Painted(say(ROOM, "no servers", language), "dim"))
+        to_stdout("    ", Painted(say(ROOM, "no servers", language), "dim"))
     for keys, entry in one.servers.items():
         title = _title(one, keys, language)
         words = command_in(entry)
         started = one_line(" ".join((words[0], *words[1])), _COMMAND) if words else ""
         if keys in chosen:
-            show("  * ", Painted(title, "bold"), f"  {started}")
+            to_stdout("  * ", Painted(title, "bold"), f"  {started}")
         else:
             why = say(ROOM, f"is {standing_of(entry).value}", language)
-            show("    ", Painted(f"{title}  {why}", "dim"))
+            to_stdout("    ", Painted(f"{title}  {why}", "dim"))
 
 
 def _agreed(verb: str, count: int, language: str) -> bool:
     """Ask; where nobody can be asked, say how it is done."""
     if not sys.stdin.isatty():
-        complain(say(ROOM, f"{verb} with yes", language, count=count))
+        to_stderr(say(ROOM, f"{verb} with yes", language, count=count))
         return False
-    complain(say(ROOM, f"{verb} all?", language, count=count))
+    to_stderr(say(ROOM, f"{verb} all?", language, count=count))
     try:
         return input("> ").strip().lower() in ("y", "yes", "はい")
     except (EOFError, KeyboardInterrupt):
@@ -157,12 +156,12 @@ def _change(
     try:
         kept = change(one, chosen).write()
     except ConfigFileError as error:
-        complain(Painted(error.sentence(language), "yellow"))
+        to_stderr(Painted(error.sentence(language), "yellow"))
         return False
     names = ", ".join(_title(one, keys, language) for keys in chosen)
     told = say(ROOM, f"{verb} done", language, label=one.host.label, names=names)
-    complain(Painted(told, "green"))
+    to_stderr(Painted(told, "green"))
     if kept is not None:
-        complain(say("config", "backup", language, backup=kept))
-    complain(say("config", "restart", language, label=one.host.label))
+        to_stderr(say("config", "backup", language, backup=kept))
+    to_stderr(say("config", "restart", language, label=one.host.label))
     return True

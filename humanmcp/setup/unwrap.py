@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, complain
+from humanmcp.common.terminal import Painted, to_stderr
 from humanmcp.locales import language_of
 from humanmcp.locales.stop import REFUSED
 from humanmcp.setup.config_file import ConfigFileError
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             raise WrapError("not wrapped", name=name, path=file.path)
         kept = _without_tap(file, {(*file.host.keys, name): original}).write()
     except ConfigFileError as error:
-        complain(Painted(error.sentence(language), "yellow"))
+        to_stderr(Painted(error.sentence(language), "yellow"))
         return REFUSED
     report("undone", file.host, name, kept, language)
     return 0

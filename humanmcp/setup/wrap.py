@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, complain
+from humanmcp.common.terminal import Painted, to_stderr
 from humanmcp.connecting.hosts import BY_NAME, Format, Host, place
 from humanmcp.connecting.starting import starter
 from humanmcp.locales import language_of, say
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             raise WrapError("no command", name=arguments.server, path=file.path)
         kept = file.having({(*file.host.keys, arguments.server): changed}).write()
     except (ConfigFileError, PatternError) as error:
-        complain(Painted(sentence_of(error, language), "yellow"))
+        to_stderr(Painted(sentence_of(error, language), "yellow"))
         return REFUSED
     report("done", file.host, arguments.server, kept, language)
     return 0
@@ -140,7 +140,7 @@ def entry_of(arguments: argparse.Namespace) -> tuple[ConfigFile, dict[str, Any]]
 
 def report(code: str, host: Host, name: str, kept: Path | None, language: str) -> None:
     """Say what was done, where the old file is, and what is to be done now."""
-    complain(Painted(say(ROOM, code, language, name=name, label=host.label), "green"))
+    to_stderr(Painted(say(ROOM, code, language, name=name, label=host.label), "green"))
     if kept is not None:
-        complain(say("config", "backup", language, backup=kept))
-    complain(say("config", "restart", language, label=host.label))
+        to_stderr(say("config", "backup", language, backup=kept))
+    to_stderr(say("config", "restart", language, label=host.label))

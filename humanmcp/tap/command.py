@@ -23,7 +23,7 @@ from humanmcp.common.book_file import BookFile, BookFileError
 from humanmcp.common.file_descriptors import claim
 from humanmcp.common.logfile import log_to, log_what_ends_a_thread
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import complain
+from humanmcp.common.terminal import to_stderr
 from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import InboxError, Seat, SessionFacts, StubInbox
 from humanmcp.inbox.opening import open_inbox
@@ -95,17 +95,17 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         wanted = _wanted(arguments, settings)
     except (PatternError, BookFileError) as error:
-        complain(sentence_of(error, language))
+        to_stderr(sentence_of(error, language))
         return USAGE_ERROR
     if not wanted.command:
-        complain(say("tap", "no-command", language))
+        to_stderr(say("tap", "no-command", language))
         return USAGE_ERROR
     source, sink = claim()
     try:
         child = ServerProcess(wanted.command)
     except OSError as error:
         why = trouble(error, language)
-        complain(say("tap", "cannot-start", language, command=wanted.command[0], why=why))
+        to_stderr(say("tap", "cannot-start", language, command=wanted.command[0], why=why))
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     return _tap(arguments, settings, wanted, child, (source, sink))
 
@@ -149,7 +149,7 @@ def _tap(
     try:
         inbox, facts = _begin(settings, wanted)
     except (OSError, InboxError, paths.UnsafeFolderError) as error:
-        complain(say("tap", "no-inbox", language, why=sentence_of(error, language)))
+        to_stderr(say("tap", "no-inbox", language, why=sentence_of(error, language)))
     else:
         listening = Listening(
             inbox, facts, remark=remark, language=language, command=wanted.command
@@ -173,7 +173,7 @@ def _tap(
     log = _text_log(arguments, language)
     outputs += [log] if log else []
     if not arguments.quiet:
-        complain(say("tap", "hello", language, session=session.name if session else "-"))
+        to_stderr(say("tap", "hello", language, session=session.name if session else "-"))
     tap = Tap(
         child=child,
         source=source,
@@ -186,13 +186,13 @@ def _tap(
     status = tap.run()
     logger.info("the server has ended with status %s", status)
     if listening is not None and listening.unanswered and not arguments.quiet:
-        complain(say("tap", "unanswered", language, count=len(listening.unanswered)))
+        to_stderr(say("tap", "unanswered", language, count=len(listening.unanswered)))
         for one in listening.unanswered[:MOST_NAMED]:
-            complain("  ", f"{one.seq}: {sentence(one.problem, language)}")
+            to_stderr("  ", f"{one.seq}: {sentence(one.problem, language)}")
     if recorder.missing:
         logger.error("%s lines are missing: %s", recorder.missing, recorder.trouble or "-")
         why = sentence_of(recorder.trouble, language) if recorder.trouble else "-"
-        complain(say("tap", "lost", language, count=recorder.missing, why=why))
+        to_stderr(say("tap", "lost", language, count=recorder.missing, why=why))
     return status
 
 
@@ -229,5 +229,5 @@ def _text_log(arguments: argparse.Namespace, language: str) -> TextLog | None:
     try:
         return TextLog(Path(arguments.log_dir).expanduser(), time.time())
     except OSError as error:
-        complain(say("tap", "no-log", language, why=trouble(error, language)))
+        to_stderr(say("tap", "no-log", language, why=trouble(error, language)))
         return None

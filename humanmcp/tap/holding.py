@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import complain
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
@@ -42,9 +41,9 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if arguments.patterns or arguments.nothing:
             inbox.hold(name, () if arguments.nothing else arguments.patterns)
     except (PatternError, StopError) as error:
-        complain(sentence_of(error, language))
+        to_stderr(sentence_of(error, language))
         return FAILED
     wanted = ", ".join(inbox.holds(name)) or say("hold", "none", language)
     count = sum(1 for _ in held(inbox, (name,)))
-    show(say("hold", "state", language, session=name, patterns=wanted, count=count))
+    to_stdout(say("hold", "state", language, session=name, patterns=wanted, count=count))
     return 0

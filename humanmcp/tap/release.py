@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import complain
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import Action, Reply, TakenError
 from humanmcp.inbox.opening import open_inbox
@@ -44,12 +43,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         inbox = open_inbox(paths.home_folder(settings.home))
         found = _meant(inbox, arguments.numbers, arguments.session)
         for number in sorted({*arguments.numbers} - {item.key.number for item in found}):
-            complain(say("release", "not held", language, number=number))
+            to_stderr(say("release", "not held", language, number=number))
         done = sum(_settle(inbox, item, language, drop=arguments.drop) for item in found)
     except StopError as error:
-        complain(error.sentence(language))
+        to_stderr(error.sentence(language))
         return NOTHING
-    show(say("release", "dropped" if arguments.drop else "gone", language, count=done))
+    to_stdout(say("release", "dropped" if arguments.drop else "gone", language, count=done))
     return 0 if done else NOTHING
 
 
@@ -68,6 +67,6 @@ def _settle(inbox: DeskInbox, item: Item, language: str, *, drop: bool) -> bool:
     try:
         inbox.send(item.key, reply)
     except TakenError:
-        complain(say("release", "taken", language, number=item.key.number))
+        to_stderr(say("release", "taken", language, number=item.key.number))
         return False
     return True

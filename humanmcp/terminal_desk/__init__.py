@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING, TypeAlias
 
 from humanmcp.common.paths import UnsafeFolderError
-from humanmcp.common.terminal import complain
+from humanmcp.common.terminal import to_stderr
 from humanmcp.inbox.contract import InboxError
 from humanmcp.locales import language_of
 from humanmcp.locales.stop import REFUSED, USAGE_ERROR, StopError
@@ -34,7 +34,7 @@ def command(run: Run) -> Command:
         try:
             return run(arguments, settings, language)
         except StopError as error:
-            complain(error.sentence(language))
+            to_stderr(error.sentence(language))
             return REFUSED if isinstance(error, (InboxError, UnsafeFolderError)) else USAGE_ERROR
 
     return stopped

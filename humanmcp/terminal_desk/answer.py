@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.answering import service
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import to_stdout
 from humanmcp.inbox.contract import Draft
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -214,7 +214,7 @@ def _first_text(at: Answering) -> Draft:
 def _start_over(at: Answering) -> int:
     """Put the draft back to the text that it began with, and send nothing."""
     service.keep(at.case, _first_text(at)._replace(by=BY))
-    show(at.say("started over", name=at.name))
+    to_stdout(at.say("started over", name=at.name))
     return 0
 
 

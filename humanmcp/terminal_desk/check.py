@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, complain, say_json, say_raw
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, json_to_stdout, raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
 from humanmcp.protocol.conversation.transcript import Direction
@@ -97,7 +96,7 @@ def _one(file: str, arguments: argparse.Namespace, language: str) -> int:
     if arguments.json:
         named = {"file": name} if len(arguments.files) > 1 else {}
         method = {"method": case.exchange.method}
-        say_json({**named, **verdict_as_json(verdict, language), **method})
+        json_to_stdout({**named, **verdict_as_json(verdict, language), **method})
     else:
         guessed = arguments.method is None and arguments.request is None
         _print(case, verdict, name, language, guessed=guessed)
@@ -126,7 +125,7 @@ def _case(text: str, arguments: argparse.Namespace) -> TypedCase:
 def _reported(arguments: argparse.Namespace, language: str) -> int:
     """Print what is wrong with all files as one SARIF log."""
     files = [_checked_file(file, arguments, language) for file in arguments.files]
-    say_json(sarif.log(files, language))
+    json_to_stdout(sarif.log(files, language))
     problems = (problem for file in files for one in file.judged for problem in one.problems)
     return REFUSED if any(problem.blocks for problem in problems) else 0
 
@@ -157,33 +156,33 @@ def _fixed(case: TypedCase, language: str) -> int:
     """Print the mended text, and what is left to say on stderr."""
     fixed = autofix(case.text, case.judge)
     text, verdict = fixed
-    say_raw(text.removesuffix("\n"))
+    raw_to_stdout(text.removesuffix("\n"))
     left = [problem for problem in verdict.problems if problem.level is not Severity.REPAIRED]
     for problem in left:
         for parts in explained(problem, text, language):
-            complain(*parts)
+            to_stderr(*parts)
     if fixed.left:
-        complain(say(ROOM, "left", language, count=len(fixed.left)))
+        to_stderr(say(ROOM, "left", language, count=len(fixed.left)))
     return 0 if verdict.sendable else REFUSED
 
 
 def _print(case: TypedCase, verdict: Verdict, name: str, language: str, *, guessed: bool) -> None:
     exchange = case.exchange
     code = "as guessed" if guessed else "as"
-    show(
+    to_stdout(
         Painted(
             say(ROOM, code, language, method=exchange.method, revision=exchange.revision), "dim"
         )
     )
     for problem in verdict.problems:
         for parts in explained(problem, verdict.text, language, name=name):
-            show(*parts)
+            to_stdout(*parts)
     if verdict.line is not None:
         size = len(verdict.line.encode("utf-8", "surrogatepass")) + 1
-        show(Painted(say(ROOM, "sendable", language, size=size), "green"))
-        show(verdict.line)
+        to_stdout(Painted(say(ROOM, "sendable", language, size=size), "green"))
+        to_stdout(verdict.line)
     else:
         counted = summary(verdict.problems, language)
         codes = (problem.code for problem in verdict.problems if problem.blocks)
-        show(Painted(mistakes.hint(codes, language), "dim"))
-        show(Painted(say(ROOM, "not sendable", language, counted=counted), "red"))
+        to_stdout(Painted(mistakes.hint(codes, language), "dim"))
+        to_stdout(Painted(say(ROOM, "not sendable", language, counted=counted), "red"))

@@ -12,8 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, complain, say_json
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, json_to_stdout, to_stderr, to_stdout
 from humanmcp.common.timestamps import read_stamp
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED, StopError
@@ -133,7 +132,7 @@ def _forget(
     if not arguments.json:
         _announce(gone, waiting, language)
     if gone and not arguments.yes and not _agreed(language):
-        show(say(ROOM, "kept", language))
+        to_stdout(say(ROOM, "kept", language))
         return REFUSED
     for one in gone:
         if one.key is None:
@@ -142,20 +141,20 @@ def _forget(
             inbox.forget(one.key)
     if arguments.json:
         names = {"forgotten": [one.name for one in gone], "waiting": [one.name for one in waiting]}
-        say_json(names)
+        json_to_stdout(names)
     elif gone:
-        show(Painted(say(ROOM, "done", language, count=len(gone)), "green"))
+        to_stdout(Painted(say(ROOM, "done", language, count=len(gone)), "green"))
     return REFUSED if waiting and not gone else 0
 
 
 def _announce(gone: list[Target], waiting: list[Target], language: str) -> None:
-    show(say(ROOM, "will" if gone else "nothing", language))
+    to_stdout(say(ROOM, "will" if gone else "nothing", language))
     for one in gone:
-        show("  ", Painted(one.name, "bold"), f"  {one.words}")
+        to_stdout("  ", Painted(one.name, "bold"), f"  {one.words}")
     if gone:
-        show(Painted(say(ROOM, "means", language), "dim"))
+        to_stdout(Painted(say(ROOM, "means", language), "dim"))
     for one in waiting:
-        show(Painted(say(ROOM, "waits", language, name=one.name), "yellow"))
+        to_stdout(Painted(say(ROOM, "waits", language, name=one.name), "yellow"))
 
 
 def _agreed(language: str) -> bool:
@@ -166,5 +165,5 @@ def _agreed(language: str) -> bool:
     """
     if not sys.stdin.isatty():
         raise ForgetError("nobody to ask")
-    complain(say(ROOM, "sure", language))
+    to_stderr(say(ROOM, "sure", language))
     return sys.stdin.readline().strip().lower() in ("y", "yes", "はい")

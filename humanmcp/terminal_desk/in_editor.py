@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering import service
 from humanmcp.answering.service import Outcome
-from humanmcp.common.terminal import complain
+from humanmcp.common.terminal import to_stderr
 from humanmcp.inbox.contract import Draft
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.transcript import Direction
@@ -70,7 +70,7 @@ def _never_mind(at: Answering, opened: Draft, took: float, *, emptied: bool) -> 
     """Stop without sending. The draft stays as it was, and the book may go on counting."""
     _let_go(at, opened)
     if not emptied and took < editor.AT_ONCE:
-        complain(at.say("at once"))
+        to_stderr(at.say("at once"))
     return not_sent(at, at.say("emptied" if emptied else "unchanged", name=at.name))
 
 

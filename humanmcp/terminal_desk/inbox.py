@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering.case import Case, read_line
 from humanmcp.answering.summary import summary_of
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, is_read, is_terminal, say_json, say_raw
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import (
+    Painted,
+    is_read,
+    is_terminal,
+    json_to_stdout,
+    raw_to_stdout,
+    to_stdout,
+)
 from humanmcp.common.timestamps import clock
 from humanmcp.inbox.at_once import answered_at_once
 from humanmcp.inbox.contract import Purpose, Seat
@@ -70,7 +76,7 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
         return _watch(inbox, arguments, language)
     found = rows(inbox, everything=arguments.all)
     if arguments.json:
-        say_json({"items": [row_as_json(row, waits.now()) for row in found]})
+        json_to_stdout({"items": [row_as_json(row, waits.now()) for row in found]})
     else:
         _list(seats(inbox), found, waits.now(), language)
     return 0
@@ -164,19 +170,19 @@ def _list(
     for facts in everybody:
         if facts.is_open or facts.name in shown:
             mine = [row for row in found if row.case.facts.name == facts.name]
-            show(*_heading(facts, language))
+            to_stdout(*_heading(facts, language))
             if facts.unreadable:
                 told = unreadable_in(facts, language)
                 look = say(ROOM, "look unreadable", language, letter=facts.letter)
-                show("  ", Painted(told, "yellow"), " ", Painted(look, "dim"))
+                to_stdout("  ", Painted(told, "yellow"), " ", Painted(look, "dim"))
             _table(mine, moment, language)
     if not live:
-        show(say(ROOM, "no session", language))
+        to_stdout(say(ROOM, "no session", language))
     elif not any(row.item.waits for row in found):
-        show(say(ROOM, "nothing", language))
+        to_stdout(say(ROOM, "nothing", language))
     else:
         first = next(row.name for row in found if row.item.waits)
-        show(Painted(say(ROOM, "next", language, name=first), "dim"))
+        to_stdout(Painted(say(ROOM, "next", language, name=first), "dim"))
 
 
 def _heading(facts: SessionFacts, language: str) -> tuple[str | Painted, ...]:
@@ -195,7 +201,7 @@ def _table(found: Sequence[TerminalRow], moment: datetime, language: str) -> Non
     widest_name = max((columns(row.name) for row in found), default=0)
     widest = max((columns(text) for text in short), default=0)
     for row, text in zip(found, short, strict=True):
-        show(
+        to_stdout(
             "  ",
             Painted(pad(row.name, widest_name), "bold"),
             "  ",
@@ -231,7 +237,7 @@ def _watch(inbox: DeskInbox, arguments: argparse.Namespace, language: str) -> in
             if redraw:
                 ring = _BELL if waiting - seen else ""
                 seen = waiting
-                say_raw(ring + _CLEAR + say(ROOM, "watching", language))
+                raw_to_stdout(ring + _CLEAR + say(ROOM, "watching", language))
                 _list(seats(inbox), found, waits.now(), language)
             else:
                 before = _report_changes(before, found, arguments, language)
@@ -259,9 +265,9 @@ def _report_changes(
     ]
     for row in (*gone, *changed):
         if arguments.json:
-            say_json(row_as_json(row, waits.now()))
+            json_to_stdout(row_as_json(row, waits.now()))
         else:
-            show(*_change(row, language))
+            to_stdout(*_change(row, language))
     return now
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.terminal import complain, say_raw
+from humanmcp.common.terminal import raw_to_stdout, to_stderr
 from humanmcp.locales import say
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
@@ -37,11 +37,11 @@ def judge_lines(arguments: argparse.Namespace, language: str) -> int:
         raise CaseError("one file")
     with _opened(*arguments.files) as number:
         for lines in _batches(number):
-            say_raw("\n".join(_answered(line, arguments, language) for line in lines))
+            raw_to_stdout("\n".join(_answered(line, arguments, language) for line in lines))
             count += len(lines)
     took = max(time.monotonic() - began, 1e-9)
     rate = int(count / took)
-    complain(say(ROOM, "speed", language, count=count, seconds=f"{took:.1f}", rate=rate))
+    to_stderr(say(ROOM, "speed", language, count=count, seconds=f"{took:.1f}", rate=rate))
     return 0
 
 

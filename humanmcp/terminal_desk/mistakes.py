@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common import published
-from humanmcp.common.terminal import Painted
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.locales import say, sentences_of
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.terminal_desk.cases import CaseError
@@ -86,37 +85,37 @@ def explain(codes: Sequence[str], language: str) -> None:
 
 
 def _explain(code: str, sentences: Mapping[str, str], language: str) -> None:
-    show(Painted(code, "bold"), f": {_flat(sentences[code])}")
+    to_stdout(Painted(code, "bold"), f": {_flat(sentences[code])}")
     if why := sentences.get(f"{code}.why"):
-        show(_flat(why))
+        to_stdout(_flat(why))
     example = examples().get(code)
     if example is None:
-        show(Painted(say(ROOM, "no example", language), "dim"))
+        to_stdout(Painted(say(ROOM, "no example", language), "dim"))
     else:
         _show_example(example, language)
     if page := published.page_of(code):
-        show(Painted(page, "dim"))
-    show("")
+        to_stdout(Painted(page, "dim"))
+    to_stdout("")
 
 
 def _show_example(example: Example, language: str) -> None:
     if example.request:
         _show_text(say(ROOM, "example request", language), "dim", example.request)
     elif example.method:
-        show(Painted(say(ROOM, "example method", language, method=example.method), "dim"))
+        to_stdout(Painted(say(ROOM, "example method", language, method=example.method), "dim"))
     _show_text(say(ROOM, "example wrong", language), "red", example.wrong)
     _show_text(say(ROOM, "example right", language), "green", example.right)
     for quote in example.quotes:
-        show(f"“{quote.says}”")
-        show("  ", Painted(quote.link, "dim"))
+        to_stdout(f"“{quote.says}”")
+        to_stdout("  ", Painted(quote.link, "dim"))
     for page in sorted(set(example.pages.values())):
-        show("  ", Painted(page, "dim"))
+        to_stdout("  ", Painted(page, "dim"))
 
 
 def _show_text(title: str, colour: str, text: str) -> None:
-    show(Painted(title, colour))
+    to_stdout(Painted(title, colour))
     for line in text.split("\n"):
-        show("  ", line)
+        to_stdout("  ", line)
 
 
 def _flat(text: str) -> str:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering import service
 from humanmcp.answering.service import Outcome
-from humanmcp.common.terminal import Painted, complain, say_json
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, json_to_stdout, to_stderr, to_stdout
 from humanmcp.inbox.contract import Reply
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
@@ -96,16 +95,16 @@ def _went_out(at: Answering, result: SendResult, given: Draft) -> int:
         found = [as_json(problem, at.language) for problem in problems]
         answer = result.item.answer
         deliberate = bool(answer and answer.deliberate)
-        say_json(
+        json_to_stdout(
             {"sent": True, "became": result.outcome.value, "name": at.name, "line": line}
             | {"bytes": size, "problems": found, "deliberate": deliberate}
         )
         return 0
     for problem in problems:
         for parts in explained(problem, result.text, at.language):
-            show(*parts)
-    show(Painted(at.say("sent", who=at.reader(given), size=size), "green"))
-    show(line)
+            to_stdout(*parts)
+    to_stdout(Painted(at.say("sent", who=at.reader(given), size=size), "green"))
+    to_stdout(line)
     return 0
 
 
@@ -119,7 +118,7 @@ def refused(
     if not at.json:
         for problem in problems:
             for parts in explained(problem, text, at.language):
-                show(*parts)
+                to_stdout(*parts)
     counted = summary(problems, at.language)
     return not_sent(at, at.say("refused", counted=counted, name=at.name), problems, outcome)
 
@@ -134,9 +133,9 @@ def not_sent(
     if at.json:
         found = [as_json(problem, at.language) for problem in problems]
         became = {} if outcome is None else {"became": outcome.value}
-        say_json({"sent": False, **became, "name": at.name, "why": why, "problems": found})
+        json_to_stdout({"sent": False, **became, "name": at.name, "why": why, "problems": found})
     else:
-        complain(Painted(why, "yellow"))
+        to_stderr(Painted(why, "yellow"))
     return REFUSED
 
 
@@ -157,8 +156,8 @@ def keep_open(at: Answering, given: Draft, *, anyway: bool) -> int:
     if said.outcome is Outcome.REFUSED:
         return not_sent(at, at.say("refused", counted="", name=at.name), said.problems)
     if at.json:
-        say_json({"sent": True, "open": True, "name": at.name, "line": line})
+        json_to_stdout({"sent": True, "open": True, "name": at.name, "line": line})
     else:
-        show(Painted(at.say("kept open", who=at.who, name=at.name), "green"))
-        show(line)
+        to_stdout(Painted(at.say("kept open", who=at.who, name=at.name), "green"))
+        to_stdout(line)
     return 0

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.answering import service
 from humanmcp.answering.service import Outcome, SayResult
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import complain, say_json
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import json_to_stdout, to_stderr, to_stdout
 from humanmcp.inbox.contract import Order, Reply
 from humanmcp.locales import say as sentence
 from humanmcp.locales.stop import REFUSED, StopError
@@ -78,9 +77,9 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
         if said.outcome is not Outcome.SENT:
             return _not_said(said, text, language, json=arguments.json)
     if arguments.json:
-        say_json({"became": "sent", "problems": []})
+        json_to_stdout({"became": "sent", "problems": []})
     else:
-        show(sentence(ROOM, f"done {order.value}", language))
+        to_stdout(sentence(ROOM, f"done {order.value}", language))
     return 0
 
 
@@ -141,10 +140,10 @@ def _not_said(said: SayResult, text: str, language: str, *, json: bool) -> int:
     waits = said.outcome is Outcome.QUEUED
     if json:
         found = [as_json(one, language) for one in said.problems]
-        say_json({"became": "waiting" if waits else "refused", "problems": found})
+        json_to_stdout({"became": "waiting" if waits else "refused", "problems": found})
         return REFUSED
-    complain(sentence(ROOM, "waits" if waits else "refused", language))
+    to_stderr(sentence(ROOM, "waits" if waits else "refused", language))
     for problem in said.problems:
         for parts in explained(problem, text, language):
-            show(*parts)
+            to_stdout(*parts)
     return REFUSED

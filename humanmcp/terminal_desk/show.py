@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering import service
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import Painted, is_terminal, say_json, say_raw
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
 from humanmcp.common.timestamps import clock
 from humanmcp.inbox.contract import Purpose
 from humanmcp.locales import say
@@ -82,11 +81,11 @@ def run(arguments: argparse.Namespace, settings: Settings, language: str) -> int
         return 0
     sheet = sheet_of(open_inbox(settings), arguments.number, language)
     if arguments.json:
-        say_json(_as_json(sheet, language))
+        json_to_stdout(_as_json(sheet, language))
     elif arguments.raw and is_terminal():
-        show(sheet.item.line)  # made visible: no message may act on the screen it is shown on
+        to_stdout(sheet.item.line)  # made visible: no message may act on the screen it is shown on
     elif arguments.raw:
-        say_raw(sheet.item.line)
+        raw_to_stdout(sheet.item.line)
     else:
         _print(sheet, language)
     return 0
@@ -126,20 +125,20 @@ def sheet_of(inbox: DeskInbox, wanted: str, language: str) -> Sheet:
 def _print(sheet: Sheet, language: str) -> None:
     item, card = sheet.item, sheet.card
     revision = one_line(item.revision) or say(ROOM, "no revision", language)
-    show(
+    to_stdout(
         Painted(f"{sheet.name}  {request_in_short(item)}", "bold"),
         Painted(f"  · id {item.id} · {revision}", "dim"),
     )
     _show_sender(sheet, language)
     for one in waits.outlook(item, waits.now(), language):
-        show(Painted(one.sentence, "yellow" if one.soon else "dim"))
+        to_stdout(Painted(one.sentence, "yellow" if one.soon else "dim"))
     if item.state is ExchangeState.PENDING and waits.kept_waiting(item, language):
-        show(Painted(waits.kept_waiting(item, language), "dim"))
-    show("")
+        to_stdout(Painted(waits.kept_waiting(item, language), "dim"))
+    to_stdout("")
     _explain(sheet)
     if item.state is ExchangeState.PENDING:
-        show("  ", Painted(say(ROOM, "silence", language), "bold"), " ", card.silence)
-    show("  ", Painted(card.page, "dim"))
+        to_stdout("  ", Painted(say(ROOM, "silence", language), "bold"), " ", card.silence)
+    to_stdout("  ", Painted(card.page, "dim"))
     _section(say(ROOM, "message", language), sheet.message)
     _problems(say(ROOM, "remarks", language), sheet.remarks, item.line, language)
     _problems(say(ROOM, "refused", language), item.problems, sheet.draft, language)
@@ -151,8 +150,8 @@ def _print(sheet: Sheet, language: str) -> None:
     for kept in item.kept:
         _section(say(ROOM, "kept", language, by=kept.by), kept.text)
     if item.state is ExchangeState.PENDING:
-        show("")
-        show(Painted(_what_next(sheet, language), "dim"))
+        to_stdout("")
+        to_stdout(Painted(_what_next(sheet, language), "dim"))
 
 
 def _explain(sheet: Sheet) -> None:
@@ -160,23 +159,23 @@ def _explain(sheet: Sheet) -> None:
     card = sheet.card
     if sheet.inquiry is not None:
         _ask(sheet.inquiry)
-    show(Painted(card.title, "bold" if sheet.inquiry is None else "dim"))
+    to_stdout(Painted(card.title, "bold" if sheet.inquiry is None else "dim"))
     for sentence in (card.what, card.note, card.sender):
         if sentence:
-            show("  " + sentence)
+            to_stdout("  " + sentence)
 
 
 def _ask(asked: Inquiry) -> None:
     """Put the question first, with what to know and what to choose from."""
     for line in asked.question.split("\n"):
-        show(Painted(line, "bold"))
+        to_stdout(Painted(line, "bold"))
     for line in asked.context.split("\n") if asked.context else ():
-        show("  " + line)
-    show("")
+        to_stdout("  " + line)
+    to_stdout("")
     for number, option in enumerate(asked.options, 1):
-        show("  ", Painted(f"{number}", "bold"), f"  {one_line(option)}")
+        to_stdout("  ", Painted(f"{number}", "bold"), f"  {one_line(option)}")
     if asked.options:
-        show("")
+        to_stdout("")
 
 
 def _what_next(sheet: Sheet, language: str) -> str:
@@ -196,26 +195,26 @@ def _what_next(sheet: Sheet, language: str) -> str:
 def _show_sender(sheet: Sheet, language: str) -> None:
     who = asker_of(sheet.case.facts, language)
     passed = clock(waits.waited(sheet.item, waits.now()))
-    show(Painted(say(ROOM, "from", language, who=who, time=passed), "dim"))
+    to_stdout(Painted(say(ROOM, "from", language, who=who, time=passed), "dim"))
     if sheet.case.facts.stuck:
-        show(Painted(say(ROOM, "stuck", language), "yellow"))
+        to_stdout(Painted(say(ROOM, "stuck", language), "yellow"))
 
 
 def _section(title: str, text: str) -> None:
-    show("")
-    show(Painted(title, "bold"))
+    to_stdout("")
+    to_stdout(Painted(title, "bold"))
     for line in text.rstrip("\n").split("\n"):
-        show("  " + line)
+        to_stdout("  " + line)
 
 
 def _problems(title: str, problems: Sequence[Diagnostic], text: str, language: str) -> None:
     if not problems:
         return
-    show("")
-    show(Painted(title, "bold"))
+    to_stdout("")
+    to_stdout(Painted(title, "bold"))
     for problem in problems:
         for line in explained(problem, text, language):
-            show("  ", *line)
+            to_stdout("  ", *line)
 
 
 def _as_json(sheet: Sheet, language: str) -> dict[str, Any]:

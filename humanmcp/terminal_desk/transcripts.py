@@ -10,8 +10,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.terminal import Painted, say_json
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.locales import say
 from humanmcp.locales.stop import REFUSED
 from humanmcp.protocol.conversation.capture_log import is_log_line, read_log_line
@@ -161,19 +160,19 @@ def _print(
     for one in sorted(judged, key=lambda one: one.line):
         told = [problem for problem in one.problems if alone or problem.level in _SHOWN]
         if told:
-            show(Painted(_heading(one, language), "dim"))
+            to_stdout(Painted(_heading(one, language), "dim"))
         for problem in told:
             for parts in explained(
                 _placed(problem, one), one.text, language, name=name, shift=one.line - 1
             ):
-                show(*parts)
+                to_stdout(*parts)
     bad = [problem for problem in problems if problem.level in _SHOWN]
     if bad:
         show(Painted(mistakes.hint((problem.code for problem in bad), language), "dim"))
     counted = summary(bad, language) if bad else say(ROOM, "nothing wrong", language)
     wrong = any(problem.level is Severity.ERROR for problem in bad)
     words = say(ROOM, "all checked", language, count=_count(judged), counted=counted)
-    show(Painted(words, "red" if wrong else "yellow" if bad else "green"))
+    to_stdout(Painted(words, "red" if wrong else "yellow" if bad else "green"))
 
 
 def _count(judged: Sequence[Judged]) -> int:
@@ -201,7 +200,7 @@ def _print_json(judged: Sequence[Judged], named: Mapping[str, str], language: st
         for problem in one.problems
     ]
     levels = Counter(problem.level for one in judged for problem in one.problems)
-    say_json(
+    json_to_stdout(
         {
             **named,
             "messages": _count(judged),

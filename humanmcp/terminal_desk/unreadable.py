@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.terminal import Painted, is_terminal, say_json, say_raw
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, is_terminal, json_to_stdout, raw_to_stdout, to_stdout
 from humanmcp.locales import problem as sentence
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
@@ -44,9 +43,9 @@ def show_unreadable(inbox: DeskInbox, arguments: argparse.Namespace, language: s
     facts = choose_session(inbox, arguments.number)
     frame = _last(inbox, facts)
     if arguments.json:
-        say_json(_as_json(facts, frame, language))
+        json_to_stdout(_as_json(facts, frame, language))
     elif arguments.raw:
-        (show if is_terminal() else say_raw)(frame.text)
+        (to_stdout if is_terminal() else raw_to_stdout)(frame.text)
     else:
         _print(facts, frame, language)
 
@@ -60,13 +59,13 @@ def _last(inbox: DeskInbox, facts: SessionFacts) -> Frame:
 
 def _print(facts: SessionFacts, frame: Frame, language: str) -> None:
     who = asker_of(facts, language)
-    show(Painted(unreadable_in(facts, language), "bold"))
-    show(Painted(say(ROOM, "last unreadable", language, who=who, at=frame.at), "dim"))
+    to_stdout(Painted(unreadable_in(facts, language), "bold"))
+    to_stdout(Painted(say(ROOM, "last unreadable", language, who=who, at=frame.at), "dim"))
     for line in _reasons(frame, language):
-        show("  " + line)
-    show("", "\n", Painted(say(ROOM, "message", language), "bold"))
-    show("  " + frame.text)
-    show("", "\n", Painted(say(ROOM, "next unreadable", language), "dim"))
+        to_stdout("  " + line)
+    to_stdout("", "\n", Painted(say(ROOM, "message", language), "bold"))
+    to_stdout("  " + frame.text)
+    to_stdout("", "\n", Painted(say(ROOM, "next unreadable", language), "dim"))
 
 
 def _reasons(frame: Frame, language: str) -> list[str]:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from humanmcp.common.terminal import complain, say_raw
+from humanmcp.common.terminal import raw_to_stdout, to_stderr
 from tests.hosts.installing import CannotRunError, Installed, install
 from tests.hosts.measuring import METHODS, waits
 from tests.hosts.playing import tried
@@ -45,10 +45,10 @@ def _installed(chosen: Sequence[RealHost], packages: Path) -> dict[RealHost, Ins
         try:
             there[host] = install(host, packages)
         except CannotRunError as error:
-            complain(f"NOT RUN: {host.name}: {error}")
+            to_stderr(f"NOT RUN: {host.name}: {error}")
         else:
             note = there[host].note
-            complain(f"{host.name} {there[host].version}" + (f" (failed: {note})" if note else ""))
+            to_stderr(f"{host.name} {there[host].version}" + (f" (failed: {note})" if note else ""))
     return there
 
 
@@ -58,16 +58,16 @@ def _play(there: dict[RealHost, Installed], folder: Path, *, missing: int) -> in
         outcome = tried(host, installed, folder / host.name)
         first = "never" if outcome.first is None else f"{outcome.first:.1f} s"
         state = "FAILED" if outcome.faults else "ok"
-        say_raw(
+        raw_to_stdout(
             f"{state:7}{host.name} {installed.version} ({outcome.client or 'no client'}):"
             f" model asked after {first}"
         )
         for fault in outcome.faults:
-            say_raw(f"       {fault}")
+            raw_to_stdout(f"       {fault}")
         if outcome.faults:
             failed += 1
-            complain(f"{host.name} said:\n{outcome.said}")
-    say_raw(f"{len(there) - failed} ok, {failed} failed, {missing} not run")
+            to_stderr(f"{host.name} said:\n{outcome.said}")
+    raw_to_stdout(f"{len(there) - failed} ok, {failed} failed, {missing} not run")
     return 1 if failed or not there else 0
 
 
@@ -89,7 +89,7 @@ def _measure(there: dict[RealHost, Installed], folder: Path, arguments: argparse
     work = [(host, method) for host in there for method in arguments.measure]
     with ThreadPoolExecutor(len(work)) as pool:  # they wait, nearly all of the time
         for line in pool.map(lambda pair: one(*pair), work):
-            say_raw(line)
+            raw_to_stdout(line)
     return 0
 
 

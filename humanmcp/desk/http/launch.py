@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.paths import home_folder, make_private
-from humanmcp.common.terminal import complain
+from humanmcp.common.terminal import to_stderr
 from humanmcp.desk.auth.login import write_private
 from humanmcp.inbox.lock import is_held
 from humanmcp.locales import language_of
@@ -242,9 +242,9 @@ def _wait_for(folder: Path) -> DeskFacts:
 def main(home: str, language: str = "") -> int:
     """Be `python -m humanmcp.desk.http.launch HOME LANG`, which `humanmcp serve --open` starts."""
     try:
-        complain(find_or_start(home, open_browser=True))
+        to_stderr(find_or_start(home, open_browser=True))
     except (OSError, StopError) as error:
-        complain("humanmcp: ", sentence_of(error, language_of(language)))
+        to_stderr("humanmcp: ", sentence_of(error, language_of(language)))
         return 1
     return 0
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import complain
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import to_stderr, to_stdout
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.client.client import FIRST_ID, LONGEST, PATIENCE, Client, first_done
 from humanmcp.host.client.handshake import Identity, Opening
@@ -109,7 +108,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
                 return _ask_once(arguments, settings, command, wanted)
             return _sit(arguments, settings, command, script)
     except StopError as error:
-        complain("humanmcp: ", error.sentence(language))
+        to_stderr("humanmcp: ", error.sentence(language))
         if once.is_wanted(arguments):
             return once.status_of(error)
         return USAGE_ERROR if isinstance(error, (ClientError, MistypedError)) else REFUSED
@@ -190,7 +189,7 @@ def _sit(
     log = WireLog(language=language, laid_out=arguments.pretty, above=typist.above)
     company = _Company(person, log, typist.wait)
     with _connected(arguments, settings, command, company) as connection:
-        show("Initialization complete 🎉 Client is ready to send commands.")
+        to_stdout("Initialization complete 🎉 Client is ready to send commands.")
         if arguments.example:
             _as_the_example_goes_on(connection.client, language)
         Prompt(connection, typist, person, language).run()
@@ -280,7 +279,7 @@ def _as_the_example_goes_on(client: Client, language: str) -> None:
     if EXAMPLE_CALL["name"] in (client.session.known.tools or {}):
         client.request("tools/call", EXAMPLE_CALL)
     else:
-        complain("  ", say(ROOM, "no example", language, name=EXAMPLE_CALL["name"]))
+        to_stderr("  ", say(ROOM, "no example", language, name=EXAMPLE_CALL["name"]))
 
 
 def _desk(settings: Settings, command: ChildCommand, language: str) -> AtInbox:
@@ -288,5 +287,5 @@ def _desk(settings: Settings, command: ChildCommand, language: str) -> AtInbox:
     inbox = open_inbox(home_folder(settings.home))
     title = settings.title or str(command)
     desk = AtInbox(inbox, Seat.CLIENT, title=title, language=language)
-    complain(say(ROOM, "at the desk", language, name=desk.name))
+    to_stderr(say(ROOM, "at the desk", language, name=desk.name))
     return desk

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
-from humanmcp.common.terminal import complain
+from humanmcp.common.terminal import to_stderr
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST, PATIENCE
@@ -86,13 +86,13 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Talk until the end of input. Returns the exit status; no child is left behind."""
     language = language_of(settings.lang)
     if arguments.json and not arguments.prompt:
-        complain("humanmcp: ", say(ROOM, "json of what", language))
+        to_stderr("humanmcp: ", say(ROOM, "json of what", language))
         return USAGE_ERROR
     try:
         with in_order(), contextlib.ExitStack() as stack:
             _talk(arguments, settings, stack)
     except StopError as error:
-        complain("humanmcp: ", error.sentence(language))
+        to_stderr("humanmcp: ", error.sentence(language))
         return REFUSED
     return 0
 
@@ -113,7 +113,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
         title = " ".join(word for word in (settings.title, server) if word)
         session = AtInbox(inbox, seat, title=title, asker=NAME.name, language=language)
         told = say(ROOM, f"at the desk {seat.value}", language, name=session.name, server=server)
-        complain(told)
+        to_stderr(told)
         return session
 
     wanted = ModelChoice(
@@ -128,7 +128,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     )
     kept_back = key_kept_back(wanted)
     if kept_back is not None:
-        complain(kept_back.sentence(language))
+        to_stderr(kept_back.sentence(language))
     model = seat_model(wanted)
     stack.callback(model.close)
     respondents = _respondents(typist, language, stack, desk if arguments.desk else None)

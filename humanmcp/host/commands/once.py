@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.child import EndedError, StartError
-from humanmcp.common.terminal import complain, say_raw
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.host.client.handshake import NoAnswerError, OpeningError, entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests, typed_of
 from humanmcp.host.terminal.problem_lines import told_to_asker
@@ -149,7 +148,7 @@ class OneShot:
         status = _status(response, language)
         if status in (ExitStatus.DONE, ExitStatus.TOOL_ERROR):
             text = "" if self.as_json else gist(asking.method, response.result)
-            say_raw(text or _result_of(response))
+            raw_to_stdout(text or _result_of(response))
         return status
 
     def _asking(self, requests: Requests) -> Asking:
@@ -167,7 +166,7 @@ class OneShot:
         """Say what is wrong with the request, and do not send it then."""
         found = requests.remarks(*asking)
         for one in found:
-            complain(*told_to_asker(one, language))
+            to_stderr(*told_to_asker(one, language))
         if any(one.level is not Severity.HINT for one in found):
             raise MistypedError("not asked", name=self.name)
 
@@ -181,10 +180,10 @@ class OneShot:
                 return status
             entries += entries_of(page, each.member)
         if self.as_json:
-            say_raw(as_json({each.member: entries}))
+            raw_to_stdout(as_json({each.member: entries}))
             return ExitStatus.DONE
         for entry in entries:
-            show("  ".join(part for part in line_of(entry, each) if part))
+            to_stdout("  ".join(part for part in line_of(entry, each) if part))
         return ExitStatus.DONE
 
 
@@ -193,10 +192,10 @@ def _status(response: Response, language: str) -> ExitStatus:
     method = response.asked.method
     if response.error is not None:
         number, why = response.error
-        complain(say(ROOM, "error", language, method=method, number=number, why=why))
+        to_stderr(say(ROOM, "error", language, method=method, number=number, why=why))
         return ExitStatus.ERROR
     if response.result is None:
-        complain(say(ROOM, "no result", language, method=method))
+        to_stderr(say(ROOM, "no result", language, method=method))
         return ExitStatus.ERROR
     is_error = method == "tools/call" and response.result.get("isError") is True
     return ExitStatus.TOOL_ERROR if is_error else ExitStatus.DONE

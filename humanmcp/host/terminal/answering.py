@@ -7,8 +7,7 @@ import json
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.terminal import Painted
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.host.client.respondents import REFUSAL, Nobody
 from humanmcp.host.terminal.form import FormAtTerminal, LeftError
 from humanmcp.host.terminal.problem_lines import told
@@ -73,8 +72,8 @@ class AtTerminal:
                 return
             card = explain(exchange.method, exchange.revision, self.language, seat="client")
             asks = self._say("server asks", method=exchange.method, server=self.server)
-            show(Painted(asks, "bold"))
-            show("  ", card.title)
+            to_stdout(Painted(asks, "bold"))
+            to_stdout("  ", card.title)
             form = self._form(exchange.request.params.get("requestedSchema"))
             while True:
                 try:
@@ -85,14 +84,14 @@ class AtTerminal:
                 if not isinstance(outcome, Refused):
                     return
                 for one in outcome.verdict.problems:
-                    show(*told(one, self.language))
+                    to_stdout(*told(one, self.language))
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Tell the person that nobody waits for the answer any more."""
         self._withdrawn.append(exchange.request)
         why = stop.told(reason, self.language)
         with self.typist.above():
-            show(Painted(self._say("withdrawn", method=exchange.method, reason=why), "dim"))
+            to_stdout(Painted(self._say("withdrawn", method=exchange.method, reason=why), "dim"))
 
     def _say(self, code: str, **fillings: object) -> str:
         return say(ROOM, code, self.language, **fillings)
@@ -129,10 +128,10 @@ class AtTerminal:
         }, TextForm.RESULT
 
     def _elicited(self, params: dict[str, Any], form: FormAtTerminal) -> dict[str, Any]:
-        show("  ", str(params.get("message", "")))
+        to_stdout("  ", str(params.get("message", "")))
         by_url = params.get("mode") == "url"
         if by_url:
-            show("  ", str(params.get("url", "")))
+            to_stdout("  ", str(params.get("url", "")))
         while True:
             choice = self.typist.choose(self._say("ask elicitation"), "adc")
             if choice != "a":
@@ -157,9 +156,9 @@ class AtTerminal:
 def show_sampling(params: Mapping[str, Any], language: str) -> None:
     """Show the person the conversation that a server wants a model to continue."""
     if params.get("systemPrompt"):
-        show(Painted("  system: ", "dim"), str(params["systemPrompt"]))
+        to_stdout(Painted("  system: ", "dim"), str(params["systemPrompt"]))
     messages = params.get("messages")
     for message in messages if isinstance(messages, list) else []:
         if isinstance(message, dict):
             said = json.dumps(message.get("content"), ensure_ascii=False)
-            show(Painted(f"  {message.get('role')}: ", "dim"), shortened(said, language))
+            to_stdout(Painted(f"  {message.get('role')}: ", "dim"), shortened(said, language))

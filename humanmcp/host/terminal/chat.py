@@ -7,8 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.terminal import Painted, complain
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, to_stderr, to_stdout
 from humanmcp.host.conversation import (
     ImageBlock,
     StopReason,
@@ -69,19 +68,19 @@ class AtHost:
         """Show what the model says, line by line as it comes."""
         *lines, self._line = (self._line + piece).split("\n")
         for line in lines:
-            show(line)
+            to_stdout(line)
 
     def turn_ended(self, turn: Turn) -> None:
         """Show the rest of the last line, and why there is no more where that is worth telling."""
         self.broke_off()
         why = ending_of(turn)
         if why is not None:
-            complain(Painted(why.sentence(self.language), "yellow"))
+            to_stderr(Painted(why.sentence(self.language), "yellow"))
 
     def broke_off(self) -> None:
         """Show what was heard of a line that nobody will end."""
         if self._line:
-            show(self._line)
+            to_stdout(self._line)
         self._line = ""
 
     def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
@@ -91,14 +90,16 @@ class AtHost:
         """
         if self.call_all or self._is_trusted(place):
             return ToolCall()
-        show(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
-        show("  ", _text(use.input))
+        to_stdout(Painted(self._say("wants", server=place.server, tool=place.tool), "bold"))
+        to_stdout("  ", _text(use.input))
         match self.typist.choose(self._say("ask permission"), "ctar"):
             case "c":
                 return ToolCall()
             case "t":
                 self.trusted[place] = self.definition(place)
-                show(Painted(self._say("trusted", server=place.server, tool=place.tool), "dim"))
+                to_stdout(
+                    Painted(self._say("trusted", server=place.server, tool=place.tool), "dim")
+                )
                 return ToolCall()
             case "a":
                 return Instead(self.typist.ask(self._say("ask instead")) or "")
@@ -111,28 +112,28 @@ class AtHost:
         if self.trusted[place] == self.definition(place):
             return True
         del self.trusted[place]
-        show(Painted(self._say("has changed", server=place.server, tool=place.tool), "yellow"))
+        to_stdout(Painted(self._say("has changed", server=place.server, tool=place.tool), "yellow"))
         return False
 
     def ask_again(self) -> None:
         """Ask before each call again, whatever was trusted."""
         names = ", ".join(f"{one.server}: {one.tool}" for one in self.trusted) or "-"
         self.trusted.clear()
-        show(self._say("ask again", names=names))
+        to_stdout(self._say("ask again", names=names))
 
     def calling(self, use: ToolUse, place: ToolAddress) -> None:
         """Show the call as the article's dice host does."""
-        show(Painted(call_of(use, place), "cyan"))
+        to_stdout(Painted(call_of(use, place), "cyan"))
 
     def returned(self, use: ToolUse, result: ToolResult) -> None:  # noqa: ARG002 - Watcher
         """Show what the model will read."""
         text = result.text if len(result.text) <= _LONGEST else result.text[:_LONGEST] + " …"
-        complain(Painted(f"  -> {text}", "yellow" if result.is_error else "dim"))
+        to_stderr(Painted(f"  -> {text}", "yellow" if result.is_error else "dim"))
 
     def waiting(self, seconds: float) -> None:
         """Say that the service has no room."""
         self.broke_off()
-        complain(Painted(self._say("overloaded", seconds=f"{seconds:g}"), "yellow"))
+        to_stderr(Painted(self._say("overloaded", seconds=f"{seconds:g}"), "yellow"))
 
     def _say(self, code: str, **fillings: object) -> str:
         return say(ROOM, code, self.language, **fillings)
@@ -181,7 +182,7 @@ class Chat:
 
     def run(self) -> None:
         """Start the servers, and talk until `exit`, `/quit` or the end of input."""
-        show(STARTED)
+        to_stdout(STARTED)
         servers = self.runner.servers
         for server in servers.all:
             if not server.entry.can_start:
@@ -220,7 +221,7 @@ class Chat:
             code = "starting person" if server.entry.is_person else "starting"
             told = {"name": server.name, "methods": asked, "seconds": f"{servers.patience:g}"}
             with self.typist.above():
-                complain(say(ROOM, code, self.language, **told))
+                to_stderr(say(ROOM, code, self.language, **told))
 
     def _do(self, typed: str) -> None:
         word, _, rest = typed.partition(" ")
@@ -243,7 +244,7 @@ class Chat:
         match command:
             case "/tools":
                 for tool in self.runner.servers.offered():
-                    show("  ", Painted(tool.name, "bold"), f"  {tool.description}")
+                    to_stdout("  ", Painted(tool.name, "bold"), f"  {tool.description}")
             case "/servers":
                 for server in self.runner.servers.all:
                     self._server(server)
@@ -252,16 +253,16 @@ class Chat:
             case "/ask":
                 self.person.ask_again()
             case _:
-                show(say(ROOM, "help", self.language))
+                to_stdout(say(ROOM, "help", self.language))
 
     def _reconnect(self, name: str) -> None:
         servers = self.runner.servers
         try:
             servers.reconnect(name)
         except NoServerError as error:
-            show(Painted(error.sentence(self.language), "yellow"))
+            to_stdout(Painted(error.sentence(self.language), "yellow"))
         except KeyboardInterrupt:
-            show(Painted(say(ROOM, "interrupted", self.language), "yellow"))
+            to_stdout(Painted(say(ROOM, "interrupted", self.language), "yellow"))
         else:
             self._server(next(one for one in servers.all if one.name == name))
 
@@ -278,22 +279,22 @@ class Chat:
             self._let_servers_start()
             do()
         except StopError as error:
-            show(Painted(error.sentence(self.language), "red"))
+            to_stdout(Painted(error.sentence(self.language), "red"))
         except KeyboardInterrupt:
-            show(Painted(say(ROOM, "interrupted", self.language), "yellow"))
+            to_stdout(Painted(say(ROOM, "interrupted", self.language), "yellow"))
 
     def _read(self, typed: str) -> None:
         """Show a resource to the person now, and to the model with what is said next."""
         blocks = self.lent.read(typed)
         for one in blocks:
-            show("  ", Painted(one.text if isinstance(one, TextBlock) else "[image]", "dim"))
+            to_stdout("  ", Painted(one.text if isinstance(one, TextBlock) else "[image]", "dim"))
         self._shown += blocks
-        show(say(ROOM, "will be shown", self.language))
+        to_stdout(say(ROOM, "will be shown", self.language))
 
     def _server(self, server: Server) -> None:
         """Show one server, and what is known of it."""
         with self.typist.above():
-            show("  ", Painted(server.name, "bold"), f"  {state_of(server, self.language)}")
+            to_stdout("  ", Painted(server.name, "bold"), f"  {state_of(server, self.language)}")
 
     def _history(self) -> None:
         for turn in self.runner.history:
@@ -307,7 +308,9 @@ class Chat:
                         who, said = turn.role.value, f"{name} {_text(given)}"
                     case ToolResult(_, text, is_error):
                         who, said = "tool_result", f"(error) {text}" if is_error else text
-                show(Painted(f"{who}: ", "dim" if turn.role is TurnRole.SYSTEM else "bold"), said)
+                to_stdout(
+                    Painted(f"{who}: ", "dim" if turn.role is TurnRole.SYSTEM else "bold"), said
+                )
 
 
 def _text(given: Mapping[str, Any]) -> str:

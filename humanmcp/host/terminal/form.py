@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.terminal import Painted
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.host.forms import FieldError, FormField, fields, value
 from humanmcp.locales import say
 
@@ -45,7 +44,7 @@ class FormAtTerminal:
         """
         filled: dict[str, Any] = {}
         if self.fields:
-            show(Painted(f"  {self._say('how to fill')}", "dim"))
+            to_stdout(Painted(f"  {self._say('how to fill')}", "dim"))
         at = 0
         while at < len(self.fields):
             field = self.fields[at]
@@ -69,7 +68,7 @@ class FormAtTerminal:
             try:
                 filled[field.name] = self._value(field, typed)
             except FieldError as error:
-                show("  ", Painted(reason(error, self.language), "yellow"))
+                to_stdout("  ", Painted(reason(error, self.language), "yellow"))
             else:
                 self._typed[field.name] = typed
                 return True
@@ -99,7 +98,7 @@ class FormAtTerminal:
     def _show_choices(self, field: FormField) -> None:
         for number, one in enumerate(field.choices, 1):
             own = f" ({one.value})" if str(one.value) != one.title else ""
-            show("    ", Painted(f"{number}", "bold"), f"  {one.title}{own}")
+            to_stdout("    ", Painted(f"{number}", "bold"), f"  {one.title}{own}")
 
     def _say(self, code: str) -> str:
         return say(ROOM, code, self.language)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from humanmcp.common.terminal import Painted, complain, is_terminal, say_raw
+from humanmcp.common.terminal import Painted, is_terminal, raw_to_stdout, to_stderr
 from humanmcp.host.conversation import written
 from humanmcp.host.runner import Refuse
 from humanmcp.host.terminal.chat import ROOM, WAIT_OF_A_SCRIPT, AtHost, call_of, state_of
@@ -28,12 +28,12 @@ class AtHostOnce(AtHost):
         if self.call_all or (self.typist.is_there and is_terminal()):
             return super().permit(use, place)
         told = {"server": place.server, "tool": place.tool}
-        complain(Painted(say(ROOM, "nobody to ask", self.language, **told), "yellow"))
+        to_stderr(Painted(say(ROOM, "nobody to ask", self.language, **told), "yellow"))
         return Refuse()
 
     def calling(self, use: ToolUse, place: ToolAddress) -> None:
         """Tell of the call."""
-        complain(Painted(call_of(use, place), "cyan"))
+        to_stderr(Painted(call_of(use, place), "cyan"))
 
 
 def ask_once(runner: HostLoop, prompt: str, language: str, *, json: bool) -> None:
@@ -47,9 +47,9 @@ def ask_once(runner: HostLoop, prompt: str, language: str, *, json: bool) -> Non
     servers.wait_until_settled(WAIT_OF_A_SCRIPT)
     for server in servers.all:
         if server.client is None or server.trouble or not server.settled.is_set():
-            complain(Painted(f"  {server.name}  {state_of(server, language)}", "yellow"))
+            to_stderr(Painted(f"  {server.name}  {state_of(server, language)}", "yellow"))
     said = runner.run(prompt)
     if json:
         turns = [written(turn) for turn in runner.history]
         said = as_json({"text": said, "messages": turns})
-    say_raw(said)
+    raw_to_stdout(said)

@@ -6,8 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.terminal import Painted, is_terminal
-from humanmcp.common.terminal import say as show
+from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.host.client.handshake import Opening, entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests
 from humanmcp.host.terminal.problem_lines import told_to_asker
@@ -81,9 +80,9 @@ class Prompt:
             self._do(word, rest.strip(), typed)
         except StopError as error:
             colour = "yellow" if isinstance(error, MistypedError) else "red"
-            show(Painted(error.sentence(self.language), colour))
+            to_stdout(Painted(error.sentence(self.language), colour))
         except KeyboardInterrupt:
-            show(Painted(self._say("interrupted"), "yellow"))
+            to_stdout(Painted(self._say("interrupted"), "yellow"))
         return True
 
     def names(self) -> list[str]:
@@ -108,10 +107,10 @@ class Prompt:
     def _do(self, word: str, rest: str, typed: str) -> None:
         match word:
             case "help" | "?":
-                show(self._say("help"))
+                to_stdout(self._say("help"))
             case "history":
                 for number, line in enumerate(self.history, 1):
-                    show(f"{number:4} {line}")
+                    to_stdout(f"{number:4} {line}")
             case "reconnect":
                 self._keep(typed)
                 self._reconnect(rest)
@@ -131,7 +130,7 @@ class Prompt:
                 self._keep(typed)
                 self._method(word, rest)
             case _:
-                show(self._say("unknown word", word=word))
+                to_stdout(self._say("unknown word", word=word))
 
     def _keep(self, typed: str) -> None:
         if not self.history or self.history[-1] != typed:
@@ -143,7 +142,7 @@ class Prompt:
         if word and word not in names:
             raise MistypedError("no such opening", word=word, names=", ".join(names))
         self.connection.reconnect(Opening(word) if word else None)
-        show(self._say("reconnected"))
+        to_stdout(self._say("reconnected"))
 
     # -- what can be sent ----------------------------------------------------------------------
 
@@ -161,7 +160,7 @@ class Prompt:
     def _raw(self, line: str) -> None:
         verdict, begun = self.client.say(line)
         for one in verdict.problems:
-            show(*told_to_asker(one, self.language))
+            to_stdout(*told_to_asker(one, self.language))
         if begun is not None:
             self._show(begun[0].method, self.client.wait(begun))
 
@@ -172,7 +171,7 @@ class Prompt:
             for entry in entries_of(page, each.member):
                 name, about = line_of(entry, each)
                 self.learned[name] = entry
-                show("  ", Painted(name, "bold"), f"  {about}" if about else "")
+                to_stdout("  ", Painted(name, "bold"), f"  {about}" if about else "")
             if page.result is None:
                 self._show(each.method, page)
 
@@ -212,7 +211,7 @@ class Prompt:
         """Ask the check about a request or a notification before it is sent."""
         found = self.requests.remarks(method, params)
         for one in found:
-            show(*told_to_asker(one, self.language))
+            to_stdout(*told_to_asker(one, self.language))
         return any(one.level is not Severity.HINT for one in found)
 
     # -- what comes back -----------------------------------------------------------------------
@@ -221,13 +220,13 @@ class Prompt:
         name = method.capitalize() if "/" not in method else method
         if response.error is not None:
             number, why = response.error
-            show(Painted(self._say("error", method=name, number=number, why=why), "red"))
+            to_stdout(Painted(self._say("error", method=name, number=number, why=why), "red"))
             return
         result = response.message.body.get("result")
         told = as_json(result)
         if is_terminal() and sys.stderr.isatty():  # the whole of it stands just above, on the wire
             told = gist(method, result) or shortened(told, self.language)
-        show(f"{name} ", told)
+        to_stdout(f"{name} ", told)
 
 
 def _object(typed: str) -> dict[str, Any] | None:

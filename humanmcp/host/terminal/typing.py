@@ -15,7 +15,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from humanmcp.common.terminal import rewrite, say
+from humanmcp.common.terminal import rewrite, to_stdout
 from humanmcp.protocol.json.escaping import visible
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Typist:
             self._changed.notify_all()
         if notice and self._open_prompt is not None:
             with self.above():
-                say(notice)
+                to_stdout(notice)
         asked.over.result()
 
     def answer_waiting(self) -> None:
@@ -166,17 +166,17 @@ class Typist:
         """
         if self._next is not None:
             line = self._script.pop(0)
-            say(prompt + line)
+            to_stdout(prompt + line)
             return line
         self._open_prompt = prompt
         dropped, self._has_dropped = self._has_dropped, False
         try:
             return input(visible(prompt))
         except EOFError:
-            say("")  # what follows begins a line of its own
+            to_stdout("")  # what follows begins a line of its own
             return None
         except KeyboardInterrupt:
-            say("")
+            to_stdout("")
             if dropped or can_leave or not self.is_there:
                 raise
             self._has_dropped = True

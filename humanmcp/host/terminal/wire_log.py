@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.terminal import Painted, complain
+from humanmcp.common.terminal import Painted, to_stderr
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.terminal.problem_lines import told
 from humanmcp.host.terminal.results import shortened
@@ -73,7 +73,7 @@ class WireLog(ClientObserver):
         """Show a line of the server's stderr; it is no message."""
         with self.above():
             text = line.decode("utf-8", "replace").rstrip("\r")
-            complain(Painted(f"{self._stamp()}  {self.name}stderr :   {text}", "dim"))
+            to_stderr(Painted(f"{self._stamp()}  {self.name}stderr :   {text}", "dim"))
 
     def happened(self, event: Event) -> None:
         """Say what is wrong with what the server sent."""
@@ -91,7 +91,7 @@ class WireLog(ClientObserver):
             return
         with self.above():
             for one in problems:
-                complain(*self._signed(told(one, self.language, seen=True)))
+                to_stderr(*self._signed(told(one, self.language, seen=True)))
                 self._explain_noise(one)
 
     def _signed(self, parts: tuple[str | Painted, ...]) -> tuple[str | Painted, ...]:
@@ -102,7 +102,7 @@ class WireLog(ClientObserver):
         """Say once what every author of a server has to learn: stdout is the wire."""
         if found.code in _NOISE and not self._has_explained_noise:
             self._has_explained_noise = True
-            complain(Painted("  " + say(ROOM, "noise", self.language), "dim"))
+            to_stderr(Painted("  " + say(ROOM, "noise", self.language), "dim"))
 
     def answer_went_astray(self, stray: Stray) -> None:
         """Say what an answer is that nobody waits for, and who does wait."""
@@ -123,7 +123,7 @@ class WireLog(ClientObserver):
 
     def _remark(self, text: str) -> None:
         with self.above():
-            complain(*self._signed(("  ", Painted(text, "dim"))))
+            to_stderr(*self._signed(("  ", Painted(text, "dim"))))
 
     def _show(self, sender: str, line: str, colour: str) -> None:
         if not self.lines:
@@ -132,8 +132,8 @@ class WireLog(ClientObserver):
         if sys.stderr.isatty():
             text = shortened(text, self.language)
         with self.above():
-            complain(Painted(f"{self._stamp()}  {sender}", colour), text)
-            complain("")
+            to_stderr(Painted(f"{self._stamp()}  {sender}", colour), text)
+            to_stderr("")
 
     def _stamp(self) -> str:
         return f"{self.now():%Y/%m/%d %H:%M:%S}"
