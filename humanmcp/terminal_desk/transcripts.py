@@ -168,7 +168,7 @@ def _print(
                 to_stdout(*parts)
     bad = [problem for problem in problems if problem.level in _SHOWN]
     if bad:
-        show(Painted(mistakes.hint((problem.code for problem in bad), language), "dim"))
+        to_stdout(Painted(mistakes.hint((problem.code for problem in bad), language), "dim"))
     counted = summary(bad, language) if bad else say(ROOM, "nothing wrong", language)
     wrong = any(problem.level is Severity.ERROR for problem in bad)
     words = say(ROOM, "all checked", language, count=_count(judged), counted=counted)
