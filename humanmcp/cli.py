@@ -162,14 +162,14 @@ class _Completion(argparse.Action):
         option_string: str | None = None,  # noqa: ARG002 - argparse's own names
     ) -> None:
         from humanmcp import completion  # noqa: PLC0415 - no server needs it
-        from humanmcp.common.terminal import say_raw  # noqa: PLC0415 - no server needs it
+        from humanmcp.common.terminal import raw_to_stdout
 
         assert isinstance(parser, Parser)  # noqa: S101 - it is added to ours alone
         commands = tuple(
             completion.Command(name, *described(name, parser.language)) for name in COMMANDS
         )
         top = completion.Command("", "", completion.options_of(parser))
-        say_raw(completion.script(str(values), commands, top).removesuffix("\n"))
+        raw_to_stdout(completion.script(str(values), commands, top).removesuffix("\n"))
         parser.exit()
 
 
