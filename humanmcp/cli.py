@@ -162,7 +162,7 @@ class _Completion(argparse.Action):
         option_string: str | None = None,  # noqa: ARG002 - argparse's own names
     ) -> None:
         from humanmcp import completion  # noqa: PLC0415 - no server needs it
-        from humanmcp.common.terminal import raw_to_stdout
+        from humanmcp.common.terminal import raw_to_stdout  # noqa: PLC0415 - as above
 
         assert isinstance(parser, Parser)  # noqa: S101 - it is added to ours alone
         commands = tuple(
