@@ -56,9 +56,10 @@ def forget_exchange(folder: SessionFolder, facts: SessionFacts, number: int) -> 
     pending = folder.at(ExchangeState.PENDING, number).is_dir()
     if pending and facts.life is Life.OPEN:
         raise NotForgottenError("still waits", number=number)
-    lines = _lines_of(folder, number)
+    # The copies first: they are found by the lines of the transcript, and who is killed in between
+    # has to find them again.
+    _forget_texts(folder.path, facts, _lines_of(folder, number))
     _blank(folder.path / layout.TRANSCRIPT, lambda line: _without_words(line, number))
-    _forget_texts(folder.path, facts, lines)
     for state in ExchangeState:
         path = folder.at(state, number)
         if path.is_dir() and not path.is_symlink():

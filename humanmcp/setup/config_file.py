@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import tomllib
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from humanmcp.common import toml_edit
 from humanmcp.common.regular_file import (
-    PRIVATE,
     NotRegularError,
     keep_owner,
     read_regular,
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from humanmcp.connecting.hosts import Host
 
 _MCP_IN_SETTINGS: Final = ("mcp", "servers")
+_BACKUPS_READ: Final = 20
 _BOM: Final = "\ufeff"
 
 Keys = tuple[str, ...]
@@ -147,16 +146,16 @@ class ConfigFile:
         """Return it as it was before `having` made it into this one; None when unknown.
 
         That is the newest backup, or no file at all, if setting the same entries there gives this
-        text. So taking out what was put in leaves the file byte for byte as it was.
+        text. So taking out what was put in leaves the file byte for byte as it was. A command that
+        was killed leaves a copy of what it did not come to change: that is no backup of another.
         """
         entries = {keys: self.servers.get(keys) for keys in changed}
-        kept = newest_backup(self.path)
         if not all(isinstance(entry, dict) for entry in entries.values()):
             return None
-        for text in ("" if kept is None else _read(kept), ""):
+        for text in (*map(_read, newest_backups(self.path)), ""):
             before = dataclasses.replace(self, text=text)
             with contextlib.suppress(ConfigFileError):
-                if before.having(entries).text == self.text:
+                if text != self.text == before.having(entries).text:
                     return before
         return None
 
@@ -298,15 +297,12 @@ def backup(path: Path) -> Path:
     content = read_regular(path)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
     copy = path.with_name(f"{path.name}.humanmcp-{stamp}.bak")
-    number = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
-    with os.fdopen(number, "wb") as stream:
-        stream.write(content)
+    replace_regular(copy, content)  # half a copy must not pass for one
     keep_owner(copy, path.stat())
     return copy
 
 
-def newest_backup(path: Path) -> Path | None:
-    """Return the newest backup of a file; None when there is none."""
+def newest_backups(path: Path) -> list[Path]:
+    """Return the newest backups of a file, the newest first."""
     real = path.resolve()
-    found = sorted(real.parent.glob(f"{real.name}.humanmcp-*.bak"))
-    return found[-1] if found else None
+    return sorted(real.parent.glob(f"{real.name}.humanmcp-*.bak"), reverse=True)[:_BACKUPS_READ]

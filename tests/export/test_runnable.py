@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import runpy
+import stat
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, Final
@@ -585,3 +586,22 @@ def test_the_seeds_session_can_be_run() -> None:
     told = server_export.write(find(str(SEED / "demo-app.log"), SEED), ExportOptions())
     assert "async def exec_shell_command(" in told
     compile(told, "server.py", "exec")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no modes")
+def test_a_new_export_can_be_read_by_whom_the_umask_lets_and_a_device_is_written_into(
+    tmp_path: Path,
+) -> None:
+    """An export is made to be passed on; `-o /dev/stdout` goes on into a pipe."""
+    log = tmp_path / "a.log"
+    log.write_text('[2026-11-20 10:00:00.000] IN: {"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    output = tmp_path / "a.txt"
+    before = os.umask(0o027)
+    try:
+        assert main(["export", str(log), "-o", str(output)]) == 0
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(output.stat().st_mode) == 0o640
+    command = [sys.executable, "-m", "humanmcp", "export", str(log), "-o", "/dev/stdout"]
+    ran = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=True)
+    assert ran.stdout == output.read_bytes()

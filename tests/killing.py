@@ -1,0 +1,102 @@
+"""Run a command in a process that is killed at a chosen moment: `python -m tests.killing`.
+
+One JSON object a line says what to run; the answer says whether it was killed. Everything is
+imported once, and each run is a fork. A run is killed before its n-th call that changes the file
+system (`call`), or in the middle of writing, when a file would grow beyond so many bytes (`size`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from humanmcp import cli
+from humanmcp.desk.presenters import rules
+from humanmcp.desk.state import saved_answers
+from humanmcp.export import command, html, server  # noqa: F401 - imported once for every run
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.setup import config, unwrap, wrap  # noqa: F401 - imported once for every run
+from humanmcp.terminal_desk import forget  # noqa: F401 - imported once for every run
+
+CHANGES: Final = {"os.rename", "os.remove", "os.link", "os.chmod", "os.mkdir", "os.rmdir"}
+WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+def is_change(event: str, arguments: tuple[Any, ...], under: str) -> bool:
+    """Return True for an event of Python's audit that changes something in a folder."""
+    if event == "open":
+        return bool(arguments[2] & WRITES) and str(arguments[0]).startswith(under)
+    return event in CHANGES and any(str(one).startswith(under) for one in arguments)
+
+
+def kill_before(call: int, under: str) -> None:
+    """Kill this process with SIGKILL before its n-th change in a folder."""
+    seen = 0
+
+    def heard(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal seen
+        if is_change(event, arguments, under):
+            seen += 1
+            if seen == call:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(heard)
+
+
+def kill_beyond(size: int) -> None:
+    """Kill this process when it writes more than this many bytes to one file."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def run(words: list[str]) -> int:
+    """Run a command of humanmcp, or what the page does when a rule or an answer is saved."""
+    name, *rest = words
+    if name == "save a rule":
+        rules.add(Path(rest[0]), rules.NewRule("tools/call", "t", TextForm.TEXT, "sunny"))
+        return 0
+    if name == "save an answer":
+        shelf = saved_answers.Shelf(Path(rest[0]))
+        shelf.add(name="a", method="tools/call", tool="t", form=TextForm.TEXT, text="sunny")
+        return 0
+    return cli.main(words)
+
+
+def child(order: dict[str, Any]) -> int:
+    """Do one run, in a process of its own."""
+    os.chdir(order["under"])
+    os.environ.update(order["environment"])
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    if order["call"]:
+        kill_before(order["call"], order["under"])
+    if order["size"] >= 0:
+        kill_beyond(order["size"])
+    return run(order["words"])
+
+
+def main() -> None:
+    """Run what each line says."""
+    for line in sys.stdin:
+        number = os.fork()
+        if not number:
+            status = 70
+            try:
+                status = child(json.loads(line))
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(number, 0)
+        was_killed = os.WIFSIGNALED(status)
+        answer = {"killed": was_killed, "status": 0 if was_killed else os.WEXITSTATUS(status)}
+        os.write(1, json.dumps(answer).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

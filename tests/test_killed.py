@@ -1,0 +1,223 @@
+"""A command that writes files is killed between any two steps, and in the middle of a write.
+
+Each file is then as it was before or as it should become, never half of it, and the command can be
+given again. What the inbox does at such a moment is in `inbox/test_crashes.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+
+ROOT: Final = Path(__file__).parent.parent
+MORE_CALLS_THAN_ANY: Final = 60
+SIZES: Final = (0, 40, 4096)
+
+JSON: Final = (
+    '{\n  // mine\n  "servers": {\n    "dice": {"command": "python", "args": ["dice.py"]}\n  }\n}\n'
+)
+PLAIN: Final = (
+    '{\n  "mcpServers": {\n    "dice": {"command": "python", "args": ["dice.py"]}\n  }\n}\n'
+)
+TOML: Final = '# mine\n[mcp_servers.dice]\ncommand = "python"\nargs = ["dice.py"]\n'
+BOOK: Final = '# mine\n[[rules]]\ntool = "get"\ntext = "cloudy"\n'
+LOG: Final = (
+    '[2026-11-20 10:00:00.000] IN: {"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    '[2026-11-20 10:00:00.001] OUT: {"jsonrpc":"2.0","id":1,"result":{}}\n'
+)
+CITY: Final = b'"location":"Tokyo"'
+OLD_EXPORT: Final = "an export of before\n" * 40
+
+
+class Deed(NamedTuple):
+    """A command, and the files that are there before it; what else it makes is found out."""
+
+    words: tuple[str, ...]
+    before: dict[str, str]
+    first: tuple[str, ...] = ()
+    """A command that is given before it and not killed."""
+
+
+def wrapping(command: str, *words: str, first: tuple[str, ...] = ()) -> Deed:
+    """Return a deed of `wrap` or `unwrap` on the files of two hosts."""
+    files = {".cursor/mcp.json": PLAIN, ".gemini/settings.json": PLAIN}
+    return Deed((command, *words), files, first)
+
+
+DEEDS: Final = {
+    "config, a new file": Deed(("config", "cursor", "--write"), {}),
+    "config, JSON with comments": Deed(
+        ("config", "vscode", "--path", "mcp.json", "--write"), {"mcp.json": JSON}
+    ),
+    "config, TOML": Deed(
+        ("config", "codex", "--path", "config.toml", "--write"), {"config.toml": TOML}
+    ),
+    "config --remove": Deed(
+        ("config", "cursor", "--path", "mcp.json", "--remove"),
+        {"mcp.json": PLAIN},
+        ("config", "cursor", "--path", "mcp.json", "--write"),
+    ),
+    "wrap": wrapping("wrap", "cursor", "dice"),
+    "unwrap": wrapping("unwrap", "cursor", "dice", first=("wrap", "cursor", "dice")),
+    "wrap --all": wrapping("wrap", "--all", "--yes"),
+    "unwrap --all": wrapping("unwrap", "--all", "--yes", first=("wrap", "--all", "--yes")),
+    "export, a new file": Deed(("export", "a.log", "-o", "a.txt"), {"a.log": LOG}),
+    "export over a file": Deed(
+        ("export", "a.log", "--format", "html", "-o", "a.html"),
+        {"a.log": LOG, "a.html": OLD_EXPORT},
+    ),
+    "export, a server": Deed(
+        ("export", "a.log", "--format", "server", "-o", "a.py"), {"a.log": LOG, "a.py": OLD_EXPORT}
+    ),
+    "save a rule": Deed(("save a rule", "book.toml"), {"book.toml": BOOK}),
+    "save a rule, a new book": Deed(("save a rule", "book.toml"), {}),
+    "save an answer": Deed(("save an answer", "."), {}),
+}
+
+
+class Killer:
+    """Runs commands that are killed; see `tests/killing.py`."""
+
+    def __init__(self) -> None:
+        """Start the process that all of them are forks of."""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.killing"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            text=True,
+        )
+
+    def run(self, folder: Path, words: tuple[str, ...], *, call: int = 0, size: int = -1) -> bool:
+        """Run a command in a folder, which is its user's home too; return True if it was killed."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        order: dict[str, Any] = {"words": words, "under": str(folder), "call": call, "size": size}
+        order["environment"] = {"HOME": str(folder), "HUMANMCP_HOME": str(folder / "inbox")}
+        self.process.stdin.write(json.dumps(order) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert answer["killed"] or answer["status"] in (0, 1, 2), answer  # 2: nothing left to do
+        return bool(answer["killed"])
+
+    def close(self) -> None:
+        """End it."""
+        self.process.communicate()
+
+
+@pytest.fixture(scope="module")
+def killer() -> Iterator[Killer]:
+    """One process for all commands: it has imported everything already."""
+    one = Killer()
+    yield one
+    one.close()
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Return every file of a folder that has a name for people: no temporary one, no backup."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.endswith(".bak") and not is_temporary(path)
+    }
+
+
+def is_temporary(path: Path) -> bool:
+    """Return True for a file that has no name yet: nothing reads it, whatever is in it."""
+    return path.name.startswith(".")
+
+
+def prepared(folder: Path, deed: Deed, killer: Killer) -> Path:
+    """Make a folder with the files that are there before."""
+    for name, text in deed.before.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    folder.mkdir(exist_ok=True)
+    if deed.first:
+        assert not killer.run(folder, deed.first)
+    return folder
+
+
+def moments(tmp_path: Path) -> Iterator[tuple[dict[str, int], Path]]:
+    """Name each moment at which a command is killed, with a new folder for it."""
+    for size in SIZES:
+        yield {"size": size}, tmp_path / f"size-{size}"
+    for call in range(1, MORE_CALLS_THAN_ANY):
+        yield {"call": call}, tmp_path / f"call-{call}"
+    raise AssertionError(f"more than {MORE_CALLS_THAN_ANY} calls")
+
+
+@pytest.mark.parametrize("name", DEEDS)
+def test_a_command_that_is_killed_leaves_each_file_as_it_was_or_whole(
+    name: str, killer: Killer, tmp_path: Path
+) -> None:
+    """FAILURE-1: at every call that changes a file, and when a write stops in its middle."""
+    deed = DEEDS[name]
+    model = prepared(tmp_path / "model", deed, killer)
+    old = files_in(model)
+    assert not killer.run(model, deed.words)
+    new = files_in(model)
+    assert new != old
+    for moment, place in moments(tmp_path):
+        folder = prepared(place, deed, killer)
+        backups = {path.read_bytes() for path in folder.rglob("*.bak")}
+        was_killed = killer.run(folder, deed.words, **moment)
+        found = files_in(folder)
+        for file in old.keys() | new.keys():
+            text = found.pop(file, None)
+            texts = [place_free(one, folder, model) for one in (old.get(file), new.get(file))]
+            assert text in texts, f"{file}, killed at {moment}"
+        assert found == {}, f"killed at {moment}"
+        whole = set(old.values()) | backups
+        for copy in folder.rglob("*.bak"):
+            assert copy.read_bytes() in {place_free(one, folder, model) for one in whole}, moment
+        if "call" in moment and not was_killed:
+            return
+        if files_in(folder).keys() != new.keys() or not deed.words[0].startswith("save"):
+            killer.run(folder, deed.words)
+            again = files_in(folder)
+            assert again == {file: place_free(text, folder, model) for file, text in new.items()}
+        shutil.rmtree(folder)
+
+
+def place_free(text: bytes | None, folder: Path, model: Path) -> bytes | None:
+    """Return what a file of the model would say in another folder."""
+    return None if text is None else text.replace(str(model).encode(), str(folder).encode())
+
+
+def test_a_forgetting_that_is_killed_can_be_given_again_and_leaves_nothing(
+    killer: Killer, tmp_path: Path
+) -> None:
+    """L8: at every call; the rest of the session stays readable, and the words are gone at last."""
+    folder, played = tmp_path / "home", tmp_path / "played"
+    folder.mkdir()
+    book = ROOT / "samples" / "weather.toml"
+    assert not killer.run(folder, ("demo", "--book", str(book)))
+    shutil.copytree(folder, played)
+    words = ("forget", "a/3", "--yes")
+    for moment, _place in moments(tmp_path):
+        shutil.rmtree(folder)
+        shutil.copytree(played, folder)  # the session names its folder of text files
+        was_killed = killer.run(folder, words, **moment)
+        assert not killer.run(folder, words)
+        texts = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        left = [path for path, text in texts.items() if b"sunny" in text or CITY in text]
+        assert left == [], f"killed at {moment}"
+        (transcript,) = folder.rglob("transcript.jsonl")
+        frames = [json.loads(line) for line in transcript.read_bytes().splitlines()]
+        assert [frame["seq"] for frame in frames] == list(range(1, len(frames) + 1)), moment
+        assert not killer.run(folder, ("export", "a", "-o", "a.txt"))
+        if "call" in moment and not was_killed:
+            return
