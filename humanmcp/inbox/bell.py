@@ -1,5 +1,7 @@
 """The doorbell of a session: whoever sends something rings, and the process that waits looks.
 
+One thread hears all bells of a process, however many hang.
+
 A ring carries nothing and may be lost: it only wakes, and a look at the files decides. So nobody
 ever waits for a bell. It may be full, nobody may listen, or none may hang there (Windows, drives
 without FIFOs): then what was sent is found by the next slow look.
@@ -9,12 +11,13 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import stat
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread, wait_until_ready
+from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread
 from humanmcp.inbox.atomic import OPEN_FLAGS
 
 if TYPE_CHECKING:
@@ -31,15 +34,14 @@ class Bell:
     """The side that waits. It hangs in the folder until it is closed; its process may die."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
-        """Listen to `descriptor`, which this object closes."""
+        """Have `descriptor`, which this object closes."""
         self._path = path
         self._descriptor = descriptor
-        self._listening = False
         self._closed = False
 
     def __del__(self) -> None:
         """Give the descriptor back with an inbox that was dropped without an end."""
-        if not self._closed and not self._listening:
+        if not self._closed:
             self._closed = True
             os.close(self._descriptor)
 
@@ -59,41 +61,71 @@ class Bell:
 
     def listen(self, rung: Callable[[], object]) -> None:
         """Call `rung` from a thread of our own after each ring; of several at once, once."""
-        self._listening = True
-        thread = threading.Thread(target=self._listen, args=(rung,), name="bell", daemon=True)
-        thread.start()
+        _listener.add(self._descriptor, self, rung)
 
-    def _listen(self, rung: Callable[[], object]) -> None:
-        leave_signals_to_the_main_thread()
-        while not self._closed:
-            self.wait()
-            rung()
-        os.close(self._descriptor)  # here alone: its number must not be used again while we wait
-
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait for a ring, but not longer. Says whether there was one; it is silent afterwards."""
-        rung = wait_until_ready(self._descriptor, for_reading=True, seconds=seconds)
+    def answer(self) -> bool:
+        """Make it silent. Says whether it rang."""
+        rang = False
         with suppress(BlockingIOError):
-            while rung and len(os.read(self._descriptor, _MANY)) == _MANY:
-                pass
-        return rung
-
-    def ring(self) -> None:
-        """Wake whoever waits here."""
-        with suppress(OSError):
-            os.write(self._descriptor, _RING)
+            while len(os.read(self._descriptor, _MANY)) == _MANY:
+                rang = True
+            rang = True
+        return rang
 
     def close(self) -> None:
         """Take it down. A second time changes nothing."""
         if self._closed:
             return
         self._closed = True
+        _listener.remove(self._descriptor)
+        os.close(self._descriptor)
         with suppress(OSError):
             self._path.unlink()
-        if self._listening:
-            self.ring()
-        else:
-            os.close(self._descriptor)
+
+
+class _BellListener:
+    """The thread that hears all bells. It begins with the first of them."""
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._bells: dict[int, tuple[Bell, Callable[[], object]]] = {}
+        self._poll: select.epoll | select.poll | None = None
+        self._wake = -1
+
+    def add(self, descriptor: int, bell: Bell, rung: Callable[[], object]) -> None:
+        """Hear one more."""
+        with self._changing:
+            if self._poll is None:
+                self._poll = select.epoll() if hasattr(select, "epoll") else select.poll()
+                reader, self._wake = os.pipe()
+                self._poll.register(reader, select.POLLIN)
+                args = (self._poll, reader)
+                threading.Thread(target=self._hear, args=args, name="bells", daemon=True).start()
+            self._bells[descriptor] = bell, rung
+            self._poll.register(descriptor, select.POLLIN)
+        os.write(self._wake, _RING)  # a `poll` that waits already does not know this one
+
+    def remove(self, descriptor: int) -> None:
+        """Hear it no more, if it was heard. A ring that is on its way is one to nobody."""
+        with self._changing:
+            if self._bells.pop(descriptor, None) is not None and self._poll is not None:
+                self._poll.unregister(descriptor)
+
+    def _hear(self, poll: select.epoll | select.poll, reader: int) -> None:
+        leave_signals_to_the_main_thread()
+        while True:
+            for descriptor, _ in poll.poll():
+                if descriptor == reader:
+                    os.read(reader, _MANY)
+                    continue
+                with self._changing:
+                    bell, rung = self._bells.get(descriptor, (None, None))
+                    rang = bell is not None and bell.answer()
+                if rang and rung is not None:
+                    rung()
+
+
+_listener: Final = _BellListener()
 
 
 def ring(path: Path) -> None:

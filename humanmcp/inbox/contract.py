@@ -259,12 +259,6 @@ class Doorbell(Protocol):
     def listen(self, rung: Callable[[], object]) -> None:
         """Call `rung`, which must not block, from a thread of our own after each ring."""
 
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait for a ring, but not longer. Says whether there was one."""
-
-    def ring(self) -> None:
-        """Ring from within the process that waits: something else has come up."""
-
 
 class InboxError(StopError):
     """Base of what an inbox raises."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from humanmcp.common.paths import UnsafeFolderError, make_private
@@ -21,7 +22,6 @@ from humanmcp.inbox.letters import Letters, rank_of
 from humanmcp.inbox.lock import LifeLock
 from humanmcp.inbox.outbox import Outbox
 from humanmcp.inbox.polls import ExchangePolls
-from humanmcp.inbox.shelves import ItemShelf, Remembered, SessionShelf
 from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
 from humanmcp.protocol.conversation.exchange import ExchangeState, Known
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from humanmcp.inbox.contract import Answer, Draft, Item, Key, Reply, SessionFacts, Waiting
+    from humanmcp.inbox.shelves import ItemShelf, Remembered, SessionShelf
     from humanmcp.protocol.conversation.transcript import Frame
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
@@ -71,10 +72,25 @@ class FolderInbox:
         self._polls: dict[str, ExchangePolls] = {}
         self._outboxes: dict[str, Outbox] = {}
         self._transcripts: dict[str, TranscriptReader] = {}
-        self._sessions = SessionShelf(self._path)
-        self._items = ItemShelf()
-        self._holds = Remembered()
         self._letters = Letters(home)
+
+    @cached_property
+    def _sessions(self) -> SessionShelf:
+        from humanmcp.inbox.shelves import SessionShelf  # noqa: PLC0415 - no stub reads what it wrote
+
+        return SessionShelf(self._path)
+
+    @cached_property
+    def _items(self) -> ItemShelf:
+        from humanmcp.inbox.shelves import ItemShelf  # noqa: PLC0415 - no stub reads what it wrote
+
+        return ItemShelf()
+
+    @cached_property
+    def _holds(self) -> Remembered:
+        from humanmcp.inbox.shelves import Remembered  # noqa: PLC0415 - no stub holds anything
+
+        return Remembered()
 
     def sweep(self) -> None:
         """Take away what belongs to nobody any more.

@@ -55,16 +55,14 @@ def _after(seconds: float, now: float) -> float:
 class PollSchedule:
     """The next moments. `rung` is set from the bell's thread; all else belongs to the session."""
 
-    def __init__(self, *, bell: bool, files: bool) -> None:
-        """Everything is to be looked at now.
-
-        `bell` says whether one hangs. `files` says that a person asked for the text files
-        (`--files`): then a message is a reason to expect a text, elsewhere only another text is.
-        """
+    def __init__(self, *, bell: bool) -> None:
+        """Everything is to be looked at now. `bell` says whether one hangs."""
         self.rung = False
         self.duties = -math.inf
+        self.files = False
+        """Whether a person asked for the text files (`--files`): then a message is a reason to
+        expect a text, elsewhere only another text is."""
         self._bell = bell
-        self._files = files
         self._desks = -math.inf
         self._not_before = -math.inf
         self._text = -math.inf
@@ -73,7 +71,7 @@ class PollSchedule:
 
     def arrived(self, now: float) -> None:
         """Note that a message came."""
-        if self._files:
+        if self.files:
             self._stir(now)
         if not self._bell:
             self._desks = min(self._desks, now + NAP)
@@ -82,10 +80,14 @@ class PollSchedule:
         self._stirred = now
         self._text = min(self._text, now + QUICK)
 
-    def until_next(self, now: float) -> float:
-        """Return the seconds until something is to be looked at; 0 for now."""
+    def next(self) -> float:
+        """Return the moment at which something is to be looked at."""
         desks = self._not_before if self.rung else self._desks
-        return max(0.0, min(desks, self._text, self.duties, self._rest) - now)
+        return min(desks, self._text, self.duties, self._rest)
+
+    def is_due(self, now: float) -> bool:
+        """Return True if something is to be looked at now."""
+        return self.next() <= now
 
     # -- what is due ----------------------------------------------------------------------------
 

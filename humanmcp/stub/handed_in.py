@@ -52,8 +52,10 @@ class HandedIn:
         self._leave = leave
 
     def look(self) -> None:
-        """Do what was handed in since the last look."""
+        """Learn who writes, and do what was handed in since the last look."""
         inbox, name = self._ledger.inbox, self._ledger.name
+        for key, draft in inbox.drafts(name):
+            self._answers.drafted(key.number, draft)
         for mark, reply in handed_in(lambda: inbox.take(name), self._ledger.sayings):
             if isinstance(mark, Key):
                 self._answers.reply(mark.number, reply)

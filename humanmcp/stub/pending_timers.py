@@ -1,20 +1,28 @@
-"""What the stub does while one exchange waits for a person.
+"""What is done while exchanges wait for a person.
 
-It counts the time, lets the answer book step in, tells the client that somebody is at it, and asks
-a 2026-07-28 client to repeat its request before it gives up. It decides; the loop acts.
+The clocks of each (`PendingTimers`) say when the answer book steps in, when the client is told that
+somebody is at it, and when a 2026-07-28 client is asked to repeat its request before it gives up.
+The `Timekeeper` of a session looks at them all and does it.
 """
 
 from __future__ import annotations
 
 import enum
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from humanmcp.inbox.contract import SUBSCRIBED, Waiting
 from humanmcp.protocol.policy.timeouts import PROGRESS_EVERY, REPEAT_WITHIN, TimeoutPlan
+from humanmcp.stub.journal import BY_US
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.policy.answer_book import Decision
+    from humanmcp.protocol.session import Session
+    from humanmcp.stub.journal import Journal
+    from humanmcp.stub.replies import ReplyDispatcher
 
 
 class DueAction(enum.Enum):
@@ -125,3 +133,59 @@ class PendingTimers:
             means=self.patience.means,
             why_not=self.patience.why_not,
         )
+
+
+class Timekeeper:
+    """Looks at the clocks of one session. `token` makes an unguessable text for the hold."""
+
+    def __init__(
+        self,
+        session: Session,
+        ledger: Journal,
+        answers: ReplyDispatcher,
+        token: Callable[[], str],
+    ) -> None:
+        """Begin with nothing to do."""
+        self._session = session
+        self._ledger = ledger
+        self._answers = answers
+        self._token = token
+
+    def look(self, now: float) -> float:
+        """Do what is due. Returns the next moment at which something may be."""
+        vigils = self._answers.vigils
+        for number, vigil in list(vigils.items()):
+            duty = vigil.due(now)
+            if duty is not None:
+                self._do(duty, self._session.exchanges[number], vigil, now)
+        return min((vigil.next() for vigil in vigils.values()), default=math.inf)
+
+    def _do(self, duty: DueAction, exchange: Exchange, vigil: PendingTimers, now: float) -> None:
+        match duty:
+            case DueAction.ANSWER_BY_BOOK:
+                self._answers.let_book_go_on(exchange, vigil, now)
+            case DueAction.SEND_PROGRESS:
+                said = _waited_for(now - vigil.arrived)
+                line = self._session.progress(exchange.number, vigil.progressed(), said)
+                if line is not None and not self._ledger.is_mid_line:
+                    self._ledger.write(line, exchange.number, by=BY_US)
+            case DueAction.HOLD:
+                line = self._session.hold(exchange.number, self._token())
+                if line is None:
+                    vigil.patience = vigil.patience._replace(hold_at=None)
+                else:
+                    vigil.parked(now)
+                    self._ledger.write(line, exchange.number, by=BY_US, note="hold")
+            case DueAction.GIVE_UP:
+                quiet = self._session.went_quiet(exchange.number)
+                self._answers.forget(exchange.number)
+                if quiet is not None:
+                    self._ledger.close(quiet, reason="quiet")
+            case impossible:
+                assert_never(impossible)
+
+
+def _waited_for(seconds: float) -> str:
+    """Say to the client's user how long a person has been at it."""
+    minutes = int(seconds // 60)
+    return f"Waiting for a person ({minutes} min)" if minutes else "Waiting for a person"

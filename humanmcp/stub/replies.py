@@ -29,7 +29,7 @@ from humanmcp.stub.journal import BY_US
 
 if TYPE_CHECKING:
     from humanmcp.common.book_file import BookFile
-    from humanmcp.inbox.contract import Reply
+    from humanmcp.inbox.contract import Draft, Reply
     from humanmcp.protocol.conversation.events import Outcome
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import Message
@@ -80,6 +80,7 @@ class ReplyDispatcher:
         self._opening_held = ledger.inbox.opening_is_held()
         self._book = shelf.book
         """The book that the client was last told of."""
+        self._complaint = shelf.complaint
         self._prepare()
 
     def _prepare(self) -> None:
@@ -102,8 +103,9 @@ class ReplyDispatcher:
             self._steps.over(number)
 
     def response(self, message: Message) -> int:
-        """Take an answer of the client's to a rule. Returns the request that goes on, or 0."""
-        return 0 if self._steps is None else self._steps.response(message)
+        """Take an answer of the client's. Returns the request that goes on with it, or 0."""
+        number = self.player.response(message) if self.player is not None else 0
+        return number or (0 if self._steps is None else self._steps.response(message))
 
     def keep(self, number: int, reply: Reply) -> None:
         """Keep a reply until the client has repeated the request that it was asked to hold."""
@@ -129,6 +131,25 @@ class ReplyDispatcher:
             vigil.decision = self.decision(exchange)
             vigil.patience = self.patience(exchange)
             self._ledger.update(exchange, vigil)
+
+    def drafted(self, number: int, draft: Draft) -> None:
+        """Learn what a person is writing at a desk, and whether they hold the book back."""
+        vigil = self.vigils.get(number)
+        if vigil is not None and (draft.touched, draft.hold) != (vigil.touched, vigil.held):
+            vigil.touched, vigil.held = draft.touched, draft.hold
+            self._ledger.update(self._session.exchanges[number], vigil)
+
+    def somebody_writes(self, *, writing: bool) -> bool:
+        """Keep the book from answering over a text in `out.txt`, whichever request it is for.
+
+        Returns whether that changes anything.
+        """
+        changed = [(n, vigil) for n, vigil in self.vigils.items() if vigil.writing != writing]
+        for number, vigil in changed:
+            vigil.writing = writing
+            if vigil.decision.stoppable:
+                self._ledger.update(self._session.exchanges[number], vigil)
+        return bool(changed)
 
     def said(self) -> None:
         """Leave the progress of a request to the person who has begun to send it."""
@@ -243,6 +264,13 @@ class ReplyDispatcher:
             logger.warning("%s does not pass the check: %s", decision.by, first.code)
         return Decision()
 
+    def let_book_go_on(self, exchange: Exchange, vigil: PendingTimers, now: float) -> None:
+        """Let the book answer what waits, or do what its rule does before that."""
+        left = self.by_book(exchange, vigil.decision, now - vigil.arrived)
+        if left is not None:
+            vigil.decision = left
+            self._ledger.update(exchange, vigil)
+
     def _go_on(self, exchange: Exchange, decision: Decision, waited: float) -> Decision:
         """Do the steps of a rule that are due before its answer."""
         self._count(decision)
@@ -306,11 +334,26 @@ class ReplyDispatcher:
         """Who opens the session, as far as is known since it was last asked for."""
         return OpeningPolicy.HELD if self._opening_held else self._manner.opening
 
-    def opening_changed(self) -> bool:
-        """Return True if people took or gave back the opening since this was last asked."""
-        held = self._ledger.inbox.opening_is_held()
-        changed, self._opening_held = held != self._opening_held, held
-        return changed
+    def follow_people(self, now: float) -> bool:
+        """Decide anew when they saved the book, took the opening, or gave it back.
+
+        Returns whether they did. Other sessions follow the same book.
+        """
+        self._shelf.poll(now)
+        if self._shelf.complaint is not self._complaint:
+            self._complaint = self._shelf.complaint
+            if self._complaint is not None:
+                logger.warning("the answer book cannot be used: %s", self._complaint)
+        held, was_held = self._ledger.inbox.opening_is_held(), self._opening_held
+        self._opening_held = held
+        changed = self._shelf.book is not self._book
+        if changed:
+            if self._shelf.book.rules is not self._book.rules:
+                self._used.clear()
+            self._offer_changed()
+        if changed or held != was_held:
+            self.look_again()
+        return changed or held != was_held
 
     def _tell_of_changes(self) -> None:
         """Let the client ask for each list again that is another one in the book now."""
@@ -320,21 +363,6 @@ class ReplyDispatcher:
         for capability in changed_lists(before, self._book):
             for line in self._session.list_changed(capability):
                 self._ledger.write(line, by=BY_US)
-
-    def book_changed(self) -> None:
-        """Decide anew about everything that waits: the book was saved."""
-        if self._shelf.complaint:
-            logger.warning("the answer book cannot be used: %s", self._shelf.complaint)
-            return
-        if self._shelf.book.rules is not self._book.rules:
-            self._used.clear()
-        self._offer_changed()
-        self.look_again()
-
-    @property
-    def is_behind(self) -> bool:
-        """Return True if another session, or nobody yet, has told its client of the book."""
-        return self._shelf.book is not self._book
 
     def _offer_changed(self) -> None:
         """Take what is offered from the book as it is now, and tell the client."""

@@ -1,6 +1,6 @@
 """`humanmcp serve`: what a host starts as its MCP server.
 
-Puts the parts together and takes them apart again; the work is in `loop.py`.
+Puts the parts together and takes them apart again; the work is in `stub_session.py`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from humanmcp.protocol.policy.answer_book import Mode, OpeningPolicy
 from humanmcp.protocol.session import Session
 from humanmcp.stub.journal import Journal
 from humanmcp.stub.limits import SeenLimits
-from humanmcp.stub.loop import StubSession
 from humanmcp.stub.options import ServeOptions
 from humanmcp.stub.pipe import PipeConnection
 from humanmcp.stub.process import Clock, ParentWatch, Stderr
+from humanmcp.stub.stub_session import StubSession
 from humanmcp.stub.text_files.documents import decode
 from humanmcp.stub.text_files.files import TextFiles
 
@@ -226,7 +226,6 @@ def _session(  # noqa: PLR0913 - the parts of a session
         )
 
     return StubSession(
-        connection=connection,
         session=Session(),
         ledger=Journal(connection, inbox, facts._replace(name=name), clock, SeenLimits(home)),
         claim_files=claim,
@@ -243,7 +242,7 @@ def _announce(stderr: Stderr, session: StubSession, language: str, *, typed: boo
 
     `typed` says that the messages come from a terminal, where somebody may wonder what to do.
     """
-    files = session.files
+    files = session.texts.files
     folder = files.folder if files is not None else ""
     stderr.say(say("serve", "hello", language, version=__version__, folder=folder) + "\n")
     if files is not None and files.note:

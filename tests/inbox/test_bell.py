@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,7 @@ from humanmcp.inbox import layout
 from humanmcp.inbox.bell import Bell, ring
 from humanmcp.inbox.contract import Draft, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,20 +41,20 @@ def bell(path: Path) -> Iterator[Bell]:
     bell.close()
 
 
-def test_a_ring_wakes_who_waits_once_and_not_again(bell: Bell, path: Path) -> None:
+def test_a_ring_is_answered_once_and_not_again(bell: Bell, path: Path) -> None:
     """Also one that came before anybody listened; several are one."""
-    assert not bell.wait(0)
+    assert not bell.answer()
     for _ in range(10_000):  # more than the pipe holds of one write each
         ring(path)
-    assert bell.wait(0)
-    assert not bell.wait(0)
+    assert bell.answer()
+    assert not bell.answer()
 
 
 def test_a_full_bell_holds_nobody_up_and_still_rings(bell: Bell, path: Path) -> None:
     """Nobody reads it: 100,000 rings are more than a pipe takes."""
     for _ in range(100_000):
         ring(path)
-    assert bell.wait(0)
+    assert bell.answer()
 
 
 def test_nobody_listens_and_nobody_waits(path: Path) -> None:
@@ -75,7 +76,7 @@ def test_where_there_are_no_fifos_there_is_no_bell(tmp_path: Path) -> None:
 def test_who_listens_is_called_after_each_ring_until_the_bell_is_closed(
     bell: Bell, path: Path
 ) -> None:
-    """From a thread of its own."""
+    """From the thread that hears all bells of the process."""
     rung = threading.Event()
     bell.listen(rung.set)
     for _ in range(3):
@@ -85,6 +86,27 @@ def test_who_listens_is_called_after_each_ring_until_the_bell_is_closed(
     bell.close()
     assert not path.exists()
     bell.close()
+
+
+def test_one_thread_hears_all_bells_and_each_has_its_own_listener(tmp_path: Path) -> None:
+    """Also those that were hung while others were closed."""
+    rung: list[int] = []
+    bells: dict[int, Bell] = {}
+    threads = None
+    for number in range(60):
+        bell = Bell.hang(tmp_path / f"bell-{number}")
+        assert bell is not None
+        bell.listen(partial(rung.append, number))
+        bells[number] = bell
+        threads = threads or threading.active_count()
+        if number % 3 == 2:
+            bells.pop(number - 1).close()
+    assert threads == threading.active_count()
+    for number in bells:
+        ring(tmp_path / f"bell-{number}")
+    until(lambda: sorted(rung) == sorted(bells), "each ring to be heard by its own")
+    for bell in bells.values():
+        bell.close()
 
 
 def _send(inbox: FolderInbox, key: Key) -> None:
@@ -113,9 +135,9 @@ def test_a_desk_rings_whatever_it_sends(
     stub.deliver(Item(Key(name, 1), CALL, "tools/call", "1", "2025-11-25", AT))
     bell = stub.bell(name)
     assert bell is not None
-    assert not bell.wait(0)
+    assert not bell.answer()
     act(FolderInbox(stub.home), Key(name, 1))
-    assert bell.wait(0)
+    assert bell.answer()
     assert (stub.folder(name) / layout.BELL).stat().st_mode & 0o777 == 0o600
     stub.end(name)
     assert not (tmp_path / "home" / "sessions" / name / layout.BELL).exists()

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 HOUR = 3600.0
 
 
+def schedule(*, bell: bool, files: bool) -> PollSchedule:
+    """Make a schedule; `files` says that a person asked for the text files."""
+    made = PollSchedule(bell=bell)
+    made.files = files
+    return made
+
+
 def wakes(agenda: PollSchedule, start: float, seconds: float) -> Iterator[float]:
     """Play a loop in which something waits and nothing happens; yield when it wakes."""
     now = start
@@ -23,7 +30,7 @@ def wakes(agenda: PollSchedule, start: float, seconds: float) -> Iterator[float]
         agenda.text_is_due(now, waiting=True)
         agenda.rest_is_due(now)
         agenda.duties = math.inf
-        now += max(agenda.until_next(now), 1e-6)
+        now += max(agenda.next() - now, 1e-6)
         yield now
 
 
@@ -34,14 +41,14 @@ def count(agenda: PollSchedule, start: float, seconds: float) -> int:
 
 def test_a_waiting_stub_wakes_twice_a_second_and_not_a_hundred_times() -> None:
     """The looks at the desks, the text and the rest fall on the same moments."""
-    agenda = PollSchedule(bell=True, files=False)
+    agenda = schedule(bell=True, files=False)
     agenda.arrived(1000.0)
     assert count(agenda, 1000.0, 60) <= 60 / PATIENT + 2
 
 
 def test_with_text_files_it_looks_quickly_while_a_message_is_young_and_rarely_later() -> None:
     """An answer that is saved within two minutes is found within 25 ms."""
-    agenda = PollSchedule(bell=True, files=True)
+    agenda = schedule(bell=True, files=True)
     agenda.arrived(0.0)
     young = list(itertools.pairwise(wakes(agenda, 0.0, YOUNG)))
     assert max(later - earlier for earlier, later in young) <= QUICK + 1e-6
@@ -51,7 +58,7 @@ def test_with_text_files_it_looks_quickly_while_a_message_is_young_and_rarely_la
 
 def test_who_types_is_looked_at_quickly_again() -> None:
     """In a session whose text files nobody asked for, too; and at the moment that was named."""
-    agenda = PollSchedule(bell=True, files=False)
+    agenda = schedule(bell=True, files=False)
     assert count(agenda, 0.0, HOUR) <= HOUR / PATIENT + 2
     now = HOUR + 1
     assert agenda.text_is_due(now, waiting=True)
@@ -63,19 +70,19 @@ def test_who_types_is_looked_at_quickly_again() -> None:
 
 def test_a_ring_is_answered_at_once() -> None:
     """However long the next look at the desks is away."""
-    agenda = PollSchedule(bell=True, files=False)
+    agenda = schedule(bell=True, files=False)
     agenda.desks_are_due(0.0)
     agenda.desks_were_seen(0.0, 0.001, waiting=True)
     assert not agenda.desks_are_due(0.1)
     agenda.rung = True
-    assert agenda.until_next(0.1) == 0
+    assert agenda.is_due(0.1)
     assert agenda.desks_are_due(0.1)
     assert not agenda.rung
 
 
 def test_rings_take_no_more_than_a_tenth_of_the_time() -> None:
     """With thousands waiting a look takes long: the rings meanwhile are answered by the next."""
-    agenda = PollSchedule(bell=True, files=False)
+    agenda = schedule(bell=True, files=False)
     agenda.desks_are_due(0.0)
     agenda.desks_were_seen(0.0, 0.05, waiting=True)
     agenda.rung = True
@@ -85,7 +92,7 @@ def test_rings_take_no_more_than_a_tenth_of_the_time() -> None:
 
 def test_without_a_bell_it_looks_a_hundred_times_a_second_while_something_waits() -> None:
     """Windows, and drives without FIFOs: as before."""
-    agenda = PollSchedule(bell=False, files=False)
+    agenda = schedule(bell=False, files=False)
     agenda.desks_are_due(0.0)
     agenda.desks_were_seen(0.0, 0.0001, waiting=False)
     agenda.arrived(0.1)
@@ -96,7 +103,7 @@ def test_without_a_bell_it_looks_a_hundred_times_a_second_while_something_waits(
 
 def test_without_a_ring_a_reply_is_found_by_the_slow_look() -> None:
     """A script, an older desk, a desk in another machine."""
-    agenda = PollSchedule(bell=True, files=False)
+    agenda = schedule(bell=True, files=False)
     agenda.desks_are_due(0.0)
     agenda.desks_were_seen(0.0, 0.0001, waiting=True)
     assert agenda.desks_are_due(SLOW)

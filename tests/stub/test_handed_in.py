@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from humanmcp.inbox.contract import Key, Life, Order, Reply
+from humanmcp.inbox.contract import Key, Life, Order, Reply, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.inbox.ordering import OrderError, hand_in, handed_in
 from humanmcp.protocol.diagnostics.verdict import TextForm
@@ -217,7 +217,9 @@ def test_f5_an_order_that_nobody_can_follow_is_not_handed_in(
 
 def test_a_first_edition_never_says_the_text_of_an_order_to_its_client(home: Path) -> None:
     """It knows no orders and takes the text for a message: `anyway` would let it out."""
-    with Held(home) as stub:
-        hand_in(stub.desk, stub.name, Reply("aGk=", anyway=True, order=Order.RAW))
-        ((_ticket, handed_in),) = FolderInbox(home).sayings(stub.name)
+    stub = FolderInbox(home)  # nobody follows the order before it is looked at
+    name = stub.begin(SessionFacts("", "2026-11-20T18:49:07.123Z"))
+    hand_in(FolderInbox(home), name, Reply("aGk=", anyway=True, order=Order.RAW))
+    ((_ticket, handed_in),) = stub.sayings(name)
+    stub.end(name)
     assert (handed_in.text, handed_in.anyway) == ("aGk=", False)

@@ -30,9 +30,9 @@ def send(_connection, line, **_more):
     os.write(2, b"\\n".join([line, *(name.encode() for name in sorted(set(sys.modules) - needed))]))
     os._exit(0)
 
-from humanmcp.stub import loop
+from humanmcp.stub import stub_session
 from humanmcp.stub.pipe import PipeConnection
-loop.QUIET_AFTER = 60
+stub_session.QUIET_AFTER = 60
 PipeConnection.send = send
 from humanmcp.cli import main
 main()
@@ -87,7 +87,7 @@ def test_the_modules_are_those_of_a_server_that_has_answered(
     answer, loaded = first_answer
     assert json.loads(answer)["result"]["protocolVersion"] == "2025-11-25"
     assert {
-        "humanmcp.stub.loop",
+        "humanmcp.stub.stub_session",
         "humanmcp.inbox.folder",
         "humanmcp.protocol.validation.check",
     } <= {*loaded}

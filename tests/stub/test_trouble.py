@@ -543,8 +543,8 @@ def test_the_page_is_opened_beside_the_server(home: Path, tmp_path: Path) -> Non
 ASKED_TOO_MUCH: Final = """
 import sys
 from humanmcp.cli import main
-from humanmcp.stub import loop
-loop.MOST_WAITING = 3
+from humanmcp.stub import arrivals
+arrivals.MOST_WAITING = 3
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -576,8 +576,8 @@ def test_of_a_flood_only_so_many_wait_and_the_others_are_told(home: Path) -> Non
 READS_NOTHING: Final = """
 import sys
 from humanmcp.cli import main
-from humanmcp.stub import loop
-loop.STUCK_AFTER = loop.PARENT_EVERY = 0.02
+from humanmcp.stub import stub_session
+stub_session.STUCK_AFTER = 0.02
 sys.exit(main(sys.argv[1:]))
 """
 """A stub that loses its patience with such a client sooner than others do."""

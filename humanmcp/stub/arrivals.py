@@ -1,0 +1,346 @@
+"""What comes from the client: one line at a time, from the transcript to whoever answers it.
+
+A line is written down before anything reacts to it. Who answers a request without a person is
+decided once, here, and the decision goes with the request.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
+
+from humanmcp.inbox.contract import Draft, InboxError, Item
+from humanmcp.protocol.conversation.events import (
+    LineReady,
+    NoticeArrived,
+    RequestArrived,
+    RequestCancelled,
+    RequestRepeated,
+    RequestSuperseded,
+    ResponseArrived,
+    Sent,
+    UnreadableArrived,
+)
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.policy import known_clients
+from humanmcp.protocol.policy.answer_book import Decision
+from humanmcp.protocol.policy.timeouts import gave_up_after
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.validation import check
+from humanmcp.stub.journal import BY_US
+from humanmcp.stub.pending_timers import PendingTimers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from humanmcp.inbox.poll_schedule import PollSchedule
+    from humanmcp.protocol.conversation.events import Event
+    from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.protocol.session import Session
+    from humanmcp.stub.connection import TooLong
+    from humanmcp.stub.forwarding import Forwarding
+    from humanmcp.stub.journal import Journal
+    from humanmcp.stub.options import Keepalive, ServeOptions
+    from humanmcp.stub.replies import ReplyDispatcher
+    from humanmcp.stub.text_files.text_desk import TextDesk
+
+logger = logging.getLogger(__name__)
+
+MOST_WAITING: Final = 10_000
+"""Requests of a session that may wait for people: a client that floods us fills no disk."""
+
+_ASKED: Final = (RequestArrived, RequestRepeated)
+
+
+class _Arrival(NamedTuple):
+    """What one line meant. `decision` is about its one request; in a batch each has its turn.
+
+    There the answer to one request may change what a rule does with the next.
+    """
+
+    line: bytes
+    events: Sequence[Event]
+    requests: Sequence[Exchange]
+    decision: Decision | None
+    now: float
+
+    @property
+    def number(self) -> int:
+        """The number of its first request, 0 for none."""
+        return self.requests[0].number if self.requests else 0
+
+    @property
+    def is_answered_at_once(self) -> bool:
+        """Return True if nobody has to see its request wait."""
+        return self.decision is not None and self.decision.at_once
+
+    @property
+    def is_probe(self) -> bool:
+        """Return True for a `server/discover` that the book answers."""
+        asked = [one.method for one in self.requests]
+        answered = self.decision is not None and self.decision.due(0)
+        return answered and asked == ["server/discover"]
+
+
+class Arrivals:
+    """Takes in what comes from the client of one session."""
+
+    def __init__(  # noqa: PLR0913 - everything that a line of the client may concern
+        self,
+        session: Session,
+        ledger: Journal,
+        answers: ReplyDispatcher,
+        voice: Keepalive,
+        manner: ServeOptions,
+        *,
+        texts: TextDesk,
+        agenda: PollSchedule,
+    ) -> None:
+        """Begin with nothing said. `texts` are the text files, where a copy of each line goes."""
+        self.forwarding: Forwarding | None = None
+        """The way to the real server, where there is one."""
+        self._session = session
+        self._ledger = ledger
+        self._answers = answers
+        self._voice = voice
+        self._manner = manner
+        self._texts = texts
+        self._agenda = agenda
+
+    def too_long(self, got: TooLong) -> None:
+        """Let a person refuse a request that was not kept: whoever sent it waits for an answer."""
+        from humanmcp.protocol.json.truncated import stand_in  # noqa: PLC0415 - seldom wanted
+
+        self._ledger.record(Direction.IN, got.first, note=f"{got.size} bytes: too long to keep")
+        request = stand_in(got.first, got.last, got.size)
+        if request is None:
+            self._session.unreadable += 1
+            self._ledger.cannot_read_last()
+            self._ledger.describe(self._session)
+        else:
+            self.line(request)
+
+    def line(self, line: bytes) -> None:
+        """Take in a line: write it down, then let everything react to it."""
+        came = self._read(line)
+        waits = not (came.is_answered_at_once or self._ledger.connection.closed)
+        durable = waits and bool(came.requests)
+        try:
+            self._ledger.record(Direction.IN, line, came.number, durable=durable)
+        except InboxError as error:
+            self._cannot_keep(came, error)
+            return
+        self._come_out_of_probing(came)
+        # What nobody has to read first: the client need not wait for the copy.
+        later = bool(came.requests) and not waits
+        if not later:
+            self._texts.copy(line, came.events)
+        try:
+            for event in came.events:
+                self._react(event, came)
+        finally:
+            if later:
+                self._texts.copy(line, came.events, later=True)
+        self._ledger.describe(self._session)
+
+    def _read(self, line: bytes) -> _Arrival:
+        now = self._ledger.clock.now()
+        self._agenda.arrived(now)
+        events = self._session.receive(line)
+        asked = [event.exchange.number for event in events if isinstance(event, _ASKED)]
+        self._ledger.connection.came_with(asked)
+        new = [event.exchange for event in events if isinstance(event, RequestArrived)]
+        decision = self._answers.decision(new[0]) if len(new) == 1 else None
+        return _Arrival(line, events, new, decision, now)
+
+    def _come_out_of_probing(self, came: _Arrival) -> None:
+        """Become visible with the first message that is no `server/discover`.
+
+        Some clients ask that in a process of its own, which they end at once: nobody should see a
+        session of it, and it must not keep the text files from the process that comes after it.
+        """
+        if not self._ledger.facts.probe:
+            return
+        if came.is_probe:
+            self._texts.make_room()
+        else:
+            self._ledger.facts = self._ledger.facts._replace(probe=False)
+            self._texts.claim_again()
+
+    def _react(self, event: Event, came: _Arrival) -> None:
+        match event:
+            case RequestArrived(exchange):
+                decision = came.decision or self._answers.decision(exchange)
+                self._request_arrived(exchange, decision, came.now)
+            case RequestRepeated(exchange):
+                self._request_repeated(exchange, came.now)
+            case RequestCancelled(exchange, reason):
+                self._learn(exchange, reason, came.now)
+                self._waits_no_more(exchange, reason)
+            case RequestSuperseded(exchange):
+                self._waits_no_more(exchange, "handshake")
+            case LineReady(line):
+                self._ledger.write(line)
+            case NoticeArrived(message):
+                self._noticed(message)
+            case ResponseArrived(message):
+                self._play_on(message)
+            case UnreadableArrived():
+                self._ledger.cannot_read_last()  # nothing is answered
+            case impossible:
+                assert_never(impossible)
+
+    # -- a request --------------------------------------------------------------------------------
+
+    def _request_arrived(self, exchange: Exchange, decision: Decision, now: float) -> None:
+        if self.forwarding is not None:
+            self.forwarding.arrived(exchange)
+            if decision.forward:
+                self.forwarding.ask(exchange)
+                return
+        decision = self._played(exchange, decision)
+        subscribed = self._acknowledge(exchange)
+        left = self._answers.by_book(exchange, decision) if decision.due(0) else decision
+        if left is None:
+            return  # nobody needs to see it wait: it stands in the transcript
+        if self._ledger.connection.closed:
+            return  # nobody can answer it: the session is over when all that came is looked at
+        self._let_wait(exchange, left, now, subscribed=subscribed)
+
+    def _acknowledge(self, exchange: Exchange) -> bool:
+        """Begin a subscription with what it must begin with. Returns whether it is one now."""
+        if not methods.of(exchange.method).stays_open or not self._voice.may_acknowledge:
+            return False
+        acknowledged = self._session.acknowledge(exchange.number)
+        if acknowledged is not None:
+            self._ledger.write(acknowledged, exchange.number, by=BY_US)
+        return acknowledged is not None
+
+    def fall_back(self, exchange: Exchange) -> None:
+        """Treat a request that the real server does not answer like any that was not recorded."""
+        current = self._session.exchanges.get(exchange.number)
+        replay = self._manner.replay
+        if replay is None or current is None or current.state is not ExchangeState.PENDING:
+            return
+        replay.leave(exchange)
+        decision = self._answers.decision(exchange)  # anew: what it was asked of is gone
+        left = self._answers.by_book(exchange, decision) if decision.due(0) else decision
+        if left is not None:
+            self._let_wait(exchange, left, self._ledger.clock.now())
+
+    def _let_wait(
+        self, exchange: Exchange, decision: Decision, now: float, *, subscribed: bool = False
+    ) -> None:
+        """Put a request into the inbox, for a person."""
+        vigils = self._answers.vigils
+        if len(vigils) >= MOST_WAITING:
+            self._turn_away(exchange, f"has {MOST_WAITING} requests waiting for an answer already")
+            return
+        plan = self._answers.patience(exchange)
+        vigil = PendingTimers(now, decision, plan, subscribed=subscribed)
+        vigil.writing = self._texts.is_being_written
+        try:
+            self._ledger.inbox.deliver(self._item(exchange, vigil))
+        except InboxError as error:
+            self._turn_away_unkept(exchange, error)
+            return
+        vigils[exchange.number] = vigil
+        if self._manner.notify is not None and decision.rule is None and not subscribed:
+            self._manner.notify(self._ledger.name, exchange.number, exchange.tool)
+        self._texts.waits(exchange)
+        self._agenda.duties = min(self._agenda.duties, vigil.next())
+
+    def _item(self, exchange: Exchange, vigil: PendingTimers) -> Item:
+        start = check.start(exchange, self._session.known, self._manner.language)
+        now = self._ledger.clock.stamp()
+        return Item(
+            key=self._ledger.key(exchange.number),
+            line=exchange.request.raw,
+            method=exchange.method,
+            id=exchange.id.token,
+            revision=exchange.revision,
+            arrived=now,
+            waiting=vigil.waiting(),
+            draft=Draft(start, by=BY_US, at=now),
+        )
+
+    def _request_repeated(self, exchange: Exchange, now: float) -> None:
+        vigil = self._answers.vigils[exchange.number]
+        vigil.repeated(now, self._answers.patience(exchange))
+        self._agenda.duties = now
+        self._ledger.update(exchange, vigil)
+        self._answers.repeated(exchange.number)
+
+    # -- the end of a request ---------------------------------------------------------------------
+
+    def _waits_no_more(self, exchange: Exchange, reason: str) -> None:
+        """Take an exchange out of the inbox; one that came after the end of input is not there."""
+        if exchange.number in self._answers.vigils:
+            self._answers.forget(exchange.number)
+            self._ledger.close(exchange, reason=reason)
+
+    def _learn(self, exchange: Exchange, reason: str, now: float) -> None:
+        """Remember how long this client waited, when it says that it gave up for the time."""
+        vigil = self._answers.vigils.get(exchange.number)
+        client = self._session.known.client_name
+        if vigil is None or known_clients.is_shared(client):
+            return
+        seconds = gave_up_after(exchange, reason, now - vigil.arrived, vigil.patience)
+        if seconds:
+            self._ledger.limits.learn(client, seconds)
+
+    def _cannot_keep(self, came: _Arrival, error: InboxError) -> None:
+        """Tell the client that its requests could not be stored: better than silence.
+
+        Anything else has happened all the same: who cancels a request waits for it no longer.
+        """
+        for event in came.events:
+            if isinstance(event, RequestArrived):
+                self._turn_away_unkept(event.exchange, error)
+            else:
+                self._react(event, came)
+
+    def _turn_away_unkept(self, exchange: Exchange, error: InboxError) -> None:
+        logger.error("the inbox cannot keep a message: %s", error)
+        self._turn_away(exchange, "could not store this message in its inbox")
+
+    def _turn_away(self, exchange: Exchange, why: str) -> None:
+        text = f'{{"code":-32603,"message":"humanmcp {why}"}}'
+        outcome = self._session.reply(exchange.number, text, TextForm.ERROR)
+        if isinstance(outcome, Sent):
+            self._answers.sent(outcome, BY_US)
+
+    # -- a server that is played, and the real one behind it --------------------------------------
+
+    def _played(self, exchange: Exchange, decision: Decision) -> Decision:
+        """Say what a recorded server said before its answer; what was not recorded is counted."""
+        player = self._answers.player
+        if player is None:
+            return decision
+        if not player.begin(exchange, decision.replayed):
+            return Decision()  # the answer comes when the client has answered what it was asked
+        if decision.replayed is None:
+            player.replay.miss(exchange)
+        return decision
+
+    def _noticed(self, message: Message) -> None:
+        """Let the server that is played, and the real one, react to a notification."""
+        if self._answers.player is not None:
+            self._answers.player.noticed(message.method)
+        if self.forwarding is not None:
+            self.forwarding.noticed(message)
+
+    def _play_on(self, message: Message) -> None:
+        """Go on with an answer once the client has answered what it was asked before it."""
+        if self.forwarding is not None:
+            self.forwarding.response(message)
+        number = self._answers.response(message)
+        vigil = self._answers.vigils.get(number)
+        if vigil is not None:
+            exchange = self._session.exchanges[number]
+            vigil.decision = self._answers.decision(exchange)
+            self._answers.let_book_go_on(exchange, vigil, self._ledger.clock.now())
+            self._agenda.duties = min(self._agenda.duties, vigil.next())

@@ -1,0 +1,263 @@
+"""One session of a server, one step at a time: its lines, its desks, its files, its clocks.
+
+Theory of operation
+-------------------
+One thread does everything that decides something, so that nothing has to be locked: a cancel, a
+reply from a desk, a saved `out.txt` and the answer book's turn are seen one after the other, and
+each exchange is answered once. That thread is the attendant's (`inbox/attendant.py`), which serves
+other sessions as well. A step
+
+1. takes one line of the client and lets everything react to it (`arrivals.py`);
+2. looks at what is due by the schedule: what people handed in (`handed_in.py`), what they typed in
+   the files (`text_files/text_desk.py`), what the clocks call for (`pending_timers.py`), the rest;
+3. says in `status.txt` what has become of it, and when the next step is.
+
+Whatever answers, writes through the one journal (`journal.py`): transcript first, then connection.
+While lines come without a pause each has a step of its own, and step 2 waits for its moment.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import TYPE_CHECKING, Final, assert_never
+
+from humanmcp.inbox.contract import InboxError
+from humanmcp.inbox.poll_schedule import NAP, PollSchedule
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.stub.arrivals import Arrivals
+from humanmcp.stub.connection import EndOfInput, TooLong
+from humanmcp.stub.handed_in import HandedIn
+from humanmcp.stub.options import Keepalive
+from humanmcp.stub.pending_timers import Timekeeper
+from humanmcp.stub.replies import ReplyDispatcher
+from humanmcp.stub.text_files.text_desk import TextDesk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.common.book_file import BookFile
+    from humanmcp.protocol.session import Session
+    from humanmcp.stub.connection import Incoming
+    from humanmcp.stub.forwarding import Forwarding
+    from humanmcp.stub.journal import Journal
+    from humanmcp.stub.options import ServeOptions
+    from humanmcp.stub.text_files.files import TextFiles
+
+logger = logging.getLogger(__name__)
+
+QUIET_AFTER: Final = 0.05
+"""Seconds without a line after which there is time for more than answering."""
+
+FLUSH_WITHIN: Final = 0.1
+KEEP_WITHIN: Final = 0.05
+
+STUCK_AFTER: Final = 30.0
+"""Seconds for which a client may take nothing before people are told that it does not read."""
+
+
+class StubSession:
+    """One session of a server: owns its connection, judges last, and alone writes to the client.
+
+    An `Attended`: the attendant steps it.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts of a session, each with its own module
+        self,
+        *,
+        session: Session,
+        ledger: Journal,
+        claim_files: Callable[[], TextFiles],
+        shelf: BookFile,
+        manner: ServeOptions,
+        token: Callable[[], str],
+        aside: Callable[[str], object],
+        when_quiet: Callable[[StubSession], object],
+    ) -> None:
+        """Put the parts together. `token` makes an unguessable text for the hold.
+
+        `aside` is told what the book will do and did instead of a person: stderr. `when_quiet` is
+        called once, as soon as no line comes for a moment and the session is more than a probe.
+        """
+        self.session = session
+        self.ledger = ledger
+        self.connection = ledger.connection
+        self.clock = ledger.clock
+        self.exit_status = 0
+        """What a process that serves this session alone ends with."""
+        self._bell = ledger.inbox.bell(ledger.name)
+        self._agenda = PollSchedule(bell=self._bell is not None)
+        voice = Keepalive(session, manner, shelf)
+        self.answers = ReplyDispatcher(session, ledger, shelf, manner, voice)
+        self._handed_in = HandedIn(session, ledger, self.answers, voice, self._leave)
+        self.texts = TextDesk(
+            claim_files,
+            session,
+            ledger,
+            self.answers,
+            manner,
+            agenda=self._agenda,
+            do=self._handed_in.do,
+            aside=aside,
+        )
+        self._arrivals = Arrivals(
+            session, ledger, self.answers, voice, manner, texts=self.texts, agenda=self._agenda
+        )
+        self._timekeeper = Timekeeper(session, ledger, self.answers, token)
+        self._forwarding = self._way_to_the_server(manner, aside)
+        self._wake: Callable[[], object] = _not_attended_yet
+        self._when_quiet: Callable[[StubSession], object] | None = when_quiet
+        self._quiet_at = self.clock.now() + QUIET_AFTER
+        self._over = False
+
+    def _way_to_the_server(
+        self, manner: ServeOptions, aside: Callable[[str], object]
+    ) -> Forwarding | None:
+        if manner.forward is None or manner.replay is None:
+            return None
+        from humanmcp.stub.forwarding import Forwarding  # noqa: PLC0415 - seldom wanted
+
+        self._arrivals.forwarding = Forwarding(
+            manner.forward,
+            manner.replay,
+            self.session,
+            self.ledger,
+            self.answers,
+            language=manner.language,
+            wake=lambda: self._wake(),  # noqa: PLW0108 - it is learned when this is attended
+            aside=aside,
+            fall_back=self._arrivals.fall_back,
+        )
+        return self._arrivals.forwarding
+
+    # -- attended ---------------------------------------------------------------------------------
+
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Be woken by lines of the client, and by whoever rings at a desk."""
+        self._wake = wake
+        self.connection.listen(wake)
+        if self._bell is not None:
+            self._bell.listen(self._rung)
+
+    def _rung(self) -> None:
+        """Wake, from the bell's thread."""
+        self._agenda.rung = True
+        self._wake()
+
+    def step(self, now: float) -> float | None:
+        """Take one thing in and look around."""
+        got = self.connection.get()
+        if got is not None:
+            self._quiet_at = now + QUIET_AFTER
+            self._take_in(got)
+        elif self._has_to_announce:
+            if now < self._quiet_at and not self._agenda.rung:
+                return self._quiet_at
+            self._announce()
+        if self._forwarding is not None:
+            self._forwarding.look()
+        # Not after each line: of a client that says much at once thousands may wait.
+        if self._agenda.is_due(self.clock.now()):
+            self._look(self.clock.now())
+        if self.texts.tells_at(self._quiet_at) <= now:
+            self.texts.tell()
+        if self._over:
+            return None
+        return now if got is not None else self._next_step()
+
+    def _next_step(self) -> float:
+        announces_at = self._quiet_at if self._has_to_announce else math.inf
+        return min(self.texts.tells_at(self._quiet_at), announces_at, self._agenda.next())
+
+    def _take_in(self, got: Incoming) -> None:
+        match got:
+            case bytes():
+                self._arrivals.line(got)
+            case TooLong():
+                self._arrivals.too_long(got)
+            case EndOfInput():
+                self._over = True
+            case impossible:
+                assert_never(impossible)
+
+    def _leave(self, status: int) -> None:
+        """End as soon as this step is over: somebody asked for it."""
+        self._over, self.exit_status = True, status
+
+    @property
+    def _has_to_announce(self) -> bool:
+        """Return True until the first moment without a line, in which there is time for more.
+
+        Not of a probe's process: it has given the text files back, and nothing is to be said yet.
+        """
+        return self._when_quiet is not None and self.texts.files is not None
+
+    def _announce(self) -> None:
+        when_quiet, self._when_quiet = self._when_quiet, None
+        if when_quiet is not None:
+            when_quiet(self)
+
+    # -- what people and the book want ------------------------------------------------------------
+
+    def _look(self, now: float) -> None:
+        """Look at what is due."""
+        waiting = bool(self.answers.vigils)
+        if self._agenda.desks_are_due(now):
+            self._handed_in.look()
+            self._agenda.desks_were_seen(now, self.clock.now(), waiting=waiting)
+            self._agenda.duties = now  # what people wish may change them
+        # Before the book steps in, too: never over somebody who writes.
+        if self._agenda.text_is_due(now, waiting=waiting) or now >= self._agenda.duties:
+            self.texts.look(now)
+        if self._agenda.rest_is_due(now):
+            self._look_at_the_rest(now)
+        if now >= self._agenda.duties:
+            self._agenda.duties = now + NAP  # should one of them fail
+            self._agenda.duties = self._timekeeper.look(now)
+
+    def _look_at_the_rest(self, now: float) -> None:
+        if self.answers.follow_people(now):
+            self._agenda.duties = now
+        self.ledger.catch_up()
+        self.texts.bring_back()
+        stuck = self.connection.backpressure.stuck_for(now) >= STUCK_AFTER
+        if stuck != self.ledger.facts.stuck:
+            logger.warning("the client %s", "reads nothing" if stuck else "reads again")
+            self.ledger.facts = self.ledger.facts._replace(stuck=stuck)
+            self.ledger.describe(self.session)
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def end(self) -> None:
+        """Leave quickly: what matters is on disk already, whatever is pending."""
+        self.session.end()
+        self.answers.vigils.clear()
+        self.ledger.changes += 1  # what waited is over
+        self._keep_the_rest()
+        self.connection.flush(FLUSH_WITHIN)
+        if unsent := self.connection.backpressure.unsent:
+            logger.warning("the client did not take the last %s bytes", unsent)
+        self.texts.tell()
+        self.texts.release()
+        self.ledger.end()
+        if self._forwarding is not None:
+            self._forwarding.close()
+
+    def _keep_the_rest(self) -> None:
+        """Write down what came and was not looked at any more, as far as the time allows."""
+        until = self.clock.now() + KEEP_WITHIN
+        missed = 0
+        for line in self.connection.drain():
+            if self.clock.now() >= until:
+                missed += 1
+                continue
+            try:
+                self.ledger.record(Direction.IN, line, note="not looked at any more")
+            except InboxError:
+                missed += 1
+        if missed:
+            logger.warning("the transcript misses the last %s lines of the client", missed)
+
+
+def _not_attended_yet() -> None:
+    """Do nothing: the first step is still to come."""
