@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common import paths
-from humanmcp.common.regular_file import NotRegularError, replace_regular
+from humanmcp.common.regular_file import replace_regular
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import is_terminal, raw_to_stdout, to_stderr
 from humanmcp.export.reading import LAST, ExportOptions, find
@@ -134,10 +134,10 @@ def _deliver(text: str, output: str, language: str) -> int:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file whole or not at all. A pipe or a device is written into, as a shell does."""
-    try:
-        replace_regular(path, content, mode=_usual_mode())
-    except NotRegularError:
+    if path.exists() and not path.is_file():
         path.write_bytes(content)
+    else:
+        replace_regular(path, content, mode=_usual_mode())
 
 
 def _usual_mode() -> int:
