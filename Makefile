@@ -20,7 +20,7 @@ HOSTS ?=
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs hosts screenshots dist wheelhouse node browser editor clean
+.PHONY: help demo test check bench docs hosts screenshots dist wheelhouse mcpb node browser editor clean
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -63,6 +63,10 @@ WHEELS_FOR = $(if $(FOR),--platform $(word 1,$(FOR)) --python-version $(word 2,$
 wheelhouse: dist ## all that an installation without a network needs, in wheelhouse/
 	@$(PIP) download --only-binary=:all: $(WHEELS_FOR) --dest wheelhouse dist/*.whl colorama
 	@echo "On the other machine: pip install --no-index --find-links wheelhouse humanmcp"
+
+mcpb: dist node ## dist/humanmcp.mcpb for Claude Desktop, and dist/server.json that names it
+	@tests/clients/node/node_modules/.bin/mcpb pack plugins/mcpb dist/humanmcp.mcpb
+	@$(BIN)/python -m docs.make_manifests dist
 
 node: ## the packages of tests/clients/node, where Node.js is or can be had
 	@sh tests/clients/node/install.sh

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from docs import make_api, make_man, make_types
+from docs import make_api, make_install, make_man, make_manifests, make_types
 from humanmcp import cli, protocol
 from humanmcp.cli import COMMANDS
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
@@ -49,6 +49,7 @@ def pages() -> Mapping[Path, str]:
         **{folder / name: _page(make_api.page(words)) for name, words in make_api.PAGES.items()},
         **dict(_quoting()),
         ROOT / "docs" / "humanmcp.1": make_man.page(),
+        **make_manifests.files(),
         ROOT / "web" / "types" / "desk.d.ts": make_types.declarations(),
     }
 
@@ -600,11 +601,12 @@ def _labelled(words: FaultWords, *texts: str) -> Iterator[str]:
 
 
 def _quoting() -> Iterator[tuple[Path, str]]:
-    """Bring the conversations that pages quote up to date: a block that is none becomes whole."""
+    """Bring what pages quote up to date: a block that is no part of its file becomes whole."""
     for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
         text = page.read_text(encoding="utf-8")
-        if QUOTE.search(text):
-            yield page, QUOTE.sub(_quoted, text)
+        if QUOTE.search(text) or make_install.BLOCK.search(text):
+            installed = make_install.BLOCK.sub(lambda _old: make_install.block(), text)
+            yield page, QUOTE.sub(_quoted, installed)
 
 
 def _quoted(found: re.Match[str]) -> str:

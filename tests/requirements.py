@@ -493,6 +493,10 @@ REQUIREMENTS: Final = {
         "Each kind of mistake is explained with a wrong and a right example that the check has "
         "judged, and with the sentence of the specification."
     ),
+    "SHIP-8": (
+        "The registry, bundles, plugins and install links start this version of the server with "
+        "the entry that `humanmcp config` writes."
+    ),
     "SHIP-7": "bash, zsh and fish complete every command, flag and value; `man humanmcp` has them.",
 }
 

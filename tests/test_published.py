@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote, urlsplit
+from zipfile import ZipFile
 
 import pytest
 
+from docs import make_install, make_manifests
 from humanmcp import __version__
 from humanmcp.common import published
+from humanmcp.connecting.hosts import HOSTS
 from tests.serving import bare_environment
 
 ROOT: Final = Path(__file__).parent.parent
@@ -151,3 +156,108 @@ def test_the_hook_checks_the_files_that_it_is_given(elsewhere: Path) -> None:
     assert files is not None
     assert re.search(files[1], "tests/weather.mcp.jsonl")
     assert not re.search(files[1], ".mcp.jsonc")
+
+
+# -- registries, bundles, plugins, links --------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", make_manifests.files(), ids=lambda path: path.name)
+def test_what_others_read_is_up_to_date(path: Path) -> None:
+    """SHIP-8: when this fails: `make docs`, and commit what it wrote."""
+    assert path.read_text(encoding="utf-8") == make_manifests.files()[path]
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.ja.md"])
+def test_the_readme_has_the_entry_of_every_host(page: str) -> None:
+    """SHIP-8: as `connecting/hosts.py` makes them; when this fails: `make docs`."""
+    found = make_install.BLOCK.search(read(page))
+    assert found is not None
+    assert found[0] == make_install.block()
+    assert all(f"<summary>{host.label}</summary>" in found[0] for host in HOSTS)
+
+
+def test_a_button_holds_the_entry_that_its_host_needs() -> None:
+    """SHIP-8: the address of the page that opens it leads to the same command."""
+    command = make_manifests.COMMAND
+    links = {host.name: make_install.web_link(host) for host in HOSTS}
+    assert {name for name, link in links.items() if link} == {"vscode", "cursor", "lm-studio"}
+    inner = parse_qs(urlsplit(links["vscode"]).query)["url"][0]
+    entry = json.loads(unquote(inner.removeprefix("vscode:mcp/install?")))
+    assert entry == {"name": "humanmcp", "command": command.command, "args": list(command.args)}
+    for name in ("cursor", "lm-studio"):
+        packed = parse_qs(urlsplit(links[name]).query)["config"][0]
+        entry = json.loads(base64.b64decode(packed))
+        assert entry == {"command": command.command, "args": list(command.args)}
+
+
+def test_the_registry_finds_its_name_in_the_readme() -> None:
+    """SHIP-8: the registry reads the README of the package to know that both are one project's."""
+    server = json.loads(read("server.json"))
+    assert f"<!-- mcp-name: {server['name']} -->" in read("README.md")
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
+    assert 1 <= len(server["description"]) <= 100
+    (package,) = server["packages"]
+    assert (server["version"], package["version"]) == (__version__, __version__)
+
+
+@pytest.fixture
+def listed(tmp_path: Path) -> list[Any]:
+    """Start the server as the bundle does where nobody configured it; return its tools."""
+    manifest = json.loads(read("plugins/mcpb/manifest.json"))
+    words = manifest["server"]["mcp_config"]["args"]
+    assert words[:3] == ["tool", "run", f"humanmcp@{__version__}"]
+    filled = {"home": str(tmp_path / "home"), "lang": "en", "book": ""}
+    assert set(manifest["user_config"]) == set(filled)
+    arguments = [
+        re.sub(r"\$\{user_config\.(\w+)\}", lambda found: filled[found[1]], word)
+        for word in words[3:]
+    ]
+    asked = (
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
+        '"capabilities":{},"clientInfo":{"name":"host","version":"1"}}}\n'
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+        '{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "humanmcp", *arguments],
+        input=asked,
+        env=bare_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    tools = json.loads(run.stdout.splitlines()[1])["result"]["tools"]
+    assert isinstance(tools, list)
+    return tools
+
+
+def test_the_command_of_the_bundle_starts_this_server(listed: list[Any]) -> None:
+    """SHIP-8: also with the empty values of a bundle that nobody configured."""
+    assert [tool["name"] for tool in listed] == ["ask_human"]
+
+
+@pytest.mark.node
+def test_the_bundle_can_be_packed(tmp_path: Path) -> None:
+    """SHIP-8: by the packer of those who made the format, which checks the manifest first."""
+    packer = ROOT / "tests" / "clients" / "node" / "node_modules" / ".bin" / "mcpb"
+    bundle = tmp_path / "humanmcp.mcpb"
+    run = subprocess.run(
+        [str(packer), "pack", str(ROOT / "plugins" / "mcpb"), str(bundle)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert {"manifest.json", "mcpb-resources/ja-JP.json"} <= set(ZipFile(bundle).namelist())
+    packages = json.loads(make_manifests.release(tmp_path))["packages"]
+    assert [one["registryType"] for one in packages] == ["pypi", "mcpb"]
+    assert len(packages[1]["fileSha256"]) == 64
+
+
+def test_the_skill_names_the_tool_and_its_arguments(listed: list[Any]) -> None:
+    """SHIP-8: those that the default tool really has."""
+    skill = read("plugins/humanmcp/skills/ask-the-human/SKILL.md")
+    assert re.match(r"---\nname: ask-the-human\ndescription: .+\n---\n", skill)
+    (tool,) = listed
+    arguments = set(re.findall(r"`(\w+)`", skill)) - {"humanmcp", tool["name"]}
+    assert arguments == set(tool["inputSchema"]["properties"])
