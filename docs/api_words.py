@@ -124,6 +124,11 @@ CALLS_JA: Final = {
         "`line` は届いたままのリクエスト、`id` は届いたままの id の文字列、`document` は下書きが表すメッセージの全体、`problems` は前の\n"
         "回答が戻ってきた理由、`remarks` はリクエストについてチェックが言うことです。"
     ),
+    "GET /api/calls": (
+        "クライアントがサーバーに求めたことを、回答と一緒に並べます。クライアントのテスト用です。\n\n"
+        "`session`、`method`、`name`（ツールやプロンプトの名前、またはアドレス）で絞り込めます。`most` より多いときは、最後のものから\n"
+        "その数だけを返します。"
+    ),
     "GET /api/history": (
         "すべての記録を、ページと同じように検索し、新しい行から返します。\n\n"
         "`session` と `seq` に前に返った `further` を渡すと、その続きを返します。"
@@ -185,6 +190,10 @@ CALLS_JA: Final = {
 SHAPES_JA: Final = {
     "AnswerShape": "送った回答。`deliberate` は、チェックがエラーを見つけても送ったものです。",
     "BreakBody": "今までの回答と、入れる壊し方。",
+    "CallShape": (
+        "クライアントのリクエストと、その回答。`line` と `answer` は文字列です。数としては読みません。"
+    ),
+    "CallsShape": "クライアントのリクエスト（届いた順）。",
     "ChangeShape": (
         "変わったこと。`what` は `arrived`、`changed`、`closed`、`session`、`everything` のどれかです。`everything` には\n"
         "やり取りの名前がありません。番号 0 はセッションです。"

@@ -29,7 +29,7 @@ FLOORS: Final = (
     ("answering", "listening"),
     ("demo", "export"),
     ("stub", "desk", "tap", "host", "terminal_desk", "setup"),
-    ("play",),
+    ("play", "pytest"),
     ("cli",),
     ("__main__",),
 )
@@ -98,6 +98,7 @@ GUESTS: Final = {
     "host": ("anthropic", "openai"),
     "listening": ("starlette", "uvicorn"),
     "common/toml_edit": ("tomlkit",),
+    "pytest": ("pytest",),
 }
 """The libraries that a room may use. A room that is not named here has the standard library."""
 

@@ -95,6 +95,32 @@ class LineShape(TypedDict):
     pretty: str
 
 
+class CallShape(TypedDict):
+    """A request of a client, and its answer. `line` and `answer` are text: no number is read.
+
+    `arguments` are those of a tool or a prompt, else the whole `params`.
+    """
+
+    session: str
+    number: int
+    method: str
+    name: str
+    arguments: dict[str, Any]
+    line: str
+    at: str
+    answer: str | None
+    result: Any
+    error: Any
+    answered_at: str
+    by: str
+
+
+class CallsShape(TypedDict):
+    """Requests of clients, in the order in which they came."""
+
+    calls: list[CallShape]
+
+
 class FixedShape(VerdictShape):
     """What the check says of a text after every fix that can be trusted."""
 

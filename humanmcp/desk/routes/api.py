@@ -11,10 +11,12 @@ from typing import Final
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
+from humanmcp.answering.calls import calls
 from humanmcp.answering.schema import ExchangeShape, exchange_shape
 from humanmcp.desk.http.context import desk_of
 from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
 from humanmcp.desk.presenters.api_types import (
+    CallsShape,
     LineShape,
     LinesShape,
     SessionsShape,
@@ -26,6 +28,9 @@ from humanmcp.desk.state.live import MOST, EventStream, report
 from humanmcp.inbox.contract import Key, UnknownItemError
 from humanmcp.locales import say
 from humanmcp.protocol.json.layout import pretty
+
+MOST_CALLS: Final = 1000
+"""Requests that are listed at once."""
 
 router: Final = APIRouter(prefix="/api", default_response_class=AsciiJson, route_class=CallRoute)
 
@@ -139,6 +144,44 @@ def past(request: Request, q: str = "", session: str = "", seq: int = 0) -> Line
             for one in found.steps
         ],
         "further": None if found.further is None else list(found.further),
+    }
+
+
+@router.get("/calls")
+def made_calls(
+    request: Request, session: str = "", method: str = "", name: str = "", most: int = MOST_CALLS
+) -> CallsShape:
+    """List what clients asked of the server, with the answers: for tests of a client.
+
+    `session`, `method` and `name` (of a tool or a prompt, or an address) choose some. Of more than
+    `most` the last ones are listed.
+    """
+    desk = desk_of(request)
+    named = [one.facts.name for one in reversed(desk.board.sessions())]
+    found = [
+        (one, call)
+        for one in ([session] if session else named)
+        for call in calls(desk.inbox.frames(one))
+        if method in ("", call.method) and name in ("", call.name)
+    ]
+    return {
+        "calls": [
+            {
+                "session": one,
+                "number": call.number,
+                "method": call.method,
+                "name": call.name,
+                "arguments": call.arguments,
+                "line": call.line,
+                "at": call.at,
+                "answer": call.answer or None,
+                "result": call.result,
+                "error": call.error,
+                "answered_at": call.answered_at,
+                "by": call.by,
+            }
+            for one, call in found[-max(1, min(most, MOST_CALLS)) :]
+        ]
     }
 
 

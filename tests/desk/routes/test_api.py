@@ -313,3 +313,41 @@ def test_what_the_check_says_of_a_request_stands_beside_it(seats: tuple[Desking,
     shown = desk.page(f"/m/{here}")
     assert "What the check says of this message" in shown
     assert "A server sees no arguments." in shown
+
+
+def test_what_a_client_asked_is_listed_with_the_answers(home: Path) -> None:
+    """In order, of one session, method or tool; an array is told apart, and so is what waits."""
+    book = home.parent / "book.toml"
+    book.write_text("[[rules]]\ntool = 'known'\ntext = 'by rule'\n[wait]\n'*' = 0")
+    opening = {
+        "protocolVersion": "2025-03-26",
+        "capabilities": {},
+        "clientInfo": {"name": "c", "version": "1"},
+    }
+    two = [
+        {"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": {"name": name}}
+        for id_, name in (("a", "known"), ("b", "unknown"))
+    ]
+    with Desking(home) as desk, Serving(home, "--book", str(book)) as host:
+        request = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": opening}
+        host.say(json.dumps(request))
+        host.hear()
+        host.say(json.dumps(two))
+        host.say(call("7", city="東京"))
+        until(lambda: len(desk.get("/api/exchanges")["waiting"]) == 2, "two wait")
+        found = desk.get("/api/calls")["calls"]
+        assert [(one["number"], one["method"], one["name"]) for one in found] == [
+            (1, "initialize", ""),
+            (2, "tools/call", "known"),
+            (3, "tools/call", "unknown"),
+            (4, "tools/call", "get_forecast"),
+        ]
+        assert found[3]["arguments"] == {"city": "東京"}
+        assert (found[3]["answer"], found[3]["result"], found[3]["by"]) == (None, None, "")
+        assert found[0]["result"]["protocolVersion"] == "2025-03-26"
+        assert found[0]["by"] == "book"
+        assert desk.get("/api/calls?name=known&method=tools/call")["calls"] == [found[1]]
+        assert desk.get("/api/calls?most=1")["calls"] == found[3:]
+        assert desk.get(f"/api/calls?session={found[0]['session']}")["calls"] == found
+        outside = desk.ask("GET", "/api/calls?session=..%2Fsecret", headers=desk.bearer)
+        assert outside.status == 404

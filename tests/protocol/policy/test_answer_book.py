@@ -422,7 +422,11 @@ def test_a_book_with_a_mistake_names_the_place(text: str, place: str) -> None:
         assert say("book", caught.value.code, language, place=place, **caught.value.fillings)
 
 
-@pytest.mark.parametrize("file", sorted(SAMPLES.glob("*.toml")), ids=lambda file: file.name)
+@pytest.mark.parametrize(
+    "file",  # mistakes.toml is read by `humanmcp check --explain`, and is no book
+    sorted(set(SAMPLES.glob("*.toml")) - {SAMPLES / "mistakes.toml"}),
+    ids=lambda file: file.name,
+)
 def test_each_sample_book_can_be_used(file: Path) -> None:
     """samples/*.toml are what people start from."""
     assert parse(tomllib.loads(file.read_text(encoding="utf-8"))).tools

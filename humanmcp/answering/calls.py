@@ -1,0 +1,102 @@
+"""What was asked of a server, and how it was answered, as its transcript has it.
+
+For tests and scripts that look at what a client did. A request that the client was only asked to
+repeat, so that a person gets more time, is one call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.protocol.conversation.perspective import as_client
+from humanmcp.protocol.conversation.state import ConversationState, name_of
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.protocol.spec import methods
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from humanmcp.protocol.conversation.transcript import Frame
+
+_TO_GAIN_TIME: Final = "hold"
+"""The note of an answer that only asks the client to repeat its request."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedCall:
+    """A request of the client's. `result` and `error` are None as long as there is no answer.
+
+    `arguments` are those of a tool or a prompt, the whole `params` elsewhere. `at` and
+    `answered_at` are the moments in UTC, `by` says who answered: `book: rule 2`, `desk`, …
+    """
+
+    number: int
+    method: str
+    name: str
+    arguments: dict[str, Any]
+    at: str
+    line: str
+    answer: str = ""
+    answered_at: str = ""
+    by: str = ""
+    result: Any = None
+    error: Any = None
+
+
+def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
+    """Collect the requests of a session, in the order in which they came."""
+    conversation = ConversationState()
+    found: dict[int, ReceivedCall] = {}
+    by_request: dict[int, int] = {}
+    for frame in as_client(frames):
+        requests = 0
+        for message in _messages(frame):
+            heard = conversation.observe(frame.way, message)
+            if frame.way is Direction.IN and message.kind is Kind.REQUEST and heard.asked:
+                # An array is recorded under the number of its first request.
+                key = frame.number + requests if frame.number else -heard.asked.number
+                requests += 1
+                by_request[heard.asked.number] = key
+                found.setdefault(key, _call(max(key, 0), frame, message))
+            elif frame.way is Direction.OUT and heard.asked and message.kind in _ANSWERS:
+                key = by_request.pop(heard.asked.number, 0)
+                if key and frame.note != _TO_GAIN_TIME:
+                    found[key] = _answered(found[key], frame, message)
+    return tuple(found.values())
+
+
+_ANSWERS: Final = (Kind.RESULT, Kind.ERROR)
+
+
+def _messages(frame: Frame) -> Iterator[Message]:
+    read = jsonrpc.read(frame.raw)
+    for item in read.items if isinstance(read, Batch) else (read,):
+        if isinstance(item, Message):
+            yield item
+
+
+def _call(number: int, frame: Frame, request: Message) -> ReceivedCall:
+    member = methods.of(request.method).arguments
+    arguments = request.params.get(member) if member else request.params
+    return ReceivedCall(
+        number=number,
+        method=request.method,
+        name=name_of(request),
+        arguments=dict(arguments) if isinstance(arguments, dict) else {},
+        at=frame.at,
+        line=request.raw,
+    )
+
+
+def _answered(call: ReceivedCall, frame: Frame, answer: Message) -> ReceivedCall:
+    return replace(
+        call,
+        answer=answer.raw,
+        answered_at=frame.at,
+        by=frame.by,
+        result=answer.body.get("result"),
+        error=answer.body.get("error"),
+    )

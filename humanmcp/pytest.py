@@ -1,0 +1,147 @@
+r"""A mock MCP server for the tests of a client: a plugin of pytest.
+
+    def test_the_client_shows_the_weather(humanmcp_server):
+        server = humanmcp_server('[[rules]]\ntool = "weather"\ntext = "sunny"')
+        ...                                # start your client with server.command
+        assert server.calls("tools/call")[0].arguments == {"city": "Tokyo"}
+
+pytest loads this module wherever humanmcp is installed. So it imports nothing but pytest, and all
+else when a test asks for a server.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from humanmcp.answering.calls import ReceivedCall
+    from humanmcp.answering.case import Case
+
+BY: Final = "pytest"
+"""How a test signs what it sends."""
+
+PATIENCE: Final = 10.0
+"""Seconds to wait for a request that a test wants to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class MockServer:
+    """A server for one test: what it answers, what it was asked. Its client starts the command."""
+
+    home: Path
+    """Its inbox folder; `humanmcp desk --home` shows it."""
+    flags: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> list[str]:
+        """What a client starts, word by word: the program first."""
+        words = (sys.executable, "-m", "humanmcp", "serve", "--opening", "book")
+        return [*words, "--home", str(self.home), "--book", str(self.book), *self.flags]
+
+    @property
+    def book(self) -> Path:
+        """The file of its answer book; a change takes effect within a second."""
+        return self.home / "book.toml"
+
+    def calls(self, method: str = "", name: str = "") -> list[ReceivedCall]:
+        """Return what it was asked so far, in order; of one method, tool, prompt or address."""
+        from humanmcp.answering.calls import calls  # noqa: PLC0415 - see the head of this module
+        from humanmcp.inbox.opening import open_inbox  # noqa: PLC0415 - likewise
+
+        inbox = open_inbox(self.home)
+        named = sorted((facts.started, facts.name) for facts in inbox.sessions())
+        return [
+            call
+            for _, session in named
+            for call in calls(inbox.frames(session))
+            if method in ("", call.method) and name in ("", call.name)
+        ]
+
+    def answer(
+        self,
+        text: str | None = None,
+        *,
+        tool_error: str | None = None,
+        result: Mapping[str, Any] | None = None,
+        error: Mapping[str, Any] | None = None,
+        within: float = PATIENCE,
+    ) -> None:
+        """Answer the request that has waited longest, or the next one that comes.
+
+        Raises:
+            AssertionError: none came in time, or the check refuses the answer and says why.
+        """
+        from humanmcp.answering.waiting import await_result  # noqa: PLC0415 - as above
+
+        reply = _reply(text, tool_error, result, error)
+        case = await_result(self._waiting, within)
+        if case is None:
+            raise AssertionError(f"no request waited for an answer within {within:g} s")
+        _send(case, *reply)
+
+    def _waiting(self) -> Case | None:
+        from humanmcp.answering.case import Case  # noqa: PLC0415 - as above
+        from humanmcp.inbox.opening import open_inbox  # noqa: PLC0415 - likewise
+
+        inbox = open_inbox(self.home)
+        for facts in sorted(inbox.sessions(), key=lambda one: one.started):
+            for item in inbox.items(facts.name) if facts.is_open else ():
+                if not item.is_subscription and item.reply is None:
+                    return Case(inbox, item, facts)
+        return None
+
+
+def _reply(
+    text: str | None,
+    tool_error: str | None,
+    result: Mapping[str, Any] | None,
+    error: Mapping[str, Any] | None,
+) -> tuple[str, str]:
+    """Return the text of an answer, and what it stands for."""
+    import json  # noqa: PLC0415 - as above
+
+    given = {"text": text, "tool error": tool_error, "result": result, "error": error}
+    named = {form: value for form, value in given.items() if value is not None}
+    if len(named) != 1:
+        raise TypeError("give exactly one of: text, tool_error, result, error")
+    ((form, value),) = named.items()
+    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)), form
+
+
+def _send(case: Case, text: str, form: str) -> None:
+    from humanmcp import locales  # noqa: PLC0415 - as above
+    from humanmcp.answering import service  # noqa: PLC0415 - likewise
+    from humanmcp.inbox.contract import Reply  # noqa: PLC0415 - likewise
+    from humanmcp.protocol.diagnostics.verdict import TextForm  # noqa: PLC0415 - likewise
+
+    sent = service.send(case, Reply(text, TextForm(form), by=BY), within=PATIENCE)
+    if sent.outcome is not service.Outcome.SENT:
+        why = "; ".join(locales.problem(each, "en") for each in sent.problems)
+        raise AssertionError(f"{sent.outcome.value}: {why}")
+
+
+@pytest.fixture
+def humanmcp_server(tmp_path: Path) -> Callable[..., MockServer]:
+    """Make a mock MCP server: `humanmcp_server(BOOK, *FLAGS)`. BOOK is a path, or a TOML text.
+
+    Without a book it offers the tool `ask_human`, and each call waits for `answer`.
+    """
+    made: list[MockServer] = []
+
+    def make(book: str | Path = "", *flags: str) -> MockServer:
+        home = tmp_path / f"humanmcp-{len(made) + 1}"
+        home.mkdir(mode=0o700)
+        server = MockServer(home, flags)
+        text = book.read_text(encoding="utf-8") if isinstance(book, Path) else book
+        server.book.write_text(text, encoding="utf-8")
+        made.append(server)
+        return server
+
+    return make

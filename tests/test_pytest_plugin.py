@@ -1,0 +1,135 @@
+"""`humanmcp.pytest`: a mock MCP server for the tests of a client."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from humanmcp.pytest import humanmcp_server
+from tests.asking import R2025
+from tests.serving import Serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.pytest import MockServer
+
+__all__ = ["humanmcp_server"]
+
+ROOT = Path(__file__).parent.parent
+OPENING = {
+    "protocolVersion": R2025,
+    "capabilities": {},
+    "clientInfo": {"name": "c", "version": "1"},
+}
+
+
+def request(number: int, method: str, **params: Any) -> str:  # noqa: ANN401 - any JSON value
+    """Write a request."""
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+@pytest.fixture
+def server(humanmcp_server: Callable[..., MockServer]) -> MockServer:
+    """A server that waits for the test's answers."""
+    return humanmcp_server("[[rules]]\ntool = 'known'\ntext = 'by rule'")
+
+
+def start(server: MockServer) -> Serving:
+    """Be its client."""
+    words = tuple(server.command)
+    client = Serving(server.home, command=words[: words.index("--home")])
+    client.say(request(1, "initialize", **OPENING))
+    client.hear()
+    return client
+
+
+@pytest.mark.parametrize("name", ["test-your-client.md", "test-your-client.ja.md"])
+def test_the_example_of_the_manual_runs_against_the_official_client(
+    name: str, tmp_path: Path
+) -> None:
+    """What a reader copies works: with the plugin loaded as pytest loads it."""
+    page = (ROOT / "docs" / "how-to" / name).read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "test_example.py").write_text(example, encoding="utf-8")
+    words = ("-m", "pytest", "-q", "-p", "humanmcp.pytest", "-p", "no:cacheprovider", ".")
+    run = subprocess.run(
+        [sys.executable, *words],
+        cwd=tmp_path,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # it may not be installed here
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "2 passed" in run.stdout, run.stdout + run.stderr
+
+
+def test_what_was_asked_is_listed_with_its_answer(server: MockServer) -> None:
+    """In order; of one method or tool where that is wanted; also while a request waits."""
+    assert server.calls() == []
+    with start(server) as client:
+        client.say(request(2, "tools/call", name="known", arguments={"city": "東京"}))
+        client.hear()
+        client.say(request(3, "tools/call", name="other", arguments={}))
+        assert [one.method for one in server.calls()] == ["initialize", "tools/call", "tools/call"]
+        (known,) = server.calls("tools/call", "known")
+        assert known.arguments == {"city": "東京"}
+        assert known.result["content"][0]["text"] == "by rule"
+        assert (known.by, known.error, known.number) == ("book: rule 1", None, 2)
+        (other,) = server.calls(name="other")
+        assert (other.answer, other.result) == ("", None)
+
+
+def test_a_test_answers_what_waits_or_comes(server: MockServer) -> None:
+    """As a text, as a tool's error, as a result, as an error."""
+    with start(server) as client:
+        for number, given, wanted in (
+            (2, {"text": "hi"}, {"text": "hi"}),
+            (3, {"tool_error": "no"}, {"isError": True}),
+            (4, {"result": {"content": []}}, {"content": []}),
+            (5, {"error": {"code": -1, "message": "m"}}, {"code": -1}),
+        ):
+            answering = threading.Thread(target=server.answer, kwargs=given)
+            answering.start()
+            client.say(request(number, "tools/call", name="other", arguments={}))
+            answer = json.loads(client.hear())
+            answering.join()
+            flat = {**answer.get("error", {}), **answer.get("result", {})}
+            flat |= (flat.get("content") or [{}])[0]
+            assert wanted.items() <= flat.items()
+            assert server.calls()[-1].by == "pytest"
+
+
+def test_an_answer_that_the_check_refuses_fails_the_test(server: MockServer) -> None:
+    """With the sentence that says why; so does an answer to nobody."""
+    with pytest.raises(AssertionError, match="no request waited"):
+        server.answer("x", within=0.01)
+    with start(server) as client:
+        client.say(request(2, "tools/call", name="other", arguments={}))
+        with pytest.raises(AssertionError, match=r"blocked: .*content"):
+            server.answer(result={"contnet": []})
+
+
+def test_whoever_does_not_use_it_pays_nothing_for_it() -> None:
+    """The plugin is loaded in every run of pytest: it imports nothing of ours, and no more."""
+    script = (
+        "import sys, pytest; before = set(sys.modules); import humanmcp.pytest;"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["humanmcp", "humanmcp.pytest"]
+
+
+def test_pytest_finds_the_plugin_where_humanmcp_is_installed() -> None:
+    """The fixture is there without a word in a `conftest.py`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["entry-points"]["pytest11"] == {"humanmcp": "humanmcp.pytest"}
