@@ -195,7 +195,8 @@ SHAPES_JA: Final = {
     ),
     "CallsShape": "クライアントのリクエスト（届いた順）。",
     "ChangeShape": (
-        "変わったこと。`what` は `arrived`、`changed`、`closed`、`session`、`everything` のどれかです。`everything` には\n"
+        "変わったこと。`what` は `arrived`、`changed`、`closed`、`session`、`lines`（何かが話された）、\n"
+        "`everything` のどれかです。`everything` には\n"
         "やり取りの名前がありません。番号 0 はセッションです。"
     ),
     "DocumentShape": "メッセージの全体。",

@@ -470,8 +470,13 @@ REQUIREMENTS: Final = {
     "D2": "A placeholder is shown as one, and is never sent.",
     "D3": "What replaces a text that a person wrote can be undone, in every view.",
     "D4": "Try it now is a lesson: numbered steps, what the host understood, success at the end.",
+    "D5": "Progress is one row and one arrow, and moves nothing.",
     "D7": "A held answer is named as one, with what was asked, and can be read.",
     "D8": "Changing a held request and answering it are two texts, and one choice.",
+    "D9": "The history is live, newest first over all sessions, and has dates.",
+    "D10": "The picture names who talks, in every seat.",
+    "D11": "The projector chooses a session, and names each answer.",
+    "D13": "Rules and saved answers are made, seen, changed, ordered and removed on the page.",
     "D14": "Whoever types on after Send loses no letter.",
     "D16": "The focus stays where a person works, and Esc closes what is open.",
     # -- What is published

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.toml_sections import Section, taken_apart, without
+from humanmcp.common.toml_sections import Section, keys_of, taken_apart, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -71,6 +71,85 @@ def add(text: str, key: str, element: Mapping[str, Any]) -> str:
     """
     step = _Step(_Act.ADD, (key,), element)
     return _edited(text, lambda _root: [step], element_text(key, element))
+
+
+def elements(text: str, key: str) -> list[str]:
+    """Return the tables of an array of the top level, each as it stands in the text.
+
+    Raises:
+        NotEditableError: they stand in brackets, or the text is not TOML.
+    """
+    try:
+        wanted = tomllib.loads(text.removeprefix(_BOM)).get(key, [])
+    except tomllib.TOMLDecodeError as error:
+        raise NotEditableError from error
+    found = [each for each in _in_elements(_sections(text)[0], key) if isinstance(each, str)]
+    if not isinstance(wanted, list) or len(found) != len(wanted):
+        raise NotEditableError
+    return found
+
+
+def with_elements(text: str, key: str, kept: Sequence[str]) -> str:
+    """Return the text with these tables, in this order, in the place of those of an array.
+
+    Raises:
+        NotEditableError: it cannot be done, or one of them is no single table of the array.
+    """
+    elements(text, key)
+    sections, end = _sections(text)
+    mark = _BOM if text.startswith(_BOM) else ""
+    blocks = [one if one.endswith("\n") else f"{one}\n" for one in kept]
+    parts, placed = [], False
+    for each in _in_elements(sections, key):
+        if isinstance(each, Section):
+            parts.append(each.lead + each.header + each.body)
+        elif not placed:
+            parts.append("\n".join(one.strip("\n") + "\n" for one in blocks))
+            placed = True
+    after = "".join(parts) + end
+    try:
+        wanted = {
+            **tomllib.loads(text.removeprefix(_BOM)),
+            key: [_element(one, key) for one in kept],
+        }
+        got = tomllib.loads(after)
+    except tomllib.TOMLDecodeError as error:
+        raise NotEditableError from error
+    if not _same({key: [], **got}, wanted):
+        raise NotEditableError
+    return mark + after
+
+
+def _element(text: str, key: str) -> object:
+    match tomllib.loads(text):
+        case {**only} if (
+            list(only) == [key] and isinstance(only[key], list) and len(only[key]) == 1
+        ):
+            return only[key][0]
+        case _:
+            raise NotEditableError
+
+
+def _sections(text: str) -> tuple[list[Section], str]:
+    return taken_apart(text.removeprefix(_BOM).replace("\r\n", "\n"))
+
+
+def _in_elements(sections: Iterable[Section], key: str) -> list[Section | str]:
+    """Put the sections of each element of an array together, as their text."""
+    found: list[Section | str] = []
+    inside = False
+    for each in sections:
+        name = keys_of(each.header)
+        text = each.lead + each.header + each.body
+        if name == (key,) and each.header.lstrip().startswith("[["):
+            found.append(text)
+            inside = True
+        elif inside and name and name[0] == key:
+            found[-1] = str(found[-1]) + text
+        else:
+            found.append(each)
+            inside = False
+    return found
 
 
 def table_text(keys: Sequence[str], entry: Mapping[str, Any]) -> str:

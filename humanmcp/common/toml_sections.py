@@ -46,7 +46,7 @@ def taken_apart(text: str) -> tuple[list[Section], str]:
     sections = [Section("", "", (), "")]
     arrays: set[Keys] = set()
     for line in _lines(text):
-        keys = _header(line)
+        keys = keys_of(line)
         if keys is None or not _is_toml(sections[-1].body):
             sections[-1].body += line
             continue
@@ -89,7 +89,7 @@ def line_of(text: str, place: str) -> str:
     sections, _ = taken_apart(text.removeprefix("\ufeff"))
     for each in sections:
         line += each.lead.count("\n")
-        path = _counted(_header(each.header) or (), counts, each.header)
+        path = _counted(keys_of(each.header) or (), counts, each.header)
         for begun, keys in [(line, path), *_keys_in(each, line, path)]:
             if best < len(keys) and [*keys] == steps[: len(keys)]:
                 best, found = len(keys), begun
@@ -128,7 +128,7 @@ def _joined(above: str, below: str, *, last: bool = False) -> str:
     return above[: -1 if blank and (last or below.startswith("\n")) else None] + below
 
 
-def _header(line: str) -> Keys | None:
+def keys_of(line: str) -> Keys | None:
     """Return the keys of a header; None if a line is none."""
     if not line.lstrip(" \t").startswith("[") or not _is_toml(line):
         return None

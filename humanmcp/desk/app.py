@@ -23,6 +23,7 @@ from humanmcp.desk.routes import (
     api,
     api_drafts,
     api_saved,
+    book,
     connect,
     exchange_actions,
     history,
@@ -50,6 +51,7 @@ CALLS: Final = (api.router, api_drafts.router, api_saved.router, login.calls, co
 
 PAGES: Final = (
     *(
+        book.router,
         inbox.router,
         exchange_actions.router,
         history.router,

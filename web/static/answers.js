@@ -38,15 +38,3 @@ export function messageOf(facts, form, body) {
 export function emptyError(facts) {
   return messageOf(facts, "error", '{"code":-32602,"message":""}');
 }
-
-// What is saved or made a rule of: the text alone where the answer is one text.
-/** @param {Island} facts @param {string} text */
-export function bodyOf(facts, text) {
-  const kind = kindOf(text);
-  if (kind === "error") return { form: "error", text: textAt(text, ["error"]) ?? "{}" };
-  const structured = textAt(text, ["result", "structuredContent"]) !== null;
-  if (facts.textual && isOneText(text) && !structured) {
-    return { form: kind === "tool error" ? "tool error" : "text", text: stringAt(text, TEXT_PATH) ?? "" };
-  }
-  return { form: "result", text: textAt(text, ["result"]) ?? "{}" };
-}

@@ -11,12 +11,14 @@ import { startLive } from "./live.js";
 import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
 import { refreshStatus } from "./status.js";
+import { follow } from "./talk.js";
 
 const page = new Page();
 
 /** @param {ChangeShape[]} changes what happens elsewhere */
 function changed(changes) {
   refreshList(changes);
+  follow();
   const key = first(document, "article.message")?.dataset.key;
   if (!key) {
     if (document.body.classList.contains("inbox")) page.openFirst();
@@ -24,7 +26,7 @@ function changed(changes) {
   }
   const session = key.split("/")[0];
   const touches = changes.some((one) => one.what === "everything"
-    || (one.session === session && (one.number === 0 || `${one.session}/${one.number}` === key)));
+    || (one.session === session && one.what !== "lines" && (one.number === 0 || `${one.session}/${one.number}` === key)));
   if (touches) refreshStatus(page, key);
 }
 

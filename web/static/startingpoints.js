@@ -1,9 +1,9 @@
 // @ts-check
 // Other texts to go on from: the template, the last answer, a saved one, a beginning of the model's,
-// an answer that is broken on purpose; and what is kept for the next time.
+// an answer that is broken on purpose.
 
-import { bodyOf, flagged, isOneText, messageOf, TEXT_PATH } from "./answers.js";
-import { askFault, askName, askRule } from "./asking.js";
+import { flagged, isOneText, messageOf, TEXT_PATH } from "./answers.js";
+import { askFault } from "./asking.js";
 import { all, byId, maybe } from "./dom.js";
 import { put } from "./jsontext.js";
 import { call } from "./talk.js";
@@ -106,18 +106,11 @@ export class StartingPoints {
     views.show(views.best, { focus: true });
   }
 
+  // What is kept for the next time is kept by the desk, from the draft.
   async keepAnswer() {
-    const { facts, draft } = this.composer;
-    const { form, text } = bodyOf(facts, draft.text);
-    const name = await askName(text.slice(0, 40));
-    if (!name) return;
-    const saved = await call("/api/answers", { name, method: facts.method, tool: facts.tool, form, text });
-    facts.saved = [...facts.saved, saved];
-    tell(say("kept", { key: Math.min(facts.saved.length, 9) }));
-  }
-
-  makeRule() {
-    const { facts, draft } = this.composer;
-    return askRule(facts, bodyOf(facts, draft.text));
+    const { draft, drafts } = this.composer;
+    draft.touched = true;
+    await drafts.save(draft);
+    location.assign(byId("keep-answer", HTMLAnchorElement).href);
   }
 }

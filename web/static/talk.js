@@ -1,6 +1,7 @@
 // @ts-check
 // Speak with the desk: JSON calls, and parts of pages that it rendered.
 
+import { first } from "./dom.js";
 import { at } from "./place.js";
 
 /** An answer of the desk that is no success: its status and what it says. */
@@ -44,4 +45,13 @@ export function part(path) {
     request.onerror = request.ontimeout = () => failed(new Refused(0, null));
     request.send();
   });
+}
+
+// What follows what happens is taken anew, unless a person is at something in it.
+export async function follow() {
+  const old = first(document, "[data-follow=yes]");
+  if (!old) return;
+  const page = await part(location.href).catch(() => null);
+  const young = page?.getElementById(old.id);
+  if (young && !old.querySelector(":focus")) old.replaceWith(document.importNode(young, true));
 }

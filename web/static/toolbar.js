@@ -29,11 +29,13 @@ export class Toolbar {
       template: () => starting.toTemplate(),
       tidy: () => draft.write(layOut(draft.text), "fix"),
       "keep-answer": () => starting.keepAnswer(),
-      "make-rule": () => starting.makeRule(),
       break: () => starting.breakIt(),
     };
     for (const [name, act] of Object.entries(menu)) {
-      maybe(name)?.addEventListener("click", () => this.fromMenu(act));
+      maybe(name)?.addEventListener("click", (event) => {
+        event.preventDefault();
+        this.fromMenu(act);
+      });
     }
     maybe("keep-open")?.addEventListener("click", () => sender.sendAndKeepOpen());
     byId("copy").addEventListener("click", () => this.copy());

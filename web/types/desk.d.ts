@@ -98,9 +98,9 @@ interface ExchangeShape {
   answer: AnswerShape | null;
 }
 
-/** What changed: `arrived`, `changed`, `closed`, `session`; `everything` names no exchange.
+/** What changed: `arrived`, `changed`, `closed`, `session`, `lines`, `everything`.
 
-    Number 0 is a session. */
+    `lines`: something was said; `everything` names no exchange. Number 0 is a session. */
 interface ChangeShape {
   what?: string;
   session?: string;

@@ -16,9 +16,9 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 
 
 class ChangeShape(TypedDict, total=False):
-    """What changed: `arrived`, `changed`, `closed`, `session`; `everything` names no exchange.
+    """What changed: `arrived`, `changed`, `closed`, `session`, `lines`, `everything`.
 
-    Number 0 is a session.
+    `lines`: something was said; `everything` names no exchange. Number 0 is a session.
     """
 
     what: str

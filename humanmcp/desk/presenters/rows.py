@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.answering.case import read_line
 from humanmcp.answering.summary import GIST, Summary, summary_of
 from humanmcp.common.timestamps import seconds_of
+from humanmcp.inbox.contract import Seat
 from humanmcp.inbox.letters import letter_of, rank_of
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.escaping import one_line, visible
@@ -162,7 +164,54 @@ class Step:
     by: str
     size: int
     id: str = ""
+    """The id of a request or an answer; of progress the token that it belongs to."""
     answers: str = ""
+    seat: Seat = Seat.SERVER
+    times: int = 1
+    until: str = ""
+    """When it was said last, where it stands for `times` lines (`folded`)."""
+
+    @property
+    def sender(self) -> str:
+        """Whom the line came from: the code of a party's name."""
+        return parties(self.seat)[0 if self.inwards else 1]
+
+    @property
+    def lasted(self) -> float:
+        """Seconds from the first of its lines to the last."""
+        return seconds_of(self.until) - seconds_of(self.at) if self.until else 0.0
+
+
+_PARTIES: Final = {
+    Seat.SERVER: ("host", "you"),
+    Seat.CLIENT: ("server", "you"),
+    Seat.MODEL: ("host", "you"),
+    Seat.HOST: ("humanmcp", "you"),
+    Seat.TAP: ("client", "server"),
+}
+
+
+def parties(seat: Seat) -> tuple[str, str]:
+    """Return who talks in a session: where lines come in from, and where they go out from."""
+    return _PARTIES[seat]
+
+
+def folded(steps: Iterable[Step]) -> list[Step]:
+    """Make one row of all that was said of one request's progress, where it was said first.
+
+    A session's lines come oldest first.
+    """
+    found: list[Step] = []
+    first: dict[tuple[str, str, bool], int] = {}
+    for one in steps:
+        at = len(found)
+        if one.word == PROGRESS:
+            at = first.setdefault((one.session, one.id, one.inwards), at)
+        if at == len(found):
+            found.append(one)
+        else:
+            found[at] = replace(found[at], times=found[at].times + 1, until=one.at)
+    return found
 
 
 def paired(steps: Iterable[Step]) -> list[Step]:
@@ -179,11 +228,14 @@ def paired(steps: Iterable[Step]) -> list[Step]:
     return found
 
 
-def step(session: str, mark: Badge, frame: Frame) -> Step:
+def step(session: str, mark: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> Step:
     """Make the row of a recorded line."""
     found = jsonrpc.read(frame.raw) if frame.way in (Direction.IN, Direction.OUT) else None
     kind, word, name, words = _step_words(frame, found)
     token = found.id if isinstance(found, Message) else None
+    of = "" if token is None else repr(token.key)
+    if isinstance(found, Message) and word == PROGRESS:
+        of = repr(found.params.get("progressToken"))
     return Step(
         session=session,
         badge=mark,
@@ -197,7 +249,8 @@ def step(session: str, mark: Badge, frame: Frame) -> Step:
         gist=words,
         by=one_line(frame.by, 40),
         size=len(frame.raw),
-        id="" if token is None else repr(token.key),
+        id=of,
+        seat=seat,
     )
 
 

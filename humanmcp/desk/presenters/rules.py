@@ -20,12 +20,16 @@ from humanmcp.protocol.diagnostics.model import blocking
 from humanmcp.protocol.diagnostics.raw import quoted
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.policy.rule import RuleAction
 from humanmcp.protocol.repair.reading import read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from humanmcp.protocol.policy.rule import Rule
+
+_ARRAY: Final = "rules"
 BOOK_NAME: Final = "book.toml"
 """The book that every stub of this inbox reads unless it was given another."""
 
@@ -81,15 +85,23 @@ def add(book: Path, rule: NewRule) -> None:
         BookFileError: the book, or the book with this rule, cannot be used.
         RuleError: the book cannot be read or written, or the rule says nothing.
     """
+    _edit(book, lambda text: toml_edit.add(text, _ARRAY, _element(rule)))
+
+
+def _text_of(book: Path) -> str:
     try:
-        before = read_regular(book).decode("utf-8")
+        return read_regular(book).decode("utf-8")
     except FileNotFoundError:
-        before = ""
+        return ""
     except (OSError, UnicodeDecodeError) as error:
         raise RuleError("unreadable", file=book, why=error) from error
+
+
+def _edit(book: Path, edited: Callable[[str], str]) -> None:
+    before = _text_of(book)
     parse_book(before, book)
     try:
-        text = toml_edit.add(before, "rules", _element(rule))
+        text = edited(before)
     except toml_edit.NotEditableError as error:
         raise RuleError("not understood", file=book) from error
     parse_book(text, book)
@@ -99,13 +111,75 @@ def add(book: Path, rule: NewRule) -> None:
         raise RuleError("unwritable", file=book, why=error) from error
 
 
+@dataclass(frozen=True, slots=True)
+class BookRule:
+    """A rule of a book: as a sentence, and as it stands there ("" where it cannot be changed)."""
+
+    sentence: str
+    text: str
+
+
+def listed(book: Path, language: str) -> list[BookRule]:
+    """List the rules of a book in their order: the first that fits a request answers it.
+
+    Raises:
+        BookFileError: the book cannot be used.
+        RuleError: it cannot be read.
+    """
+    text = _text_of(book)
+    found = parse_book(text, book).rules
+    try:
+        texts = toml_edit.elements(text, _ARRAY)
+    except toml_edit.NotEditableError:
+        texts = [""] * len(found)
+    return [
+        BookRule(_said(rule, language), one.strip("\n"))
+        for rule, one in zip(found, texts, strict=True)
+    ]
+
+
+def _said(rule: Rule, language: str) -> str:
+    """Say a rule of a book as a sentence."""
+    name = f"{rule.method or 'tools/call'} {rule.tool}".strip() if rule.method or rule.tool else ""
+    name = name or say("desk", "rule.any", language)
+    where = {**rule.where, **{f"{key} ⊇": part for key, part in rule.contains.items()}}
+    if rule.deed is not RuleAction.ANSWER:
+        return one_line(say("desk", f"rule.{rule.deed.value}", language, name=name), 400)
+    new = NewRule(name, "", rule.form, rule.text, where, rule.after, rule.times or 0)
+    if rule.is_plain and not rule.then:
+        return sentence(new, language)
+    return f"{sentence(new, language)} {say('desk', 'rule.more', language)}"
+
+
+def change(book: Path, seen: str, act: str, text: str = "") -> None:
+    """Move a rule `up` or `down`, `remove` it, or `change` its text; `seen` is what it says now.
+
+    Raises:
+        BookFileError: the book would not be usable.
+        RuleError: the rule is not there any more, or the book cannot be changed so.
+    """
+
+    def edited(whole: str) -> str:
+        rules = toml_edit.elements(whole, _ARRAY)
+        at = next((at for at, one in enumerate(rules) if one.strip("\n") == seen), None)
+        if at is None:
+            raise RuleError("gone", file=book)
+        rule = rules.pop(at)
+        place = {"up": max(0, at - 1), "down": at + 1, "change": at}.get(act)
+        if place is not None:
+            rules.insert(place, text if act == "change" else rule)
+        return toml_edit.with_elements(whole, _ARRAY, rules)
+
+    _edit(book, edited)
+
+
 def to_toml(rule: NewRule) -> str:
     """Write a rule as the book has it.
 
     Raises:
         RuleError: its answer is no JSON object, or has a null in it.
     """
-    return toml_edit.element_text("rules", _element(rule))
+    return toml_edit.element_text(_ARRAY, _element(rule))
 
 
 def _element(rule: NewRule) -> dict[str, Any]:

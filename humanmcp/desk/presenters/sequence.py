@@ -1,13 +1,16 @@
 """The conversation as a picture: where each arrow of the sequence stands.
 
-Only numbers and words: the template draws. Two lines of life, the host's on the left and yours on
-the right, one arrow a message, the exchange at hand in bold.
+Only numbers and words: the template draws. Two lines of life, on the left that of the party from
+which messages come in, one arrow a message, the exchange at hand in bold.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from humanmcp.desk.presenters.rows import parties
+from humanmcp.inbox.contract import Seat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +50,8 @@ class Picture:
     arrows: tuple[Arrow, ...]
     more: int
     """How many earlier messages are not drawn."""
+    parties: tuple[str, str] = ("host", "you")
+    """Who stands on the left and on the right."""
 
 
 def draw(steps: Sequence[Step], current: int, *, by_seq: bool = False) -> Picture:
@@ -65,11 +70,14 @@ def draw(steps: Sequence[Step], current: int, *, by_seq: bool = False) -> Pictur
         for at, step in enumerate(shown)
     )
     height = TOP + PITCH * (len(shown) + 1)
-    return Picture(WIDTH, height, LEFT, RIGHT, arrows, len(wire) - len(shown))
+    names = parties(shown[-1].seat if shown else Seat.SERVER)
+    return Picture(WIDTH, height, LEFT, RIGHT, arrows, len(wire) - len(shown), names)
 
 
 def _arrow(step: Step, y: int, *, current: bool) -> Arrow:
     tail, head = (LEFT, RIGHT) if step.inwards else (RIGHT, LEFT)
     words = step.name or step.word or step.gist
+    if step.times > 1:
+        words = step.word.rpartition("/")[2]
     label = words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
     return Arrow(y, tail, head, label, step.kind, current, step)

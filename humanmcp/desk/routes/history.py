@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
+import math
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -34,6 +35,10 @@ AROUND: Final = 6
 """Earlier lines that stand above the one that is shown."""
 
 
+MOST_SHOWN: Final = 12
+"""Sessions between which a projector may choose, those that live first."""
+
+
 @router.get("/history")
 def past(request: Request, q: str = "", name: str = "", seq: int = 0) -> HTMLResponse:
     """Show the past, the newest lines first, and search it."""
@@ -53,7 +58,7 @@ def line(request: Request, name: str, seq: int) -> HTMLResponse:
     if not frames or frames[0].seq != seq:
         raise UnknownItemError(name, line=seq)
     mark = desk.board.session(name)
-    step = rows.step(name, mark.badge, frames[0])
+    step = rows.step(name, mark.badge, frames[0], mark.facts.seat)
     card = _card(step, mark.facts, spoken(request))
     return page(
         request,
@@ -96,26 +101,30 @@ def present(request: Request, name: str = "", seq: int = 0) -> HTMLResponse:
     sessions = desk.board.sessions()
     living = [one for one in sessions if one.facts.life is Life.OPEN]
     chosen = name or next((one.facts.name for one in (*living, *sessions)), "")
-    values: dict[str, Any] = {"chosen": chosen, "step": None, "follow": not seq}
+    shown = [*living, *(one for one in sessions if one not in living)][:MOST_SHOWN]
+    values: dict[str, Any] = {"chosen": chosen, "step": None, "follow": not seq, "shown": shown}
     if chosen:
         values |= _stage(desk, chosen, seq, spoken(request))
     return page(request, "present.html", **values)
 
 
 def _stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
-    """Gather one step and what stands around it: the newest one unless another is named."""
+    """Gather one step and what stands around it: the newest one unless another is named.
+
+    Progress is in the picture, and no step of its own.
+    """
     mark = desk.board.session(name)
-    frames = [
-        one
-        for one in desk.inbox.before(name, 0, STAGED)
-        if one.way in (Direction.IN, Direction.OUT)
-    ]
+    said = (Direction.IN, Direction.OUT)
+    lines = [one for one in desk.inbox.before(name, 0, STAGED) if one.way in said]
+    frames = [one for one in lines if not history.is_progress(one)]
     at = next((at for at, one in enumerate(frames) if one.seq == seq), len(frames) - 1)
     if at < 0:
         return {}
-    step = rows.step(name, mark.badge, frames[at])
+    last = frames[at + 1].seq if at + 1 < len(frames) else math.inf
+    drawn = (rows.step(name, mark.badge, one, mark.facts.seat) for one in lines if one.seq < last)
+    steps = rows.folded(rows.paired(drawn))
+    step = next(one for one in steps if one.seq == frames[at].seq)
     asks = step.kind == "request"
-    shown = [rows.step(name, mark.badge, one) for one in frames[max(0, at - AROUND) : at + 1]]
     waits = {row.key.number: row for row in desk.board.waiting(name)}.get(step.number)
     return {
         "step": step,
@@ -125,7 +134,7 @@ def _stage(desk: Desk, name: str, seq: int, language: str) -> dict[str, Any]:
         "after": frames[at + 1].seq if at + 1 < len(frames) else 0,
         "card": _card(step, mark.facts, language) if step.word else None,
         "laid_out": pretty(frames[at].text),
-        "steps": sequence.draw(shown, step.seq, by_seq=True),
+        "steps": sequence.draw(steps[-AROUND - 1 :], step.seq, by_seq=True),
         "pending": asks and waits is not None,
         "arrived": waits.arrived if waits is not None else 0.0,
     }

@@ -39,7 +39,7 @@ class BoardChange:
 
     version: int
     what: str
-    """arrived, changed, closed, or session."""
+    """arrived, changed, closed, session, or lines: something was said."""
     session: str
     number: int = 0
 
@@ -51,15 +51,13 @@ class SessionView:
     facts: SessionFacts
     badge: Badge
     waiting: int
-    last: int
-    """The number of the last frame that was seen in its transcript."""
 
 
 @dataclass(slots=True)
 class _Seen:
     """What was seen of a session: its rows, and a mark of each item that a row was made of.
 
-    `highest` is the highest number that pages were told of.
+    `highest` is the highest number that pages were told of, `said` that of the last line.
     """
 
     facts: SessionFacts
@@ -67,6 +65,7 @@ class _Seen:
     rows: dict[int, Row] = field(default_factory=dict)
     marks: dict[int, int] = field(default_factory=dict)
     highest: int = 0
+    said: int = 0
 
 
 class Writer(NamedTuple):
@@ -135,6 +134,7 @@ class Board:
         seen = seen or _Seen(facts, badge_of(facts))
         found = self._look(seen, facts, number if known else None)
         missed = self._missed(seen, facts.name, found, number, known=known)
+        last = self.inbox.before(facts.name, 0, 1) if facts.is_open else ()
         with self._lock:
             if not known or seen.facts != facts:
                 self._note("session", facts.name)
@@ -147,6 +147,9 @@ class Board:
                 self._replace(seen, one, found[one])
             seen.highest = max(seen.highest, number or 0, *found, *missed)
             self._hear(facts.name, seen.rows)
+            if last and last[0].seq != seen.said:
+                seen.said = last[0].seq
+                self._note("lines", facts.name)
 
     def _look(
         self, seen: _Seen, facts: SessionFacts, number: int | None
@@ -263,7 +266,7 @@ class Board:
         """List the sessions, newest first."""
         with self._lock:
             views = [
-                SessionView(seen.facts, seen.badge, _count(seen), 0)
+                SessionView(seen.facts, seen.badge, _count(seen))
                 for seen in self._sessions.values()
             ]
         return sorted(views, key=lambda view: rank_of(view.facts.letter), reverse=True)
@@ -278,8 +281,8 @@ class Board:
             seen = self._sessions.get(name)
             if seen is None:
                 facts = self.inbox.facts(name)  # a probe has a page too, for who knows its name
-                return SessionView(facts, badge_of(facts), 0, 0)
-            return SessionView(seen.facts, seen.badge, _count(seen), 0)
+                return SessionView(facts, badge_of(facts), 0)
+            return SessionView(seen.facts, seen.badge, _count(seen))
 
     def waiting(self, session: str = "") -> list[Row]:
         """List what waits for a person, the longest waiting first; of one session if named.

@@ -6,19 +6,21 @@ inbox finds that place again. So a hundred thousand lines open as fast as a hund
 
 from __future__ import annotations
 
+import heapq
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.case import read_line
-from humanmcp.desk.presenters.rows import Step, paired, step
+from humanmcp.desk.presenters.rows import Step, folded, paired, step
 from humanmcp.inbox.contract import InboxError, Key
+from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from humanmcp.desk.state.board import Board, SessionView
     from humanmcp.inbox.contract import Item
@@ -28,7 +30,11 @@ PAGE: Final = 100
 """Rows of one page."""
 
 _CHUNK: Final = 500
-_RECENT_SESSIONS: Final = 6
+_FIRST_CHUNK: Final = 20
+"""Lines that are read of a session at first: of most sessions no more are needed."""
+_MOST_READ: Final = 2000
+"""Lines that are read for one page, where most of them are progress."""
+_PROGRESS: Final = f'"{PROGRESS}"'.encode()
 _SEARCH_FOR: Final = 1.0
 """Seconds that one look into the past may take; the page then offers to go on from there."""
 
@@ -80,42 +86,86 @@ class HistoryMatch:
 def look(
     board: Board, query: Query, *, start: tuple[str, int] | None = None, most: int = PAGE
 ) -> HistoryMatch:
-    """Find the newest lines that are wanted, before `start` if given."""
+    """Find the newest lines that are wanted, before `start` if given.
+
+    Where all are wanted, what was said of one request's progress is one row of the page.
+    """
     until = time.monotonic() + _SEARCH_FOR
     steps: list[Step] = []
     further: tuple[str, int] | None = None
-    complete = True
+    complete, rows = True, 0
     for view, frame in _backwards(board, query, start):
-        if _wanted(board, view.facts.name, frame, query):
-            steps.append(step(view.facts.name, view.badge, frame))
         place = (view.facts.name, frame.seq)
-        if len(steps) == most:
+        if _wanted(board, view.facts.name, frame, query):
+            steps.append(_step(view, frame))
+            rows += not (query.empty and is_progress(frame))
+        if rows == most or len(steps) == _MOST_READ:
             further = place
             break
         if not query.empty and time.monotonic() > until:
             further, complete = place, False
             break
-    return HistoryMatch(tuple(reversed(paired(reversed(steps)))), further, complete)
+    found = paired(reversed(steps))
+    newest = reversed(folded(found) if query.empty else found)
+    return HistoryMatch(tuple(newest), further, complete)
+
+
+def is_progress(frame: Frame) -> bool:
+    """Return True if a line only says how far something is."""
+    return _PROGRESS in frame.raw
+
+
+def _step(view: SessionView, frame: Frame) -> Step:
+    return step(view.facts.name, view.badge, frame, view.facts.seat)
+
+
+def _place(found: tuple[SessionView, Frame]) -> tuple[str, str, int]:
+    """Return when a line was said, and by its session and number what came later at one moment."""
+    return found[1].at, found[0].facts.name, found[1].seq
 
 
 def _backwards(
     board: Board, query: Query, start: tuple[str, int] | None
 ) -> Iterator[tuple[SessionView, Frame]]:
+    """List the lines of all sessions that are wanted, the newest first."""
     wanted = query.session.casefold()
-    skipping = start is not None
-    for view in board.sessions():
-        name = view.facts.name
-        if skipping and start is not None and name != start[0]:
-            continue
-        before = start[1] if skipping and start is not None else 0
-        skipping = False
-        if wanted and wanted not in (name.casefold(), view.badge.letter.casefold()):
-            continue
-        while chunk := tuple(board.inbox.before(name, before, _CHUNK)):
-            yield from ((view, frame) for frame in reversed(chunk))
-            before = chunk[0].seq
-            if before <= 1:
-                break
+    views = [
+        view
+        for view in board.sessions()
+        if wanted in {"", view.facts.name.casefold(), view.badge.letter.casefold()}
+    ]
+    at = None
+    if start is not None:
+        frames = board.inbox.before(start[0], start[1] + 1, 1)
+        at = (frames[0].at if frames else "", *start)
+    streams = (_newest_first(board, view, at) for view in views)
+    return heapq.merge(*streams, key=_place, reverse=True)
+
+
+def _newest_first(
+    board: Board, view: SessionView, start: tuple[str, str, int] | None
+) -> Iterator[tuple[SessionView, Frame]]:
+    before, size = 0, _FIRST_CHUNK
+    if start is not None:
+        before = _number_after(board, view, start[0])
+    while before != 1 and (chunk := tuple(board.inbox.before(view.facts.name, before, size))):
+        found = ((view, frame) for frame in reversed(chunk))
+        yield from (one for one in found if start is None or _place(one) < start)
+        before, size = chunk[0].seq, _CHUNK
+
+
+def _number_after(board: Board, view: SessionView, at: str) -> int:
+    """Return the number of the first line of a session that was said after a moment."""
+    last = board.inbox.before(view.facts.name, 0, 1)
+    low, high = 1, last[0].seq + 1 if last else 1
+    while low < high:
+        middle = (low + high) // 2
+        frames = board.inbox.before(view.facts.name, middle + 1, 1)
+        if frames and frames[0].at > at:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def _wanted(board: Board, session: str, frame: Frame, query: Query) -> bool:
@@ -152,10 +202,19 @@ def _state(board: Board, session: str, frame: Frame, found: Message) -> str:
 
 
 def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]:
-    """Return the last lines of one session, oldest first: what the picture shows."""
+    """Return the last lines of one session, oldest first: what the picture shows.
+
+    Progress takes the place of nothing: what was said of one request's is one line.
+    """
     view = board.session(session)
-    frames: Sequence[Frame] = board.inbox.before(session, 0, most)
-    return tuple(paired(step(session, view.badge, frame) for frame in frames))
+    frames: list[Frame] = []
+    rows = 0
+    for _, frame in _newest_first(board, view, None):
+        frames.append(frame)
+        rows += not is_progress(frame)
+        if rows == most or len(frames) == _MOST_READ:
+            break
+    return tuple(folded(paired(_step(view, frame) for frame in reversed(frames))))
 
 
 def last_answer(board: Board, item: Item) -> str | None:
@@ -194,10 +253,6 @@ def _with_id(line: str, token: str) -> str | None:
 
 
 def recent(board: Board, most: int) -> tuple[Step, ...]:
-    """Return the newest lines of the newest sessions, newest first: what stands under the list."""
-    steps: list[Step] = []
-    for view in board.sessions()[:_RECENT_SESSIONS]:
-        frames = board.inbox.before(view.facts.name, 0, most)
-        steps += paired(step(view.facts.name, view.badge, frame) for frame in frames)
-    wire = [one for one in steps if one.kind not in ("note", "err")]
-    return tuple(sorted(wire, key=lambda one: (one.at, one.seq), reverse=True)[:most])
+    """Return the newest lines of all sessions, newest first: what stands under the list."""
+    found = look(board, Query(), most=most).steps
+    return tuple(one for one in found if one.kind not in ("note", "err"))

@@ -1,0 +1,183 @@
+"""What answers the next time: the rules of the answer book and the saved answers, and how to add.
+
+The pages work without a script: each button is a form.
+"""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+import json
+from typing import Any, Final, NamedTuple
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from humanmcp.answering import service
+from humanmcp.answering.case import Case, read_line
+from humanmcp.common.book_file import BookFileError
+from humanmcp.desk.http.context import desk_of
+from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.request_context import spoken
+from humanmcp.desk.presenters import rules
+from humanmcp.inbox.contract import Draft, Key
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+LONGEST_NAME: Final = 80
+
+
+@router.get("/book")
+def book(request: Request) -> HTMLResponse:
+    """Show the rules of the answer book and the saved answers."""
+    return _book(request)
+
+
+def _book(request: Request, why: str = "") -> HTMLResponse:
+    desk = desk_of(request)
+    listed: list[rules.BookRule] = []
+    try:
+        listed = rules.listed(desk.book, spoken(request))
+    except (BookFileError, rules.RuleError) as error:
+        why = error.sentence(spoken(request))
+    saved = desk.shelf.all()
+    status = 422 if why else 200
+    return page(request, "book.html", status, rules=listed, saved=saved, book=desk.book, why=why)
+
+
+@router.post("/book")
+async def change(request: Request) -> Response:
+    """Move, change or remove a rule, or throw a saved answer away."""
+    return await run_in_threadpool(_change, request, await form_values(request))
+
+
+def _change(request: Request, values: dict[str, str]) -> Response:
+    desk, act = desk_of(request), values.get("act", "")
+    try:
+        if act.startswith("forget "):
+            desk.shelf.remove(int(act.removeprefix("forget ")))
+        elif act in {"up", "down", "remove", "change"}:
+            rules.change(desk.book, values.get("seen", ""), act, values.get("text", ""))
+    except (BookFileError, rules.RuleError) as error:
+        return _book(request, error.sentence(spoken(request)))
+    return RedirectResponse("/book", 303)
+
+
+class Kept(NamedTuple):
+    """What of an answer is worth keeping, and the arguments that a rule may ask for."""
+
+    body: Draft | None
+    where: tuple[tuple[str, Any], ...]
+
+
+def _kept(case: Case, language: str) -> Kept:
+    """Return the answer that was sent, else the one that is being written, without its envelope."""
+    item = case.item
+    draft = service.draft_of(case, language)
+    line = item.answer.line if item.answer is not None else service.document(case, draft)
+    given = case.params.get("arguments", {})
+    arguments = given.items() if isinstance(given, dict) else ()
+    plain = tuple((name, one) for name, one in arguments if not isinstance(one, dict | list))
+    return Kept(_body(line), plain)
+
+
+def _body(line: str) -> Draft | None:
+    """Return an answer as a rule has it: its text alone where it is one text for a model."""
+    found = read_line(line)
+    if not isinstance(found, Message):
+        return None
+    error, result = jsonrpc.member(line, "error"), jsonrpc.member(line, "result")
+    match found.body.get("result"):
+        case {"content": [{"type": "text", "text": str(text)}], **rest} if not set(rest) - {
+            "isError",
+            "resultType",
+        }:
+            failed = rest.get("isError") is True
+            return Draft(text, TextForm.TOOL_ERROR if failed else TextForm.TEXT)
+    if error is not None:
+        return Draft(error, TextForm.ERROR)
+    return None if result is None else Draft(result, TextForm.RESULT)
+
+
+@router.get("/m/{name}/{number}/keep")
+def keep(request: Request, name: str, number: int) -> HTMLResponse:
+    """Show what can be kept of an answer for the next time."""
+    return _keep(request, Key(name, number), {})
+
+
+@router.post("/m/{name}/{number}/keep")
+async def keep_it(request: Request, name: str, number: int) -> Response:
+    """Save the answer under a name, or as a rule; or say the rule as a sentence."""
+    return await run_in_threadpool(_keep_it, request, Key(name, number), await form_values(request))
+
+
+def _keep_it(request: Request, key: Key, values: dict[str, str]) -> Response:
+    desk = desk_of(request)
+    if values.get("act") == "keep":  # from the box of a page without a script
+        draft = Draft(values.get("text", ""), TextForm(values.get("form", "message")), touched=True)
+        service.keep(desk.case(key), draft)
+        return RedirectResponse(f"/m/{key.session}/{key.number}/keep", 303)
+    case = desk.case(key)
+    body = _kept(case, spoken(request)).body
+    name = values.get("name", "").strip()[:LONGEST_NAME]
+    if body is not None and values.get("act") == "answer" and name:
+        item = case.item
+        desk.shelf.add(
+            name=name, method=item.method, tool=case.name, form=body.form, text=body.text
+        )
+        return RedirectResponse(f"/m/{key.session}/{key.number}", 303)
+    if body is not None and values.get("act") == "rule":
+        try:
+            rules.add(desk.book, _rule(case, values, spoken(request), body))
+        except (BookFileError, rules.RuleError) as error:
+            return _keep(request, key, values, error.sentence(spoken(request)))
+        return RedirectResponse("/book", 303)
+    return _keep(request, key, values)
+
+
+def _rule(case: Case, values: dict[str, str], language: str, body: Draft) -> rules.NewRule:
+    """Make the rule of a form; before it was sent, every argument counts."""
+    offered = _kept(case, language).where
+    where = {
+        name: one
+        for at, (name, one) in enumerate(offered)
+        if not values or values.get(f"where {at}")
+    }
+    return rules.NewRule(
+        case.item.method,
+        case.name,
+        body.form,
+        body.text,
+        where,
+        _number(values.get("after", "")),
+        int(_number(values.get("times", ""))),
+    )
+
+
+def _number(text: str) -> float:
+    try:
+        return min(max(0.0, float(text)), 1e6)
+    except ValueError:
+        return 0.0
+
+
+def _keep(request: Request, key: Key, values: dict[str, str], why: str = "") -> HTMLResponse:
+    desk = desk_of(request)
+    case = desk.case(key)
+    kept = _kept(case, spoken(request))
+    sentence = ""
+    if kept.body is not None:
+        sentence = rules.sentence(_rule(case, values, spoken(request), kept.body), spoken(request))
+    offered = [(name, json.dumps(one, ensure_ascii=False)[:60]) for name, one in kept.where]
+    shown = {
+        "key": key,
+        "body": kept.body,
+        "offered": offered,
+        "values": values,
+        "sentence": sentence,
+        "book": desk.book,
+        "why": why,
+    }
+    return page(request, "keep.html", 422 if why else 200, **shown)

@@ -1,0 +1,123 @@
+"""What was said, on the page: the history, the recent lines, the picture, the projector."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seats import Window, begin, call, request
+from tests.serving import Serving
+from tests.tap.tapped import Tapped, server
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.desk.desking import Desking
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+PROGRESS = (
+    '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":%d}}'
+)
+
+
+def say(host: Serving, line: str) -> None:
+    """Let one of several hosts send a line; `Serving.say` looks at the first session only."""
+    stdin = host.process.stdin
+    assert stdin is not None
+    stdin.write(line.encode() + b"\n")
+    stdin.flush()
+
+
+def test_d5_progress_drowns_neither_projector_nor_list(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D5: while our progress goes out, the call stays on the wall and the lines in the list."""
+    begin(host, desk)
+    params = {"name": "dice", "arguments": {"sides": 6}, "_meta": {"progressToken": 7}}
+    host.say(request("tools/call", params, "7"))
+    name = until(host.find_session, "a session").name
+    wall = window().goto("/present")
+    expect(wall.locator("h1")).to_contain_text("dice")
+    page = window().page
+    expect(page.locator("#recent .step")).to_have_count(4)
+    for number in range(1, 10):
+        desk.post(f"/api/sessions/{name}/say", {"text": PROGRESS % number})
+    expect(page.locator("#recent .step")).to_have_count(5)
+    expect(page.locator("#recent .step").first).to_contain_text(
+        "progress \N{MULTIPLICATION SIGN}9, 0:0"
+    )
+    expect(wall.locator(".sequence .notification").last).to_contain_text(
+        "progress \N{MULTIPLICATION SIGN}9, 0:0"
+    )
+    expect(wall.locator("h1")).to_contain_text("dice")
+    past = window().goto("/history")
+    expect(past.locator("#lines .step").first).to_contain_text(
+        "progress \N{MULTIPLICATION SIGN}9, 0:0"
+    )
+
+
+def test_d9_the_history_is_live_newest_first_and_has_dates(
+    home: Path, desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D9: what two hosts say in turn is read in turn, without a reload, under its day."""
+    begin(host, desk)
+    with Serving(home, "--by-hand") as other:
+        page = window().goto("/history")
+        expect(page.locator("#lines .step")).to_have_count(3)
+        for at, one in enumerate((host, other, host)):
+            say(one, request("tools/list", None, str(20 + at)))
+            expect(page.locator("#lines .step")).to_have_count(4 + at)
+        badges = page.locator("#lines .step .badge").all_inner_texts()
+        assert badges[0] == badges[2] != badges[1]
+        expect(page.locator("#lines h2")).to_have_text(page.locator("time").first.inner_text())
+        assert desk.get("/api/history")["lines"][0]["at"].startswith(
+            page.locator("#lines h2").inner_text()
+        )
+
+
+def test_d9_a_search_that_found_nothing_yet_says_so(window: Windows) -> None:
+    """D9: "Nothing found" is said where there is nothing."""
+    page = window().goto("/history?q=nowhere")
+    expect(page.locator("#lines")).to_contain_text("Nothing found.")
+    expect(page.get_by_role("link", name="Search further back")).to_have_count(0)
+
+
+def test_d10_the_picture_of_a_tap_names_client_and_server(
+    home: Path, desk: Desking, window: Windows
+) -> None:
+    """D10: at a tap nobody is "you"."""
+    with Tapped(home, server("echo"), "--hold", "in") as tapped:
+        tapped.say(call("1").encode() + b"\n")
+        page = window().page
+        expect(page.locator(".sequence .who")).to_have_text(["client", "server"], timeout=20_000)
+        expect(page.locator("#recent .step .hidden").first).to_have_text("from the client: ")
+
+
+def test_d11_the_projector_chooses_a_session_and_names_each_answer(
+    home: Path, desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D11: an older session can be followed, and an answer says what it answers."""
+    begin(host, desk)
+    host.say(request("tools/list", None, "1"))
+    waiting = until(lambda: desk.get("/api/exchanges")["waiting"], "the list waits")
+    path = f"/api/exchanges/{waiting[0]['session']}/{waiting[0]['number']}/reply"
+    desk.post(path, {"text": '{"tools":[]}', "form": "result"})
+    assert json.loads(host.hear())["id"] == 1
+    with Serving(home, "--by-hand", "--title", "Younger") as other:
+        say(other, request("ping", None, "1"))
+        until(lambda: len(desk.get("/api/exchanges")["waiting"]) or None, "the ping waits")
+        wall = window().goto("/present")
+        expect(wall.locator(".pager .sessions [aria-current]")).to_contain_text("Younger")
+        wall.get_by_role("link", name="test-host").click()
+        expect(wall.locator("h1")).to_have_text("Result: tools/list")
+        expect(wall.locator(".meaning .what")).to_contain_text("id of its request")
+        say(host, call("5", city="Nagoya"))
+        expect(wall.locator("h1")).to_contain_text("get_forecast")
