@@ -59,7 +59,7 @@ def test_d13_a_rule_is_made_of_an_answer_and_removed(
     page = window().page
     write(page, "sunny")
     page.get_by_label("Only when days is 3").uncheck()
-    page.get_by_role("button", name="Say it anew").click()
+    page.get_by_role("button", name="Show the sentence").click()
     expect(page.locator(".reads")).to_contain_text('with city = "Tokyo", answer “sunny”')
     page.get_by_role("button", name="Save the rule").click()
     expect(page.locator("ol.kept-things li")).to_contain_text("get_forecast")
