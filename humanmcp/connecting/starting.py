@@ -12,11 +12,13 @@ import os
 import shlex
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from humanmcp.common.settings import PREFIX, Settings
 from humanmcp.common.toml_edit import table_text
+from humanmcp.connecting import hosts
 from humanmcp.connecting.hosts import Format, HostCommand
 
 if TYPE_CHECKING:
@@ -92,6 +94,57 @@ def starter() -> list[str]:
     if script.is_file() and os.access(script, os.X_OK):
         return [str(script)]
     return [str(python), "-m", "humanmcp"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostEntry:
+    """What one host is given: an entry for its file, and the ways around that.
+
+    `path` is relative when the file lies in a project. `command` is for the host's own command and
+    for links, which cannot say how long a call may take.
+    """
+
+    host: Host
+    name: str
+    path: Path
+    command: HostCommand
+    entry: dict[str, Any]
+
+    @classmethod
+    def of(  # noqa: PLR0913 - the last two have defaults
+        cls,
+        host: Host,
+        path: Path,
+        given: Mapping[str, Any],
+        words: Sequence[str],
+        *,
+        name: str = hosts.DEFAULT_NAME,
+        wait: int | None = None,
+        **more: Any,  # noqa: ANN401 - what a subclass holds besides
+    ) -> Self:
+        """Make it of a server's settings and the words that say who answers what.
+
+        `wait` is what a person said of it.
+        """
+        seconds = hosts.wait_to_write(host, wait)
+        waiting = command_for(with_limit(given, seconds), words)
+        entry = hosts.entry(host, waiting, seconds)
+        return cls(host, name, path, command_for(given, words), entry, **more)
+
+    @property
+    def snippet(self) -> str:
+        """What to paste."""
+        return snippet(self.host, self.name, self.entry)
+
+    @property
+    def shell(self) -> str:
+        """The host's own command that adds the entry; "" when it has none."""
+        return shell_command(self.host, self.name, self.command)
+
+    @property
+    def link(self) -> str:
+        """A link that adds it with one click; "" when there is none."""
+        return hosts.install_link(self.host, self.name, self.command)
 
 
 def snippet(host: Host, name: str, entry: Mapping[str, Any]) -> str:

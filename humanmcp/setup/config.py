@@ -19,24 +19,17 @@ from humanmcp.connecting.hosts import (
     DEFAULT_NAME,
     Format,
     Host,
-    HostCommand,
     command_in,
-    entry,
-    install_link,
     is_ours,
     place,
     user_place,
     wait_code,
-    wait_to_write,
 )
 from humanmcp.connecting.starting import (
     PASSED_ON,
-    command_for,
+    HostEntry,
     manner_for,
     passed_on,
-    shell_command,
-    snippet,
-    with_limit,
 )
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import REFUSED, StopError
@@ -52,40 +45,16 @@ ROOM: Final = "config"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What goes into which host's file.
+class Wanted(HostEntry):
+    """What goes into which host's file. `manner` are the words that say who opens the session."""
 
-    `command` is for the host's own command and for links, which cannot say how long a call may
-    take. `manner` are the words that say who opens the session.
-    """
-
-    host: Host
-    name: str
-    path: Path
-    command: HostCommand
-    entry: dict[str, Any]
     language: str
-    manner: tuple[str, ...] = ()
+    manner: tuple[str, ...]
 
     @property
     def keys(self) -> Keys:
         """What leads to the entry in the file."""
         return (*self.host.keys, self.name)
-
-    @property
-    def snippet(self) -> str:
-        """What to paste."""
-        return snippet(self.host, self.name, self.entry)
-
-    @property
-    def shell(self) -> str:
-        """The host's own command that adds the entry; "" when it has none."""
-        return shell_command(self.host, self.name, self.command)
-
-    @property
-    def link(self) -> str:
-        """A link that adds it with one click; "" when there is none."""
-        return install_link(self.host, self.name, self.command)
 
     def say(self, code: str, **fillings: object) -> str:
         """Return a sentence of this command."""
@@ -141,12 +110,17 @@ def _wanted(arguments: argparse.Namespace, settings: Settings, language: str) ->
     chosen = "by-hand" if arguments.by_hand else "auto" if arguments.auto else arguments.opening
     opening = manner_for(chosen, files="files" in given)
     words = (*opening, "--open") if arguments.open else opening
-    wait = wait_to_write(host, arguments.wait)
-    made = entry(host, command_for(with_limit(given, wait), words), wait)
-    plain = command_for(given, words)
     path = _path(host, arguments.path, for_user=arguments.user)
-    host = as_laid_out(host, path)
-    return Wanted(host, arguments.name, path, plain, made, language, opening)
+    return Wanted.of(
+        as_laid_out(host, path),
+        path,
+        given,
+        words,
+        name=arguments.name,
+        wait=arguments.wait,
+        language=language,
+        manner=opening,
+    )
 
 
 def _path(host: Host, written: str | None, *, for_user: bool) -> Path:
