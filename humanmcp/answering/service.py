@@ -8,9 +8,9 @@ and the inbox; nothing of pages, terminals or files.
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
-from humanmcp.answering.waiting import await_result, nap
 from humanmcp.common.timestamps import now
 from humanmcp.inbox.contract import Action, Draft, Seat, TakenError
 from humanmcp.inbox.ordering import hand_in
@@ -24,15 +24,24 @@ from humanmcp.protocol.validation.results import plain_result
 from humanmcp.protocol.validation.starting_draft import message
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from humanmcp.answering.case import Case
-    from humanmcp.answering.waiting import Wake
     from humanmcp.inbox.contract import DeskInbox, Item, Reply
     from humanmcp.protocol.diagnostics.autofix import Autofix
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.spec.faults import Fault
 
+    Wake: TypeAlias = Callable[[float], object]
+    """Waits until something may have changed, and no longer than so many seconds."""
+
+T = TypeVar("T")
+
 SETTLES_WITHIN: Final = 2.0
 """Seconds that a desk waits to learn what became of a reply."""
+FIRST_NAP: Final = 0.002
+LONGEST_NAP: Final = 0.05
+_NAP_GROWTH: Final = 1.5
 
 
 class Outcome(enum.Enum):
@@ -176,8 +185,22 @@ def hold(case: Case, language: str, *, on: bool, by: str) -> None:
 # -- what is sent ---------------------------------------------------------------------------------
 
 
+def await_result(look: Callable[[], T | None], within: float, wake: Wake = time.sleep) -> T | None:
+    """Return what `look` finds; None when it has found nothing after so many seconds.
+
+    The page's board has a wake of its own. The others look again after short naps that grow, so
+    that an answer is seen within milliseconds and a slow process costs little.
+    """
+    end = time.monotonic() + within
+    pause = FIRST_NAP
+    while (found := look()) is None and (left := end - time.monotonic()) > 0:
+        wake(min(pause, left))
+        pause = min(pause * _NAP_GROWTH, LONGEST_NAP)
+    return found
+
+
 def send(
-    case: Case, reply: Reply, *, within: float = SETTLES_WITHIN, wake: Wake = nap
+    case: Case, reply: Reply, *, within: float = SETTLES_WITHIN, wake: Wake = time.sleep
 ) -> SendResult:
     """Send a reply, and wait for what becomes of it.
 
@@ -251,7 +274,7 @@ def say_first(
     reply: Reply,
     *,
     within: float = SETTLES_WITHIN,
-    wake: Wake = nap,
+    wake: Wake = time.sleep,
 ) -> SayResult:
     """Say something first, or give an order, and wait for what becomes of it.
 

@@ -148,3 +148,22 @@ def _columns() -> int:
         return os.get_terminal_size().columns or _COLUMNS
     except OSError:
         return _COLUMNS
+
+
+LONGEST_SECONDS: Final = 7 * 24 * 3600.0
+"""A week: as long as an answer may take where people play."""
+
+
+def seconds(typed: str) -> float:
+    """Read a time in seconds, for argparse, which names what it cannot read by this function."""
+    found = float(typed)
+    if not 0 < found <= LONGEST_SECONDS:  # neither does any comparison hold for "nan"
+        raise ValueError(typed)
+    return found
+
+
+def from_one(typed: str) -> int:
+    """Read a number from 1, for argparse."""
+    if not typed.isdecimal() or int(typed) < 1:
+        raise ValueError(typed)
+    return int(typed)

@@ -1,7 +1,7 @@
 """The hosts: where each keeps its servers, how an entry looks there, and how it waits longer.
 
-One table. The places are those of the hosts' own manuals; `~`, `%APPDATA%` and `.` (the folder of
-the project) are filled in by `place`. Knows no file.
+One table, `hosts.toml`. Its places are those of the hosts' own manuals; `~`, `%APPDATA%` and `.`
+(the folder of the project) are filled in by `place`. Knows no file of a host.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import enum
 import json
+import tomllib
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -17,7 +19,7 @@ from urllib.parse import quote, urlencode
 from humanmcp.protocol.policy import known_clients
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 DEFAULT_NAME: Final = "humanmcp"
 DEFAULT_WAIT: Final = 600
@@ -86,146 +88,22 @@ class Host:
     project_keys: tuple[str, ...] = ()
     link: str = ""
     """Which link installs an entry: "vscode", "cursor", "lm-studio" or "goose"."""
+    waiting: str = "wait other"
+    """The code of the sentence on what its user can set to wait longer."""
 
 
-_MCP_SERVERS: Final = ("mcpServers",)
+def _read() -> Iterator[Host]:
+    table = resources.files("humanmcp.connecting").joinpath("hosts.toml")
+    for name, facts in tomllib.loads(table.read_text("utf-8")).items():
+        keys = {key: tuple(facts[key]) for key in ("keys", "project_keys") if key in facts}
+        form, shape = Format(facts.pop("format", "json")), EntryShape(facts.pop("shape", "plain"))
+        yield Host(name, **{**facts, **keys}, format=form, shape=shape)
 
-HOSTS: Final = (
-    Host(
-        "claude-desktop",
-        "Claude Desktop",
-        _MCP_SERVERS,
-        {
-            "darwin": "~/Library/Application Support/Claude/claude_desktop_config.json",
-            "win32": "%APPDATA%/Claude/claude_desktop_config.json",
-            "": "~/.config/Claude/claude_desktop_config.json",
-        },
-    ),
-    Host(
-        "claude-code",
-        "Claude Code",
-        _MCP_SERVERS,
-        {"": "./.mcp.json"},
-        shape=EntryShape.TYPED,
-        wait_keys={"timeout": 1000},
-        client="claude-code",
-        # Without it the model has to look for our tools before it sees them; and we are waited for.
-        members={"alwaysLoad": True},
-        approval="approval claude-code",
-        user_places={"": "~/.claude.json"},
-        project_keys=("projects", *_MCP_SERVERS),
-    ),
-    Host(
-        "vscode",
-        "VS Code",
-        ("servers",),
-        {"": "./.vscode/mcp.json"},
-        format=Format.JSONC,
-        shape=EntryShape.TYPED,
-        link="vscode",
-        user_places={
-            "darwin": "~/Library/Application Support/Code/User/mcp.json",
-            "win32": "%APPDATA%/Code/User/mcp.json",
-            "": "~/.config/Code/User/mcp.json",
-        },
-    ),
-    Host("cursor", "Cursor", _MCP_SERVERS, {"": "~/.cursor/mcp.json"}, link="cursor"),
-    Host("windsurf", "Windsurf", _MCP_SERVERS, {"": "~/.codeium/windsurf/mcp_config.json"}),
-    Host("lm-studio", "LM Studio", _MCP_SERVERS, {"": "~/.lmstudio/mcp.json"}, link="lm-studio"),
-    Host(
-        "gemini-cli",
-        "Gemini CLI",
-        _MCP_SERVERS,
-        {"": "~/.gemini/settings.json"},
-        format=Format.JSONC,
-        wait_keys={"timeout": 1000},
-        client="gemini-cli",
-    ),
-    Host(
-        "codex",
-        "Codex",
-        ("mcp_servers",),
-        {"": "~/.codex/config.toml"},
-        format=Format.TOML,
-        wait_keys={"startup_timeout_sec": 1, "tool_timeout_sec": 1},
-        client="codex",
-        # Without it `codex exec` asks its model before a server is ready.
-        members={"required": True},
-        approval="approval codex",
-    ),
-    Host(
-        "copilot-cli",
-        "Copilot CLI",
-        _MCP_SERVERS,
-        {"": "~/.copilot/mcp-config.json"},
-        shape=EntryShape.COPILOT,
-        wait_keys={"timeout": 1000},
-        client="copilot",
-    ),
-    Host(
-        "opencode",
-        "opencode",
-        ("mcp",),
-        {"": "~/.config/opencode/opencode.json"},
-        format=Format.JSONC,
-        shape=EntryShape.OPENCODE,
-        wait_keys={"timeout": 1000},
-        client="opencode",
-    ),
-    Host(
-        "qwen-code",
-        "Qwen Code",
-        _MCP_SERVERS,
-        {"": "~/.qwen/settings.json"},
-        format=Format.JSONC,
-        wait_keys={"timeout": 1000},
-        client="qwen-code",
-        # Without it the model has to look for a tool of ours before it sees it.
-        members={"alwaysLoadTools": True},
-    ),
-    Host(
-        "zed",
-        "Zed",
-        ("context_servers",),
-        {"win32": "%APPDATA%/Zed/settings.json", "": "~/.config/zed/settings.json"},
-        format=Format.JSONC,
-    ),
-    Host(
-        "goose",
-        "goose",
-        ("extensions",),
-        {
-            "win32": "%APPDATA%/Block/goose/config/config.yaml",
-            "": "~/.config/goose/config.yaml",
-        },
-        format=Format.YAML,
-        shape=EntryShape.GOOSE,
-        wait_keys={"timeout": 1},
-        link="goose",
-    ),
-    Host("mcphost", "mcphost", _MCP_SERVERS, {"": "~/.mcp.json"}),
-)
+
+HOSTS: Final = tuple(_read())
 """Every host that `humanmcp config` knows."""
 
 BY_NAME: Final[Mapping[str, Host]] = {host.name: host for host in HOSTS}
-
-_WAIT_CODES: Final = {
-    "gemini-cli": "wait long",
-    "copilot-cli": "wait timeout",
-    "opencode": "wait timeout",
-    "qwen-code": "wait long",
-    "goose": "wait timeout",
-    "claude-code": "wait claude-code",
-    "codex": "wait codex",
-    "cursor": "wait cursor",
-    "claude-desktop": "wait claude-desktop",
-    "vscode": "wait vscode",
-}
-
-
-def wait_code(host: Host) -> str:
-    """Return the code of the sentence on what a host's user can set to wait longer."""
-    return _WAIT_CODES.get(host.name, "wait other")
 
 
 def place(

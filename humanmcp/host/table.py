@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.common.parsing import LONGEST_SECONDS
 from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.host.at_inbox import AtInbox
 from humanmcp.host.client.callbacks import ClientObserver
-from humanmcp.host.client.client import LONGEST_PATIENCE
 from humanmcp.host.client.handshake import Identity, Opening
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.config import ServerEntry
@@ -148,7 +148,7 @@ class Table:
             identity=IDENTITY,
             onlooker=lambda _name: onlooker,
             opening=Opening.HANDSHAKE,
-            patience=LONGEST_PATIENCE,
+            patience=LONGEST_SECONDS,
         )
         self.runner = HostLoop(model, self.servers, Narrator(self.host, plan.language))
 

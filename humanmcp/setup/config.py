@@ -23,7 +23,6 @@ from humanmcp.connecting.hosts import (
     is_ours,
     place,
     user_place,
-    wait_code,
 )
 from humanmcp.connecting.starting import (
     PASSED_ON,
@@ -239,7 +238,7 @@ def _remove(wanted: Wanted, *, as_json: bool) -> int:
 
 def _say_waiting(wanted: Wanted) -> None:
     to_stderr(wanted.say(f"opens {' '.join(wanted.manner) or 'files'}", host=wanted.host.name))
-    to_stderr(wanted.say(wait_code(wanted.host)))
+    to_stderr(wanted.say(wanted.host.waiting))
     if wanted.host.approval:
         to_stderr(wanted.say(wanted.host.approval))
 
@@ -259,6 +258,6 @@ def _as_json(wanted: Wanted) -> dict[str, Any]:
         "snippet": wanted.snippet,
         "link": wanted.link,
         "shell": wanted.shell,
-        "waiting": wanted.say(wait_code(wanted.host)),
+        "waiting": wanted.say(wanted.host.waiting),
         "approval": wanted.say(wanted.host.approval) if wanted.host.approval else "",
     }

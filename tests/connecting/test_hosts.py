@@ -19,7 +19,6 @@ from humanmcp.connecting.hosts import (
     install_link,
     is_ours,
     place,
-    wait_code,
 )
 from humanmcp.locales import LANGUAGES, say
 
@@ -92,4 +91,4 @@ def test_an_entry_that_starts_humanmcp_is_recognised(one: object, ours: bool) ->
 def test_each_host_has_a_sentence_on_waiting(language: str) -> None:
     """In every language."""
     for host in HOSTS:
-        assert say("config", wait_code(host), language)
+        assert say("config", host.waiting, language)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humanmcp.common.paths import home_folder
-from humanmcp.connecting.hosts import HOSTS, place, wait_code
+from humanmcp.connecting.hosts import HOSTS, place
 from humanmcp.connecting.starting import HostEntry, manner_for, passed_on
 from humanmcp.locales import say
 
@@ -44,7 +44,7 @@ def snippets(told: Mapping[str, Any], language: str) -> tuple[Snippet, ...]:
             HostEntry.of(
                 host, place(host, sys.platform, Path.home(), os.environ, Path()), given, manner
             ),
-            say("config", wait_code(host), language),
+            say("config", host.waiting, language),
         )
         for host in HOSTS
     )

@@ -19,8 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from humanmcp.answering import service
 from humanmcp.answering.case import Case
 from humanmcp.answering.schema import diagnostic_shape
-from humanmcp.answering.service import Outcome, SayResult
-from humanmcp.answering.waiting import await_result
+from humanmcp.answering.service import Outcome, SayResult, await_result
 from humanmcp.desk.http.context import BY, Desk, desk_of
 from humanmcp.desk.http.layout import RECENT, form_values, note_version, page
 from humanmcp.desk.http.request_context import spoken

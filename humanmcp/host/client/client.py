@@ -53,9 +53,6 @@ if TYPE_CHECKING:
 PATIENCE: Final = 60.0
 """Seconds that an answer may take, as with the official TypeScript SDK."""
 
-LONGEST_PATIENCE: Final = 7 * 24 * 3600.0
-"""Seconds that an answer may take where people play: a week."""
-
 LONGEST: Final = 3600.0
 """Seconds after which an answer is given up although progress comes. "Implementations SHOULD always
 enforce a maximum timeout, regardless of progress notifications, to limit the impact of a

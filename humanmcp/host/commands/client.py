@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stderr, to_stdout
@@ -21,7 +22,6 @@ from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.client.server_session import ServerSession
 from humanmcp.host.commands import once
 from humanmcp.host.commands.ending import in_order, undisturbed
-from humanmcp.host.commands.numbers import from_one, seconds
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
 from humanmcp.host.recorded import SessionRecorder
 from humanmcp.host.terminal.answering import AtTerminal

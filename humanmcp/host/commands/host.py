@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import to_stderr
@@ -17,7 +18,6 @@ from humanmcp.host.client.client import LONGEST, PATIENCE
 from humanmcp.host.client.handshake import Identity, Opening
 from humanmcp.host.client.respondents import WhenAsked
 from humanmcp.host.commands.ending import in_order, undisturbed
-from humanmcp.host.commands.numbers import from_one, seconds
 from humanmcp.host.config import DEFAULT_NAME, read_config
 from humanmcp.host.models.choose import AUTO, IMAGES, ModelChoice, key_kept_back, seat_model
 from humanmcp.host.offering import ToolFilter
