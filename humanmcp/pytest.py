@@ -78,7 +78,7 @@ class MockServer:
         Raises:
             AssertionError: none came in time, or the check refuses the answer and says why.
         """
-        from humanmcp.answering.waiting import await_result  # noqa: PLC0415 - as above
+        from humanmcp.answering.service import await_result  # noqa: PLC0415 - as above
 
         reply = _reply(text, tool_error, result, error)
         case = await_result(self._waiting, within)
