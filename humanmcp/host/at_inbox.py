@@ -1,7 +1,7 @@
 """A person at a desk answers what comes to the client's seat or the model's: through the inbox.
 
-The same session folder, check and pages as in the server's seat, with another `Seat`. One thread
-takes the replies when the bell rings; whoever asked waits without looking.
+The same session folder, check and pages as in the server's seat, with another `Seat`. The attendant
+of the process takes the replies when the bell rings; whoever asked waits without looking.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ import contextlib
 import logging
 import os
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.common.child import EndedError
 from humanmcp.common.timestamps import now
+from humanmcp.inbox.attendant import attend_beside
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.ordering import handed_in
+from humanmcp.inbox.poll_schedule import PollSchedule
 from humanmcp.locales.stop import told
 from humanmcp.protocol.conversation.events import AwaitingRetry, Late, Refused, Sent
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -37,15 +40,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SLOW: Final = 1.0
-"""Seconds between two looks where a bell rings: a ring may be lost with a crash."""
-
-NAP: Final = 0.02
-"""Seconds between two looks where no bell hangs, while something waits for a person."""
-
-LONG_NAP: Final = 0.2
-"""The same while nothing does, and after the inbox could not be used."""
-
 BY_US: Final = "humanmcp"
 NOT_KEPT: Final = '{"code":-32603,"message":"humanmcp could not store this question in its inbox"}'
 SESSION_OVER: Final = "R23"
@@ -62,7 +56,7 @@ class _Question:
 
 
 class AtInbox:
-    """One session of the inbox that belongs to another seat than the server's."""
+    """One session of the inbox that belongs to another seat than the server's. An `Attended`."""
 
     def __init__(  # noqa: PLR0913 - all but the first two have defaults
         self,
@@ -93,13 +87,10 @@ class AtInbox:
         self._numbers = 0
         self._seq = 0
         self._over = threading.Event()
-        self._rung = threading.Event()
-        bell = inbox.bell(self.name)
-        self._has_bell = bell is not None
-        if bell is not None:
-            bell.listen(self._rung.set)
-        self._looker = threading.Thread(target=self._look, daemon=True)
-        self._looker.start()
+        self._left = threading.Event()
+        self._bell = inbox.bell(self.name)
+        self._agenda = PollSchedule(bell=self._bell is not None, text=False)
+        attend_beside(self)
 
     # -- the respondent ------------------------------------------------------------------------
 
@@ -121,6 +112,8 @@ class AtInbox:
                 self._questions.pop(number, None)
             judge(NOT_KEPT, TextForm.ERROR)
             return
+        if self._bell is None:
+            self._rung()  # from now on it is looked at more often
         if question.over.is_set():  # withdrawn while it was on its way to the inbox
             with contextlib.suppress(InboxError):  # or just after: then it is closed there already
                 self.inbox.close(Key(self.name, number), ExchangeState.CANCELLED)
@@ -173,20 +166,29 @@ class AtInbox:
 
     # -- replies -------------------------------------------------------------------------------
 
-    def _look(self) -> None:
-        while not self._over.is_set():
-            self._rung.clear()
-            try:
-                self._look_once()
-            except InboxError:  # a full disk, say: what was typed stays where it is
-                self._over.wait(LONG_NAP)
-            self._rung.wait(self._pause)
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Be woken by whoever rings at a desk."""
+        self._wake = wake
+        if self._bell is not None:
+            self._bell.listen(self._rung)
 
-    @property
-    def _pause(self) -> float:
-        if self._has_bell:
-            return SLOW
-        return NAP if self._questions else LONG_NAP
+    def _rung(self) -> None:
+        self._agenda.rung = True
+        self._wake()
+
+    def step(self, now: float) -> float | None:
+        """Take what was handed in."""
+        if self._over.is_set():
+            return None
+        if self._agenda.desks_are_due(now):
+            with contextlib.suppress(InboxError):  # a full disk, say: what was typed stays there
+                self._look_once()
+            self._agenda.desks_were_seen(now, time.monotonic(), waiting=bool(self._questions))
+        return self._agenda.next_desks
+
+    def leave(self) -> None:
+        """Let whoever ends the session know that nothing is taken any more."""
+        self._left.set()
 
     def _look_once(self) -> None:
         inbox, name = self.inbox, self.name
@@ -242,8 +244,8 @@ class AtInbox:
         """Close the session. Whoever still waits is let go without an answer."""
         with self._lock:
             self._over.set()
-        self._rung.set()
-        self._looker.join()
+        self._wake()
+        self._left.wait()
         with self._lock:
             waiting = list(self._questions.values())
         try:

@@ -28,6 +28,7 @@ import logging
 import math
 import threading
 import time
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -49,7 +50,7 @@ class Attended(Protocol):
     def step(self, now: float) -> float | None:
         """Do what has come up. Returns when to step again, unless woken before; None at the end."""
 
-    def end(self) -> None:
+    def leave(self) -> None:
         """Leave in order. Called once, after the last step or when the attendant is stopped."""
 
 
@@ -104,9 +105,9 @@ class Attendant:
 
     # -- the one thread -------------------------------------------------------------------------
 
-    def run(self) -> None:
+    def run(self, *, for_ever: bool = False) -> None:
         """Attend until everything in the foreground is over, or until it is stopped."""
-        while self._foreground and not self._stopping:
+        while (self._foreground or for_ever) and not self._stopping:
             due = self._due()
             for place in (self._woken_within(0.0 if due else self._until_next()), due):
                 if place is not None and place in self._places and not self._stopping:
@@ -163,6 +164,27 @@ class Attendant:
             self._places.discard(place)
             self._foreground -= not place.is_background
         try:
-            place.attended.end()
+            place.attended.leave()
         except Exception:
             logger.exception("this should not happen; please report it")
+
+
+class _Beside:
+    """The attendant of a process that does other things: a thread that begins when it is needed."""
+
+    def __init__(self) -> None:
+        self._beginning = threading.Lock()
+        self._attendant: Attendant | None = None
+
+    def attend(self, one: Attended) -> None:
+        """Attend to `one` in that thread."""
+        with self._beginning:
+            if self._attendant is None:
+                self._attendant = Attendant()
+                run = partial(self._attendant.run, for_ever=True)
+                threading.Thread(target=run, name="attendant", daemon=True).start()
+        self._attendant.attend(one)
+
+
+attend_beside: Final = _Beside().attend
+"""Attends to something in a thread of its own, which all who wait beside other work share."""

@@ -55,8 +55,8 @@ def _after(seconds: float, now: float) -> float:
 class PollSchedule:
     """The next moments. `rung` is set from the bell's thread; all else belongs to the session."""
 
-    def __init__(self, *, bell: bool) -> None:
-        """Everything is to be looked at now. `bell` says whether one hangs."""
+    def __init__(self, *, bell: bool, text: bool = True) -> None:
+        """Everything is to be looked at now. `bell`: one hangs. `text`: there is an `out.txt`."""
         self.rung = False
         self.duties = -math.inf
         self.files = False
@@ -65,7 +65,7 @@ class PollSchedule:
         self._bell = bell
         self._desks = -math.inf
         self._not_before = -math.inf
-        self._text = -math.inf
+        self._text = -math.inf if text else math.inf
         self._rest = -math.inf
         self._stirred = -math.inf
 
@@ -82,8 +82,12 @@ class PollSchedule:
 
     def next(self) -> float:
         """Return the moment at which something is to be looked at."""
-        desks = self._not_before if self.rung else self._desks
-        return min(desks, self._text, self.duties, self._rest)
+        return min(self.next_desks, self._text, self.duties, self._rest)
+
+    @property
+    def next_desks(self) -> float:
+        """The moment at which the desks are to be looked at."""
+        return self._not_before if self.rung else self._desks
 
     def is_due(self, now: float) -> bool:
         """Return True if something is to be looked at now."""
@@ -93,7 +97,7 @@ class PollSchedule:
 
     def desks_are_due(self, now: float) -> bool:
         """Return True if to look at the desks; a ring is answered by it."""
-        if now < (self._not_before if self.rung else self._desks):
+        if now < self.next_desks:
             return False
         self.rung = False
         self._desks = now + NAP  # should the look fail

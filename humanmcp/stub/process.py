@@ -92,5 +92,5 @@ class ParentWatch:
         self._gone()
         return None
 
-    def end(self) -> None:
+    def leave(self) -> None:
         """Do nothing."""

@@ -89,7 +89,7 @@ class StubSession:
         self._agenda = PollSchedule(bell=self._bell is not None)
         voice = Keepalive(session, manner, shelf)
         self.answers = ReplyDispatcher(session, ledger, shelf, manner, voice)
-        self._handed_in = HandedIn(session, ledger, self.answers, voice, self._leave)
+        self._handed_in = HandedIn(session, ledger, self.answers, voice, self._exit)
         self.texts = TextDesk(
             claim_files,
             session,
@@ -180,7 +180,7 @@ class StubSession:
             case impossible:
                 assert_never(impossible)
 
-    def _leave(self, status: int) -> None:
+    def _exit(self, status: int) -> None:
         """End as soon as this step is over: somebody asked for it."""
         self._over, self.exit_status = True, status
 
@@ -228,7 +228,7 @@ class StubSession:
 
     # -- the end ----------------------------------------------------------------------------------
 
-    def end(self) -> None:
+    def leave(self) -> None:
         """Leave quickly: what matters is on disk already, whatever is pending."""
         self.session.end()
         self.answers.vigils.clear()

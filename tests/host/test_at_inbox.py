@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from humanmcp.host import at_inbox
 from humanmcp.host.asked import PersonAsked
 from humanmcp.host.at_inbox import AtInbox
+from humanmcp.inbox import poll_schedule
 from humanmcp.inbox.contract import Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Known
@@ -26,7 +26,7 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Redesign, section 2: the same wake as in the stub, and no look fifty times a second."""
-    monkeypatch.setattr(at_inbox, "SLOW", 10 * PATIENCE)
+    monkeypatch.setattr(poll_schedule, "SLOW", 10 * PATIENCE)
     inbox = FolderInbox(tmp_path / "home")
     seat = AtInbox(inbox, Seat.MODEL, language="en")
     person = PersonAsked(seat, Known("", client_capabilities={"sampling": {}}, initialized=True))

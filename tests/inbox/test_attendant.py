@@ -35,7 +35,7 @@ class Guest:
         self.steps.append(now)
         return self.plan(now)
 
-    def end(self) -> None:
+    def leave(self) -> None:
         """Note it."""
         self.ended.set()
 

@@ -531,7 +531,7 @@ class Waiting:
     def step(self, now):
         wire.send(b"ready")
         return now + 60
-    def end(self):
+    def leave(self):
         pass
 attendant.attend(Waiting())
 attendant.run()
