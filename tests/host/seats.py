@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.host.client.callbacks import ClientObserver
-from humanmcp.host.client.transport import pair
+from tests.host.memory import pair
 from tests.host.scripted import ScriptedServer
 
 if TYPE_CHECKING:
     from humanmcp.common.child import EndedError
-    from humanmcp.host.client.transport import MemoryTransport, Transport
+    from humanmcp.host.client.transport import Transport
     from humanmcp.protocol.conversation.events import Event
+    from tests.host.memory import MemoryTransport
 
 SCRIPTED: Final = Path(__file__).parent / "scripted.py"
 SAMPLES: Final = Path(__file__).parents[2] / "samples"
