@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common import paths
@@ -23,8 +22,10 @@ from humanmcp.common.book_file import BookFile, BookFileError
 from humanmcp.common.file_descriptors import claim
 from humanmcp.common.logfile import log_to, log_what_ends_a_thread
 from humanmcp.common.settings import add_flags
+from humanmcp.common.stop_signals import StopSignals
 from humanmcp.common.terminal import to_stderr
 from humanmcp.common.timestamps import stamp
+from humanmcp.inbox.attendant import Attendant
 from humanmcp.inbox.contract import InboxError, Seat, SessionFacts, StubInbox
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
@@ -38,7 +39,7 @@ from humanmcp.tap.hold_policy import Held, HoldPolicy
 from humanmcp.tap.listening import BY_CHECK, Listening
 from humanmcp.tap.recorder import Output, TapRecorder
 from humanmcp.tap.sink import Sink
-from humanmcp.tap.tapping import News, Tap, TappedSession
+from humanmcp.tap.tapping import Tap, TapEvents, TappedSession
 from humanmcp.tap.textlog import TextLog
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _tap(
     language = language_of(settings.lang)
     outputs: list[Output] = []
     recorder = TapRecorder(outputs)
-    news: SimpleQueue[News] = SimpleQueue()
+    events = TapEvents()
 
     def record(held: Held) -> None:
         recorder.put(held.way, held.raw, number=held.number, note=HELD)
@@ -145,7 +146,7 @@ def _tap(
         Direction.ERR: Sink(os.dup(2)),
     }
     listening: Listening | None = None
-    session, gate = None, HoldPolicy(record=record, keep=news.put)
+    session, gate = None, HoldPolicy(record=record, keep=events.put)
     try:
         inbox, facts = _begin(settings, wanted)
     except (OSError, InboxError, paths.UnsafeFolderError) as error:
@@ -155,7 +156,7 @@ def _tap(
             inbox, facts, remark=remark, language=language, command=wanted.command
         )
         gate = HoldPolicy(
-            record=record, keep=news.put, passed=partial(_so_far, recorder, listening)
+            record=record, keep=events.put, passed=partial(_so_far, recorder, listening)
         )
         holds = HeldQueue(
             inbox=inbox,
@@ -180,10 +181,14 @@ def _tap(
         sinks=sinks,
         gate=gate,
         recorder=recorder,
-        news=news,
+        events=events,
         session=session,
     )
-    status = tap.run()
+    attendant = Attendant()
+    attendant.attend(tap)
+    with StopSignals(tap.pass_on):
+        attendant.run()
+    status = child.status or 0
     logger.info("the server has ended with status %s", status)
     if listening is not None and listening.unanswered and not arguments.quiet:
         to_stderr(say("tap", "unanswered", language, count=len(listening.unanswered)))

@@ -7,6 +7,7 @@ long since.
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -142,20 +143,28 @@ class HeldQueue:
 
     # -- what people and time want --------------------------------------------------------------
 
-    def look(self, now: float, at: str) -> None:
-        """Do what is due, and what people have sent."""
+    def follow_people(self, at: str) -> None:
+        """Do what people have sent."""
         for key, reply in self._inbox.take(self._session):
             waiting = self._waiting.get(key.number)
             if waiting is not None:
                 self._settle(waiting, reply, at)
-        for waiting in tuple(self._waiting.values()):
-            if waiting.due is not None and now >= waiting.due:
-                self._come_due(waiting, at)
 
     def refuse_sayings(self) -> None:
         """Give back what people want to say first: both ends of a tap are taken."""
         for ticket, _saying in self._inbox.sayings(self._session):
             self._inbox.settle(self._session, ticket, (SaidFirstAtTap().unplaced(),))
+
+    def next(self) -> float:
+        """Return when something happens by itself; infinity for never."""
+        due = (waiting.due for waiting in self._waiting.values() if waiting.due is not None)
+        return min(due, default=math.inf)
+
+    def come_due(self, now: float, at: str) -> None:
+        """Do what is to happen by itself now."""
+        for waiting in tuple(self._waiting.values()):
+            if waiting.due is not None and now >= waiting.due:
+                self._come_due(waiting, at)
 
     def _come_due(self, waiting: _HeldLine, at: str) -> None:
         rule = waiting.held.rule

@@ -1,21 +1,23 @@
 """One tapped run, from the start of the real server to its end.
 
-The pumps move bytes, the recorder writes, and this loop does all the rest: it is the only one that
-decides, so nothing needs a lock. It ends when the server has ended and all it said was passed on.
+The pumps move bytes, the recorder writes, and each step here does all the rest: it is the only one
+that decides, so nothing needs a lock. The attendant steps it when something came from a pump, when
+somebody at a desk rings, and at the moments that it names. It ends when the server has ended and
+all it said was passed on.
 """
 
 from __future__ import annotations
 
 import logging
-import signal
+import math
 import time
+from collections import deque
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from humanmcp.common.file_descriptors import ending_signals
 from humanmcp.common.timestamps import stamp
 from humanmcp.inbox.contract import InboxError
+from humanmcp.inbox.poll_schedule import NAP, PollSchedule
 from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
@@ -24,7 +26,7 @@ from humanmcp.tap.pump import Pump
 from humanmcp.tap.recorder import BY_TAP
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from collections.abc import Callable
 
     from humanmcp.common.book_file import BookFile
     from humanmcp.inbox.contract import StubInbox
@@ -36,16 +38,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NAP: Final = 0.01
-"""Seconds between two looks at the inbox while something is held."""
-
-LONG_NAP: Final = 0.25
-"""Seconds between two looks while nothing is: a person may say what is to be held."""
-
 QUIET: Final = 0.3
 """Seconds without a byte after which a pipe that outlived its server counts as somebody else's."""
 
-MERCY: Final = 1.5
+KILL_GRACE: Final = 1.5
 """Seconds between a signal and the end by force. Hosts wait 2 s before they end us that way."""
 
 RECORDS_WITHIN: Final = 10.0
@@ -67,7 +63,29 @@ class ChildEnded:
     """The real server has ended."""
 
 
-News: TypeAlias = Held | Cancelled | StreamEnded | ChildEnded
+TapEvent: TypeAlias = Held | Cancelled | StreamEnded | ChildEnded
+
+
+class TapEvents:
+    """What the threads of a tap tell, in order, until a step takes it. `put` is for any thread."""
+
+    def __init__(self) -> None:
+        """Begin with nothing told."""
+        self.wake: Callable[[], object] = _nobody_waits
+        self._waiting: deque[TapEvent] = deque()
+
+    def put(self, event: TapEvent) -> None:
+        """Tell something."""
+        self._waiting.append(event)
+        self.wake()
+
+    def take(self) -> TapEvent | None:
+        """Take what was told first; None for nothing."""
+        return self._waiting.popleft() if self._waiting else None
+
+
+def _nobody_waits() -> None:
+    """Stand in until the tap is attended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +99,7 @@ class TappedSession:
 
 
 class Tap:
-    """The pumps of one run and what happens between them."""
+    """The pumps of one run and what happens between them. An `Attended`."""
 
     def __init__(  # noqa: PLR0913 - the parts of a tap, each with its own module
         self,
@@ -91,7 +109,7 @@ class Tap:
         sinks: dict[Direction, Sink],
         gate: HoldPolicy,
         recorder: TapRecorder,
-        news: SimpleQueue[News],
+        events: TapEvents,
         session: TappedSession | None,
     ) -> None:
         """Put the parts together. `source` is where the client writes."""
@@ -99,7 +117,7 @@ class Tap:
         self._recorder = recorder
         self._gate = gate
         self._session = session
-        self._news = news
+        self._events = events
         self._sinks = sinks
         self._pumps = {
             way: Pump(
@@ -111,50 +129,63 @@ class Tap:
                 (Direction.ERR, child.stderr),
             )
         }
+        self._bell = None if session is None else session.inbox.bell(session.name)
+        self._agenda = PollSchedule(bell=self._bell is not None, text=False)
+        self._agenda.duties = math.inf
         self._kill_at: float | None = None
         self._killed = False
+        self._is_ending = False
         self._told_holds: tuple[str, ...] = gate.patterns
-        self._next_look_at_holds = 0.0
 
-    def run(self) -> int:
-        """Work until the real server has ended. Returns its exit status."""
-        before = {number: signal.signal(number, self._told) for number in _heeded()}
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Let everything flow."""
+        self._events.wake = wake
+        if self._bell is not None:
+            self._bell.listen(self._rung)
         self._recorder.start()
         for pump in self._pumps.values():
             pump.start()
-        self._child.watch(lambda: self._news.put(ChildEnded()))
-        while not self._over():
-            self._take_in(self._wait())
-            self._look()
-        self._finish()
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        return self._child.status or 0
+        self._child.watch(lambda: self._events.put(ChildEnded()))
+
+    def _rung(self) -> None:
+        self._agenda.rung = True
+        self._events.wake()
 
     def _stream_ended(self, way: Direction) -> None:
-        self._news.put(StreamEnded(way))
+        self._events.put(StreamEnded(way))
 
-    def _told(self, number: int, _frame: FrameType | None) -> None:
-        """Pass a signal on. At once: thousands of held messages may wait for the loop."""
+    def pass_on(self, number: int) -> None:
+        """Pass a signal on. At once: thousands of held messages may wait for a step."""
         self._child.pass_on(number)
-        self._kill_at = self._kill_at or time.monotonic() + MERCY
+        self._kill_at = self._kill_at or time.monotonic() + KILL_GRACE
+        self._events.wake()
 
-    # -- the loop -------------------------------------------------------------------------------
+    # -- a step ---------------------------------------------------------------------------------
 
-    def _wait(self) -> News | None:
-        soon = self._child.status is not None or (self._session and len(self._session.holds))
-        try:
-            return self._news.get(timeout=NAP if soon else LONG_NAP)
-        except Empty:
-            return None
+    def step(self, now: float) -> float | None:
+        """Take in one thing that was told, and look around."""
+        event = self._events.take()
+        self._take_in(event)
+        self._look(now)
+        if not self._is_ending and self._over(now):
+            self._is_ending = True
+            self._let_the_last_go()
+        if self._is_ending:
+            return now + NAP if self._somebody_still_reads(now) else None
+        return now if event is not None else self._next_step(now)
 
-    def _take_in(self, news: News | None) -> None:
-        match news:
+    def _next_step(self, now: float) -> float:
+        killed_at = math.inf if self._kill_at is None or self._killed else self._kill_at
+        ended = math.inf if self._child.status is None else now + NAP
+        return min(ended, killed_at, math.inf if self._session is None else self._agenda.next())
+
+    def _take_in(self, event: TapEvent | None) -> None:
+        match event:
             case Held():
-                self._hold(news)
+                self._hold(event)
             case Cancelled():
                 if self._session is not None:
-                    self._session.holds.cancelled(news)
+                    self._session.holds.cancelled(event)
             case StreamEnded(way):
                 self._side_ended(way)
             case ChildEnded() | None:
@@ -166,7 +197,10 @@ class Tap:
             return
         if not self._pumps[held.way].running:  # many may wait behind it, and none for a person
             self._session.holds.side_ended(held.way, stamp(time.time()))
-        self._session.holds.take(held, time.monotonic(), stamp(time.time()))
+        now = time.monotonic()
+        self._session.holds.take(held, now, stamp(time.time()))
+        self._agenda.arrived(now)
+        self._agenda.duties = now
 
     def _side_ended(self, way: Direction) -> None:
         """Pass the end of a stream on, after what was held of it."""
@@ -174,20 +208,23 @@ class Tap:
             self._session.holds.side_ended(way, stamp(time.time()))
         self._sinks[way].close()
 
-    def _look(self) -> None:
-        now = time.monotonic()
-        if self._out_of_mercy(now) and not self._killed:
+    def _look(self, now: float) -> None:
+        if self._must_end(now) and not self._killed:
             self._killed = True
             logger.warning("the server did not end when it was told to: it is ended by force")
             self._child.kill()
-        if self._session is None:
+        session, agenda = self._session, self._agenda
+        if session is None or not agenda.is_due(now):
             return
-        if len(self._session.holds):
-            self._session.holds.look(now, stamp(time.time()))
-        if now >= self._next_look_at_holds:
-            self._next_look_at_holds = now + LONG_NAP
-            self._look_at_holds(self._session)
-            self._look_at_book(self._session.shelf, now)
+        if agenda.desks_are_due(now):
+            session.holds.follow_people(stamp(time.time()))
+            self._look_at_holds(session)
+            agenda.desks_were_seen(now, time.monotonic(), waiting=len(session.holds) > 0)
+        if now >= agenda.duties:
+            session.holds.come_due(now, stamp(time.time()))
+        agenda.duties = session.holds.next()
+        if agenda.rest_is_due(now):
+            self._look_at_book(session.shelf, now)
 
     def _look_at_book(self, shelf: BookFile | None, now: float) -> None:
         """Follow a book that was saved; a mistake in it is said, and the last good one stays."""
@@ -218,70 +255,53 @@ class Tap:
 
     # -- the end --------------------------------------------------------------------------------
 
-    def _over(self) -> bool:
+    def _over(self, now: float) -> bool:
         """Return True if the server has ended and nothing that it said is still on its way."""
         if self._child.status is None:
             return False
-        return not any(self._still_says_something(way) for way in (Direction.OUT, Direction.ERR))
+        return not any(
+            self._still_says_something(way, now) for way in (Direction.OUT, Direction.ERR)
+        )
 
-    def _still_says_something(self, way: Direction) -> bool:
+    def _still_says_something(self, way: Direction, now: float) -> bool:
         """Tell a pipe with something in it from one that a grandchild merely holds open."""
         pump = self._pumps[way]
         if not pump.running:
             return False
-        if self._out_of_mercy(time.monotonic()):
+        if self._must_end(now):
             return False  # told to stop, and whoever should read does not
         return not pump.silent_for(QUIET)
 
-    def _out_of_mercy(self, now: float) -> bool:
+    def _must_end(self, now: float) -> bool:
         return self._kill_at is not None and now >= self._kill_at
 
-    def _finish(self) -> None:
-        self._side_ended(
-            Direction.IN
-        )  # nobody reads it: its pump ends, however much a client writes
+    def _let_the_last_go(self) -> None:
+        """Pass on what the server said last, and both ends of the streams."""
+        self._side_ended(Direction.IN)  # nobody reads it: its pump ends, however much is written
         if self._session is not None:
             self._session.holds.side_ended(Direction.OUT, stamp(time.time()))
-        while (news := self._next_news()) is not None:  # what ended while we looked
-            self._take_in(news)
+        while (event := self._events.take()) is not None:  # what ended while we looked
+            self._take_in(event)
         for way in (Direction.OUT, Direction.ERR):
             self._side_ended(way)
-        while self._somebody_still_reads():
-            self._take_in(self._wait())
-        self._finish_record()
-        if self._session is not None:
-            try:
-                self._session.inbox.end(self._session.name)
-            except InboxError as error:
-                logger.warning("the session cannot be ended in the inbox: %s", error)
-                self._recorder.trouble = error
 
-    def _somebody_still_reads(self) -> bool:
+    def _somebody_still_reads(self, now: float) -> bool:
         """Return True if the last words wait for a slow reader, and nobody told us to stop."""
-        if self._out_of_mercy(time.monotonic()):
+        if self._must_end(now):
             return False
         return any(self._sinks[way].open for way in (Direction.OUT, Direction.ERR))
 
-    def _finish_record(self) -> None:
-        """Let what waits be written down, as long as nobody is in a hurry."""
+    def leave(self) -> None:
+        """Let what waits be written down, as long as nobody is in a hurry, and end the session."""
         self._recorder.stop()
         began = time.monotonic()
         while not self._recorder.wait(NAP):
             patience = RECORDS_WITHIN if self._kill_at is None else RECORDS_SOON
             if time.monotonic() - began > patience:
                 break
-
-    def _next_news(self) -> News | None:
-        try:
-            return self._news.get_nowait()
-        except Empty:
-            return None
-
-
-def _heeded() -> list[signal.Signals]:
-    """List the signals that are passed on; a hangup stays ignored where it was (`nohup`)."""
-    return [
-        number
-        for number in ending_signals()
-        if not (number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN)
-    ]
+        if self._session is not None:
+            try:
+                self._session.inbox.end(self._session.name)
+            except InboxError as error:
+                logger.warning("the session cannot be ended in the inbox: %s", error)
+                self._recorder.trouble = error
