@@ -19,6 +19,7 @@ from docs import make_api, make_install, make_man, make_manifests, make_types
 from humanmcp import cli, protocol
 from humanmcp.cli import COMMANDS
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
+from humanmcp.export import hosts
 from humanmcp.locales import say, sentences_of
 from humanmcp.protocol.diagnostics import raw
 from humanmcp.protocol.diagnostics.model import Severity
@@ -47,6 +48,7 @@ def pages() -> Mapping[Path, str]:
         **{folder / name: _page(_problems(words)) for name, words in PROBLEMS.items()},
         **{folder / name: _page(_faults(words)) for name, words in FAULTS.items()},
         **{folder / name: _page(make_api.page(words)) for name, words in make_api.PAGES.items()},
+        **{folder / name: _page(_hosts(words)) for name, words in HOST_PAGES.items()},
         **dict(_quoting()),
         ROOT / "docs" / "humanmcp.1": make_man.page(),
         **make_manifests.files(),
@@ -595,6 +597,44 @@ def _labelled(words: FaultWords, *texts: str) -> Iterator[str]:
     labels = sentences_of("desk", words.language)
     for text in texts:
         yield re.sub(r"\{([^{}]+)\}", lambda found: labels[found.group(1)], text)
+
+
+# -- hosts ------------------------------------------------------------------------------------
+
+
+HOST_PAGES: Final = {
+    "hosts.md": (
+        "en",
+        "# How hosts behave",
+        "",
+        "Measured with the programs themselves, over stdio, in November 2026. `humanmcp hosts`",
+        "prints the same, and `humanmcp hosts --measure` makes such a row of a recorded session.",
+        "A `?` was not measured. How to make a host wait longer:",
+        "[connect a host](../how-to/connect-a-host.md).",
+        "([日本語](hosts.ja.md))",
+    ),
+    "hosts.ja.md": (
+        "ja",
+        "# ホストのふるまい",
+        "",
+        "プログラムそのものを使い、2026 年 11 月に stdio で測りました。",
+        "`humanmcp hosts` は同じ表を表示し、",
+        "`humanmcp hosts --measure` は記録したセッションから行を作ります。`?` は、測っていません。",
+        "長く待たせる方法: [ホストをつなぐ](../how-to/connect-a-host.ja.md)",
+        "（[English](hosts.md)）",
+    ),
+}
+"""The pages of the hosts: the language, and what stands before the table."""
+
+
+def _hosts(words: tuple[str, ...]) -> Iterator[str]:
+    language, *beginning = words
+    rows = hosts.table()
+    yield from beginning
+    yield ""
+    yield from hosts.lines(rows, language)
+    yield ""
+    yield from (f"- {row['name']} {row['version']}: {row['ends']}" for row in rows if "ends" in row)
 
 
 # -- conversations ----------------------------------------------------------------------------

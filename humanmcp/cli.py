@@ -46,6 +46,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "wrap": "humanmcp.setup.wrap",
     "unwrap": "humanmcp.setup.unwrap",
     "export": "humanmcp.export.command",
+    "hosts": "humanmcp.export.hosts",
     "diff": "humanmcp.export.diff",
     "forget": "humanmcp.terminal_desk.forget",
 }

@@ -498,6 +498,7 @@ REQUIREMENTS: Final = {
         "Each kind of mistake is explained with a wrong and a right example that the check has "
         "judged, and with the sentence of the specification."
     ),
+    "SHIP-9": "How hosts behave is data, agrees with what the server knows, and can be measured.",
     "SHIP-8": (
         "The registry, bundles, plugins and install links start this version of the server with "
         "the entry that `humanmcp config` writes."
