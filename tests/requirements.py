@@ -471,6 +471,7 @@ REQUIREMENTS: Final = {
     "D3": "What replaces a text that a person wrote can be undone, in every view.",
     "D4": "Try it now is a lesson: numbered steps, what the host understood, success at the end.",
     "D5": "Progress is one row and one arrow, and moves nothing.",
+    "D6": "A long question can be read whole, as Markdown and as text.",
     "D7": "A held answer is named as one, with what was asked, and can be read.",
     "D8": "Changing a held request and answering it are two texts, and one choice.",
     "D9": "The history is live, newest first over all sessions, and has dates.",

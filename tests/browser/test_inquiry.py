@@ -119,3 +119,47 @@ def test_l6_without_a_script_the_options_are_plain_buttons(
     page.locator("button.primary").click()
     page.get_by_role("button", name="Keep the newest").click()
     assert said(host) == "Keep the newest"
+
+
+LONG: Final = (
+    "# Which plan?\n\nI see **two** ways, with `git rebase` or without:\n\n"
+    + "".join(
+        f"- step {number}: read file number {number} and say what it does\n" for number in range(12)
+    )
+    + "\n```sh\ngit rebase -i main\n```\n\n<img src=x onerror=alert(1)>\n\n"
+    + "Please answer in full sentences, and take your time. " * 6
+)
+
+
+def test_d6_a_long_question_can_be_read_as_it_was_meant(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D6: nothing is cut, its Markdown is read, no HTML is made, and the text is one press away."""
+    begin(host, desk)
+    host.say(call("7", tool="ask", question=LONG))
+    page = window().page
+    question = page.locator(".question-text")
+    expect(question.locator(".heading")).to_have_text("Which plan?")
+    expect(question.locator("li")).to_have_count(12)
+    expect(question.locator("pre")).to_have_text("git rebase -i main")
+    expect(question.locator("strong")).to_have_text("two")
+    assert question.locator("img").count() == 0
+    question.get_by_label("Show all").check()
+    assert question.locator(".read").evaluate("one => one.scrollHeight - one.clientHeight") <= 1
+    question.get_by_label("As plain text").check()
+    expect(question.locator(".as-came")).to_contain_text("**two**")
+    expect(question.locator(".read")).to_be_hidden()
+
+
+def test_d6_what_is_longer_than_the_window_is_shown_whole_with_one_press(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D6: up to 60 % of the window, then "Show all"; also for any other argument."""
+    begin(host, desk)
+    host.say(call("7", tool="ask", message="A line of the message.\n" * 80))
+    page = window().page
+    text = page.locator(".asked .as-came")
+    height = text.evaluate("one => one.clientHeight / innerHeight")
+    assert 0.5 < height < 0.65
+    page.get_by_label("Show all").check()
+    assert text.evaluate("one => one.scrollHeight - one.clientHeight") <= 1

@@ -66,7 +66,7 @@ export class Composer {
 
   // Where one of a few answers is chosen, a key is enough: nothing stands in a field yet.
   begin() {
-    if (this.toolbar.options.length && !this.draft.touched) byId("options").focus();
+    if (this.toolbar.options.length && !this.draft.touched) byId("options").focus({ preventScroll: true });
     else this.views.focus();
   }
 

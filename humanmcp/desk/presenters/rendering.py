@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from humanmcp.common.timestamps import clock
+from humanmcp.desk.presenters.markdown import blocks
 from humanmcp.locales import LANGUAGES, say, sentences_of
 from humanmcp.protocol.json.escaping import one_line, visible
 
@@ -46,6 +47,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.filters |= {"markdown": blocks}
     environment.filters |= {"visible": visible, "one_line": one_line, "clock": clock}
     return environment
 
