@@ -45,6 +45,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "release": "humanmcp.tap.release",
     "wrap": "humanmcp.setup.wrap",
     "unwrap": "humanmcp.setup.unwrap",
+    "book": "humanmcp.book.command",
     "export": "humanmcp.export.command",
     "hosts": "humanmcp.export.hosts",
     "diff": "humanmcp.export.diff",

@@ -1,0 +1,1 @@
+"""`humanmcp book`: look at an answer book, or write one that is a server that exists."""

@@ -1,0 +1,126 @@
+"""`humanmcp book`: check an answer book and see what it will do, or copy a server into one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.book.preview import ROOM, doubts, rule_lines
+from humanmcp.common import paths
+from humanmcp.common.book_file import parse_book, read_book
+from humanmcp.common.settings import add_flags
+from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
+from humanmcp.locales import language_of, say
+from humanmcp.locales.stop import REFUSED, StopError, trouble
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from humanmcp.common.parsing import Parser
+    from humanmcp.common.settings import Settings
+    from humanmcp.protocol.conversation.transcript import Frame
+
+BOOK_NAME: Final = "book.toml"
+_ADDRESSES: Final = ("http://", "https://")
+
+
+class CopyError(StopError):
+    """There is nothing to copy, or nowhere to put it."""
+
+    room = ROOM
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the arguments of `book`."""
+    words = parser.words(ROOM, "help ")
+    parser.add_argument("words", nargs="*", metavar="FILE", help=words("file"))
+    parser.add_argument("--check", action="store_true", help=words("check"))
+    parser.add_argument(
+        "--from", dest="source", nargs="?", const="", metavar="TRANSCRIPT", help=words("from")
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", default="", help=words("output"))
+    parser.add_argument("--no-redact", action="store_true", help=words("no-redact"))
+    add_flags(parser, "home", "lang")
+
+
+def run(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Check a book, or write one. Returns the exit status."""
+    language = language_of(settings.lang)
+    try:
+        if arguments.source is None:
+            given = arguments.words or [str(paths.home_folder(settings.home) / BOOK_NAME)]
+            if len(given) > 1:
+                raise CopyError("one file", words=" ".join(given))
+            return _check(Path(given[0]).expanduser(), language)
+        return _copy(arguments, settings, language)
+    except StopError as error:
+        to_stderr("humanmcp: ", error.sentence(language))
+        return REFUSED
+
+
+def _check(path: Path, language: str) -> int:
+    """Show what a book will do."""
+    book = read_book(path)
+    lists = (book.tools, book.prompts, (*book.resources, *book.resource_templates))
+    tools, prompts, resources = map(len, lists)
+    counts = {"tools": tools, "prompts": prompts, "resources": resources}
+    to_stdout(say(ROOM, "good", language, file=path, rules=len(book.rules), **counts))
+    for line in rule_lines(book):
+        to_stdout(line)
+    for doubt in doubts(book, language):
+        to_stdout(doubt)
+    return 0
+
+
+def _copy(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+    from humanmcp.book.copying import as_toml  # noqa: PLC0415 - a check does without a client
+    from humanmcp.protocol.policy.book_writer import copied  # noqa: PLC0415 - likewise
+
+    book = copied(_frames(arguments, settings, language))
+    text = as_toml(book)
+    parse_book(text, Path(arguments.output or BOOK_NAME))
+    for one in book.left_out:
+        to_stderr(say(ROOM, f"left out {one.why}", language, method=one.method, name=one.name))
+    if arguments.output:
+        _write(Path(arguments.output).expanduser(), text, language)
+    else:
+        raw_to_stdout(text.removesuffix("\n"))
+    return 0
+
+
+def _frames(arguments: argparse.Namespace, settings: Settings, language: str) -> Iterable[Frame]:
+    """Return what the server said: in a recording, or to us now."""
+    source: str = arguments.source
+    if source.startswith(_ADDRESSES):
+        raise CopyError("is an address", url=source)
+    if source and arguments.words:
+        raise CopyError("one source", words=" ".join(arguments.words))
+    if not source:
+        from humanmcp.book.copying import listed  # noqa: PLC0415 - as above
+
+        if not arguments.words:
+            raise CopyError("no source")
+        return listed(arguments.words)
+    from humanmcp.export.reading import find  # noqa: PLC0415 - as above
+    from humanmcp.export.redact import redact_recording  # noqa: PLC0415 - likewise
+
+    frames = find(source, paths.home_folder(settings.home)).frames
+    if arguments.no_redact:
+        return frames
+    redacted = redact_recording(frames)
+    if redacted.names:
+        to_stderr(say("export", "redacted", language, count=len(redacted.names)))
+    return redacted.frames
+
+
+def _write(path: Path, text: str, language: str) -> None:
+    """Write a new file: what somebody wrote is not replaced."""
+    try:
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError as error:
+        raise CopyError("exists", file=path) from error
+    except OSError as error:
+        raise CopyError("unwritable", file=path, why=trouble(error, language)) from error
+    to_stderr(say("export", "written", language, file=path))

@@ -1,0 +1,115 @@
+"""What a book will do, a line for each rule, and what in it is probably not meant."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.locales import say
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.policy.filling import fill_answer, placeholders
+from humanmcp.protocol.policy.rule import RuleAction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from humanmcp.protocol.policy.answer_book import Book
+    from humanmcp.protocol.policy.rule import Rule
+
+ROOM: Final = "book_command"
+_SHOWN: Final = 160
+"""Characters of a rule in its line."""
+_KEYS: Final = {
+    TextForm.TEXT: "text",
+    TextForm.TOOL_ERROR: "tool_error",
+    TextForm.RESULT: "result",
+    TextForm.ERROR: "error",
+}
+
+
+def rule_lines(book: Book) -> Iterator[str]:
+    """Write each rule in a line: when it is meant, and what it answers, filled as far as known."""
+    width = len(str(len(book.rules)))
+    for number, rule in enumerate(book.rules, 1):
+        turns = " | ".join(_does(turn, rule.where) for turn in rule.turns)
+        yield one_line(f"{number:>{width}}  {_meant_for(rule)}  →  {turns}", _SHOWN)
+
+
+def _meant_for(rule: Rule) -> str:
+    """Write the conditions of a rule."""
+    parts = [rule.method or "*", rule.tool or rule.resource]
+    parts += [f"{name} = {_json(value)}" for name, value in rule.where.items()]
+    parts += [f"{name} ∋ {_json(value)}" for name, value in rule.contains.items()]
+    parts += [f"client_has {name}" for name in rule.client_has]
+    parts += [f"inputResponses {_json(rule.responses)}"] if rule.responses is not None else []
+    parts += [f"requestState {_json(rule.state)}"] if rule.state is not None else []
+    parts += [f"times {rule.times}"] if rule.times is not None else []
+    return " ".join(filter(None, parts))
+
+
+def _does(turn: Rule, where: Mapping[str, Any]) -> str:
+    """Write what is done about one call."""
+    steps = [f"notify {notice.method.removeprefix('notifications/')}" for notice in turn.notices]
+    steps += [f"ask {', '.join(questions)}" for questions in turn.ask]
+    if turn.change is not None:
+        steps += [f"{word} {', '.join(found)}" for word, found in _changes(turn) if found]
+    if turn.deed is not RuleAction.ANSWER:
+        return str(turn.deed.value)
+    text: str = fill_answer(turn.text, turn.form, where) if turn.fills else turn.text
+    steps.append(f"{_KEYS[turn.form]} {text}")
+    steps += [f"fault {turn.fault}"] if turn.fault else []
+    return "; ".join(steps)
+
+
+def _changes(turn: Rule) -> Iterator[tuple[str, list[str]]]:
+    if turn.change is not None:
+        added = (one for each in turn.change.add.values() for one in each)
+        yield "add", [str(one.get("name") or one) for one in added]
+        yield "remove", [name for each in turn.change.remove.values() for name in each]
+
+
+def doubts(book: Book, language: str) -> Iterator[str]:
+    """Say what in a book is probably not meant: it can be used all the same."""
+    added = [
+        tool
+        for rule in book.rules
+        for turn in rule.turns
+        for tool in (turn.change.add.get("tools", ()) if turn.change else ())
+    ]
+    tools = {str(tool.get("name")): tool for tool in (*book.tools, *added)}
+    for number, rule in enumerate(book.rules, 1):
+        if rule.method == "tools/call" and rule.tool:
+            if rule.tool not in tools:
+                yield say(ROOM, "no tool", language, rule=number, tool=rule.tool)
+            else:
+                yield from _unknown_names(rule, tools[rule.tool], number, language)
+
+
+def _unknown_names(
+    rule: Rule, tool: Mapping[str, Any], number: int, language: str
+) -> Iterator[str]:
+    schema = tool.get("inputSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    known = {*(properties if isinstance(properties, dict) else ()), "params"}
+    for turn in rule.turns:
+        names = known | {name for questions in turn.ask for name in questions}
+        text = turn.text if turn.form in (TextForm.TEXT, TextForm.TOOL_ERROR) else _decoded(turn)
+        for name in dict.fromkeys(placeholders(text)) if turn.fills else ():
+            if name.split(".")[0] not in names:
+                yield say(
+                    ROOM,
+                    "no value",
+                    language,
+                    rule=number,
+                    name=name,
+                    known=", ".join(sorted(names)),
+                )
+
+
+def _decoded(turn: Rule) -> Any:  # noqa: ANN401 - any JSON value
+    return json.loads(turn.text) if turn.text else ""
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,196 @@
+"""`humanmcp book`: what a book does, and a server that exists as a book."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from humanmcp.cli import main
+from humanmcp.common.book_file import read_book
+from tests.asking import R2025
+from tests.serving import Serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT: Final = Path(__file__).parents[2]
+CONFORMANCE: Final = ROOT / "samples" / "conformance.toml"
+OPENING: Final = {
+    "protocolVersion": R2025,
+    "capabilities": {"elicitation": {}},
+    "clientInfo": {"name": "c", "version": "1"},
+}
+ASKED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("tools/list", {}),
+    ("tools/call", {"name": "test_simple_text"}),
+    ("tools/call", {"name": "test_error_handling", "arguments": {}}),
+    ("tools/call", {"name": "test_multiple_content_types", "arguments": {}}),
+    ("tools/call", {"name": "test_tool_with_progress", "_meta": {"progressToken": "t"}}),
+    ("tools/call", {"name": "test_tool_with_logging"}),
+    ("tools/call", {"name": "test_elicitation", "arguments": {"message": "Who?"}}),
+    ("tools/call", {"name": "nobody"}),
+    ("prompts/list", {}),
+    (
+        "prompts/get",
+        {"name": "test_prompt_with_arguments", "arguments": {"arg1": "{a}", "arg2": "b"}},
+    ),
+    ("resources/list", {}),
+    ("resources/templates/list", {}),
+    ("resources/read", {"uri": "test://template/7/data"}),
+    ("resources/read", {"uri": "test://{odd}"}),
+    (
+        "completion/complete",
+        {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}},
+    ),
+)
+
+
+def said(home: Path, book: Path) -> Iterator[Any]:
+    """Ask a server with this book, and return all that it says, in order."""
+    with Serving(home, "--book", str(book)) as server:
+        for number, (method, params) in enumerate((("initialize", OPENING), *ASKED)):
+            request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            server.say(json.dumps(request))
+            while (message := json.loads(server.hear())).get("id") != number:
+                yield message
+                if "id" in message:
+                    answer = {"action": "accept", "content": {"username": "u", "email": "e@f"}}
+                    reply = {"jsonrpc": "2.0", "id": message["id"], "result": answer}
+                    server.say(json.dumps(reply))
+            yield message
+            if method == "initialize":
+                server.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+
+
+def test_a_recording_becomes_a_book_that_says_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lists, answers, errors, notifications, questions: a client meets the same server again."""
+    first = list(said(tmp_path / "one", CONFORMANCE))
+    book = tmp_path / "copy.toml"
+    (transcript,) = (tmp_path / "one").glob("sessions/*/transcript.jsonl")
+    assert main(["book", "--from", str(transcript), "-o", str(book)]) == 0
+    assert str(book) in capsys.readouterr().err
+    assert list(said(tmp_path / "two", book)) == first
+
+
+def test_a_running_server_becomes_a_book_that_offers_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its lists, its capabilities, who it is; its answers are for rules to say."""
+    serve = ("-m", "humanmcp", "serve", "--home", str(tmp_path / "home"), "--book")
+    words = ["book", "--from", "--", sys.executable, *serve, str(CONFORMANCE)]
+    assert main(words) == 0
+    book = tmp_path / "copy.toml"
+    book.write_text(capsys.readouterr().out, encoding="utf-8")
+    copy, own = read_book(book), read_book(CONFORMANCE)
+    assert (copy.tools, copy.prompts, copy.resources) == (own.tools, own.prompts, own.resources)
+    assert copy.resource_templates == own.resource_templates
+    assert (copy.name, copy.version, copy.instructions) == (own.name, own.version, own.instructions)
+    assert (copy.capabilities, copy.revisions, copy.rules) == (own.capabilities, own.revisions, ())
+    assert copy.wait == {"*": 0.0}
+
+
+def test_secrets_of_a_recording_do_not_reach_its_book(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As with every export; `--no-redact` leaves them."""
+    lines = []
+    for seq, (way, message) in enumerate(
+        (
+            ("in", {"id": 1, "method": "tools/call", "params": {"name": "login"}}),
+            ("out", {"id": 1, "result": {"content": [{"type": "text", "text": "x"}], "a": None}}),
+            ("in", {"id": 2, "method": "resources/read", "params": {"uri": "a://b"}}),
+            ("out", {"id": 2, "result": {"contents": [], "apiKey": "sk-1234567890abcdef1234"}}),
+        ),
+        1,
+    ):
+        raw = json.dumps({"jsonrpc": "2.0", **message})
+        frame = {"seq": seq, "at": "2026-01-01T00:00:00.000Z", "way": way, "raw": raw}
+        lines.append(json.dumps(frame))
+    file = tmp_path / "transcript.jsonl"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert main(["book", "--from", str(file)]) == 0
+    shown = capsys.readouterr()
+    assert "sk-1234567890" not in shown.out
+    assert "tools/call login" in shown.err  # left out: TOML has no null
+    assert main(["book", "--from", str(file), "--no-redact"]) == 0
+    assert "sk-1234567890" in capsys.readouterr().out
+
+
+def test_a_book_is_shown_rule_by_rule_with_what_is_doubtful(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is filled is filled as far as the conditions say; a name that is none is told."""
+    book = tmp_path / "book.toml"
+    book.write_text(
+        """
+[[tools]]
+name = "weather"
+inputSchema = { type = "object", properties = { city = { type = "string" }, day = { } } }
+
+[[rules]]
+tool = "weather"
+where = { city = "Tokyo" }
+text = "{city} on {day}: {skye}"
+fault = "wrong-id"
+
+[[rules]]
+tool = "wether"
+once = true
+tool_error = "no"
+[[rules.then]]
+do = "hold"
+""",
+        encoding="utf-8",
+    )
+    assert main(["book", "--check", str(book)]) == 0
+    first, one, two, *doubts = capsys.readouterr().out.splitlines()
+    assert first == (f"{book}: this book can be used. Tools: 1, prompts: 0, resources: 0, rules: 2")
+    assert one == (
+        '1  tools/call weather city = "Tokyo"  →  text Tokyo on {day}: {skye}; fault wrong-id'
+    )
+    assert two == "2  tools/call wether times 1  →  tool_error no | hold"
+    assert doubts == [
+        "Rule 1: {skye} stays as it is: there is no such value. Use one of city, day, params.",
+        "Rule 2: the book offers no tool wether. Offer it with [[tools]], or check the name.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nowhere.toml"], "nowhere.toml: it cannot be read"),
+        (["a", "b"], "One book at a time"),
+        (["--from"], "Say what to copy"),
+        (["--from", "https://example.org/mcp"], "is an address"),
+        (["--from", "nowhere"], "nowhere"),
+        (["--from", "--", "no-such-program-here"], "no-such-program-here"),
+    ],
+)
+def test_what_cannot_be_copied_or_checked_is_said(
+    words: list[str],
+    sentence: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In one sentence, with what to do."""
+    assert main(["book", "--home", str(tmp_path), *words]) != 0
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_book_that_is_there_is_not_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody wrote it."""
+    book = tmp_path / "book.toml"
+    book.write_text("# mine\n", encoding="utf-8")
+    file = ROOT / "tests" / "first_edition"
+    (transcript,) = list(file.rglob("transcript.jsonl"))[:1]
+    assert main(["book", "--from", str(transcript), "-o", str(book)]) != 0
+    assert "is there already" in capsys.readouterr().err
+    assert book.read_text(encoding="utf-8") == "# mine\n"
