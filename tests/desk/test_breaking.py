@@ -88,7 +88,7 @@ def test_every_fault_stands_in_the_page_with_what_a_good_host_does(asked: Asked)
 def test_without_a_script_one_button_breaks_and_one_puts_back(asked: Asked) -> None:
     """The text that was there comes back as it was, in the form in which it was."""
     page = asked.desk.submit(asked.path, text="sunny\n", form="text", act="break cut-in-half").text
-    assert "Broken on purpose: Cut in half." in page
+    assert "Broken on purpose: Cut in half<" in page
     assert 'value="anyway"' in page
     assert asked.draft.startswith('{\n  "jsonrpc": "2.0"')
     answer = asked.desk.submit(asked.path, text=asked.draft, act="mend", **hidden(page))
