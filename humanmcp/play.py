@@ -103,7 +103,7 @@ def _announce(table: Table, *, desk: bool) -> None:
 def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
     """End the page that we start, where the play is broken off. At its end people go on reading.
 
-    One that was there before stays, as does one with which somebody answers elsewhere meanwhile.
+    One that was there before stays, as does one in which a person answers another session.
     """
     from humanmcp.desk.http import launch  # noqa: PLC0415 - only where a page is wanted
 

@@ -2,7 +2,7 @@
 
 The end has an order (MCP, lifecycle, shutdown): close its stdin, wait, SIGTERM, wait, SIGKILL. The
 child leads a process group of its own, so that what it started goes with it, and so that Ctrl-C in
-our terminal reaches us alone; or it stays in ours, where whoever ends ours means the child as well.
+our terminal reaches us alone; or it stays in ours, where a signal to the group ends the child too.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class ChildTransport:
             self._threads.append(thread)
 
     def send(self, line: str) -> None:
-        """Hand in a line; a thread writes it, so that a child that reads slowly blocks nobody."""
+        """Hand in a line; a thread writes it, so that a slow child blocks no caller."""
         if self._closed or self._ended.is_set():
             raise self.obituary()
         self._leaving.put(line.encode("utf-8", "surrogatepass") + b"\n")

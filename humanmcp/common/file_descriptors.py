@@ -1,7 +1,7 @@
 """The standard descriptors as private ones, and waiting for a descriptor to go on.
 
 Knows numbers of open files and nothing of what goes through them. For the processes whose stdin
-and stdout are a wire: nobody else in such a process may read or write there by accident.
+and stdout are a wire: no other code in such a process may read or write there by accident.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def claim() -> tuple[int, int]:
 
 
 def private(descriptor: int, mode: int) -> int:
-    """Duplicate a standard descriptor to one that no child inherits and nobody else knows."""
+    """Duplicate a standard descriptor to one that no child inherits and no other code knows."""
     if sys.platform == "win32":  # pragma: no cover - exercised on Windows only
         import msvcrt  # noqa: PLC0415 - exists there only
 

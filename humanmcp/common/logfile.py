@@ -37,7 +37,8 @@ def log_to(folder: Path) -> None:
 class LogFile(logging.FileHandler):
     """A log that only its owner may read, which never grows beyond `largest` bytes for long.
 
-    Several processes may write to it: whoever finds it large puts it aside, and the others follow.
+    Several processes may write to it: the first that finds it large puts it aside, and the others
+    follow.
     """
 
     def __init__(self, file: Path, old: Path, largest: int = LARGEST_LOG) -> None:
@@ -81,7 +82,7 @@ def _is_at(descriptor: int, file: Path) -> bool:
 
 
 def log_what_ends_a_thread() -> None:
-    """Write down what nobody foresaw in a thread: else it goes to stderr, which nobody reads."""
+    """Log an uncaught exception of a thread: else it goes to stderr, which hosts rarely show."""
 
     def note(what: threading.ExceptHookArgs) -> None:
         if what.exc_value is not None:

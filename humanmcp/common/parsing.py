@@ -1,4 +1,4 @@
-"""The parser of every command: argparse, speaking the language of whoever reads it.
+"""The parser of every command: argparse, in the language of its reader.
 
 argparse takes its own words from gettext, which goes by the environment alone and not by `--lang`.
 So the words of help are put in by a formatter, and what is wrong with a command line is recognised
@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
     def words(self, room: str, before: str = "") -> Callable[..., str]:
         """Return what says the sentences of a room in the reader's language, by code.
 
-        It says nothing where nobody asked for help: a server's start loads no sentences.
+        It loads no help where none was asked for: a server's start loads no sentences.
         """
         if not self._explains:
             return lambda _code, **_fillings: ""

@@ -16,7 +16,7 @@ FOLDER_NAME = ".humanmcp"
 
 
 class UnsafeFolderError(StopError):
-    """Somebody else could read or change what is kept in a folder."""
+    """Other users could read or change what is kept in a folder."""
 
     room = "unsafe"
 

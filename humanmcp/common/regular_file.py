@@ -1,7 +1,7 @@
 """A file of the person's: read only if it is one, and replaced with its owner and mode kept.
 
 A configuration or a book may be a link to where it is kept. Its path may also lead to a device, or
-to a pipe that nobody writes to: those are neither waited for nor replaced. Knows nothing of what is
+to a pipe without a writer: those are neither waited for nor replaced. Knows nothing of what is
 in the files.
 """
 

@@ -1,4 +1,4 @@
-"""The signals that end a program, brought to whoever ends it in order."""
+"""The signals that end a program, passed to the code that ends it in order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StopSignals:
         listen.start()
 
     def undo(self) -> None:
-        """Give the signals back to whoever had them. A second time changes nothing."""
+        """Restore the handlers of before. A second call changes nothing."""
         if self._writer < 0:
             return
         signal.set_wakeup_fd(self._writer_before)

@@ -64,7 +64,7 @@ def raw_to_stdout(text: str) -> None:
 
 
 def is_read() -> bool:
-    """Return True if somebody still reads stdout, as far as the last write told."""
+    """Return True if stdout still has a reader, as far as the last write told."""
     return sys.stdout.fileno() not in _LEFT  # noqa: TID251 - this module is the door
 
 

@@ -138,7 +138,7 @@ def wait_to_write(host: Host, asked: int | None) -> int:
     """Return the seconds that an entry says a call may take, 0 where it says nothing.
 
     `asked` is what a person said. Otherwise ten minutes are written where the host itself would
-    give up sooner, or nobody knows: a limit in the entry may be shorter than none.
+    give up sooner, or its limit is unknown: a limit in the entry may be shorter than none.
     """
     if not host.wait_keys:
         return 0

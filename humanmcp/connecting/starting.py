@@ -67,7 +67,7 @@ def manner_for(chosen: str | None, *, files: bool) -> tuple[str, ...]:
 
     `chosen` is "by-hand", "auto", "book", "hand" or None. A real host's model wants its tools in
     its first turn, and most hosts do not wait for a person: so the book opens the session, unless
-    somebody answers in text files.
+    a person answers in text files.
     """
     if chosen in ("by-hand", "auto"):
         return (f"--{chosen}",)

@@ -26,7 +26,7 @@ _VISIBLE_WITHIN: Final = 5.0
 
 
 class DemoServer:
-    """The server, as a host has it: its lines wait here until somebody reads them."""
+    """The server, as a host has it: its lines wait here until they are read."""
 
     def __init__(self, command: list[str]) -> None:
         """Start it. What it says on stderr is kept for the case that it dies."""
@@ -80,7 +80,7 @@ class DemoServer:
         self.said.append(line)
 
     def ended(self) -> None:
-        """Let whoever waits for a line know that none will come."""
+        """Tell the reader that waits for a line that none will come."""
         self.lines.put(None)
 
 

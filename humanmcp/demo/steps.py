@@ -37,7 +37,7 @@ class DemoStep:
     """One message of the host. `code` names its sentences; `example` is an answer to copy.
 
     `params` is None for a tool call: which tool there is turns out on the way. A step without an
-    example is a notification: nobody answers it.
+    example is a notification: it has no answer.
     """
 
     code: str

@@ -23,10 +23,10 @@ CLIENT_SIDE: Final = frozenset({"client", "model", "host"})
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One message, explained to somebody who has never seen MCP.
+    """One message, explained to a reader who has never seen MCP.
 
     `title` is a headline, `what` one or two sentences, `sender` who sent it to whom, `silence` what
-    happens if nobody answers, `note` what is unusual about it ("" for nothing), and `page` the
+    happens without an answer, `note` what is unusual about it ("" for nothing), and `page` the
     address of the specification's page on it, for the revision that is spoken.
     """
 
@@ -86,10 +86,10 @@ def _stranger(method: str, *, asks: bool) -> str:
 
 
 def _text(codes: tuple[str, ...], seat: str, language: str, fillings: Mapping[str, str]) -> str:
-    """Return the sentence of the first code that has one for this seat, else for whoever reads.
+    """Return the sentence of the first code that has one for this seat, else the general one.
 
-    A sentence that says "you" to the server has another wording for those who see it go by, where
-    it needs one, and for each seat that it speaks to in its own way.
+    A sentence that says "you" to the server has another wording for an observer, where it needs
+    one, and for each other seat that it addresses.
     """
     manners = [""] if seat == "server" else [f".{seat}", ".seen", ""]
     for manner in manners:

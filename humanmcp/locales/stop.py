@@ -70,12 +70,12 @@ class Phrase(NamedTuple):
     fillings: Mapping[str, object] = MappingProxyType({})
 
     def sentence(self, language: str) -> str:
-        """Say it."""
+        """Return the sentence in this language."""
         return say(self.room, self.code, language, **self.fillings)
 
 
 Reason: TypeAlias = str | StopError | Phrase
-"""Why something happened: in somebody's own words, or to be said in the language of the reader."""
+"""Why something happened: a text as it is, or a sentence in the language of the reader."""
 
 
 def told(filling: object, language: str) -> object:

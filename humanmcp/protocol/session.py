@@ -1,7 +1,7 @@
 """One conversation, seen from one seat: a line in, events out; a draft in, a line out.
 
-A `Session` is a value machine: it reads no clock, opens nothing and calls nobody. The same class
-sits in the server's seat (it answers a client) and in the client's seat (it asks a server).
+A `Session` is a value machine: it reads no clock, opens nothing and calls no other object. The same
+class sits in the server's seat (it answers a client) and in the client's seat (it asks a server).
 Every line that it hands out is meant to be written, in the order in which it was handed out.
 """
 

@@ -86,8 +86,8 @@ Event: TypeAlias = (
 class Sent(NamedTuple):
     """The reply passed. `line` is to be written now; None while its batch is not complete.
 
-    `overtaken` are the other requests that were open under the same id: nobody can answer them any
-    more. `freed` are the batches that waited for nothing but those; they are to be written, too.
+    `overtaken` are the other requests that were open under the same id: they can no longer be
+    answered. `freed` are the batches that waited for these only; they are to be written, too.
     """
 
     exchange: Exchange
@@ -108,7 +108,7 @@ class Refused(NamedTuple):
 
 
 class Late(NamedTuple):
-    """Nobody waits for this reply any more, or nobody ever did."""
+    """No request waits for this reply any more, or none ever did."""
 
     exchange: Exchange | None
 

@@ -60,8 +60,8 @@ class Known(NamedTuple):
 
     `offered` are the capabilities that our side declared, None while it has declared none.
     `tools` are the tools of the last answer to `tools/list`, by name; None while there was none.
-    `prepared` are the lists of a book that somebody wrote, as results by method: a draft starts
-    from them. `server` is who the book says that we are; empty where it says nothing of it.
+    `prepared` are the lists of the answer book, as results by method: a draft starts from them.
+    `server` is who the book says that we are; empty where it says nothing of it.
     """
 
     client_name: str = ""

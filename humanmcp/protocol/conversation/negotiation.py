@@ -1,6 +1,6 @@
 """What one message teaches about a conversation: who speaks, what is offered, in which revision.
 
-The same for whoever hears it: the one it was sent to, and a tap between the two.
+The same for its receiver and for an observer, such as a tap between the two.
 """
 
 from __future__ import annotations

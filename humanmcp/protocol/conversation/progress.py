@@ -108,7 +108,7 @@ def _key(token: Json) -> tuple[str, str | int | float] | None:
 
 
 def _is_number(value: Json) -> TypeGuard[int | float]:
-    """Say whether a value counts: `true` does not, nor does 1e999, which is no number any more."""
+    """Return True for a finite number: `true` is none, nor is 1e999, which overflows."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return isinstance(value, int) or math.isfinite(value)

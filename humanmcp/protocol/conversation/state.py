@@ -10,7 +10,7 @@ which it passes, with the side that sent it. From nothing else it works out
 - whether what is said of a request's progress may be said.
 
 The party itself (`Session`), a tap between the two, a replay and an export hold the same state, so
-they agree. Whoever sits in a seat knows more than passes: it numbers the requests that it is asked,
+they agree. A party knows more than what passes: it numbers the requests that it is asked,
 and names the one that it answers (`answer`, `forget`), where an observer has only the id to go by.
 An id alone does not tell: both sides count their own, an id comes again once it was answered, and
 in 2026-07-28 a question back to the user ends the request, which then comes again with a new id.

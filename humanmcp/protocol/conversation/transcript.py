@@ -1,7 +1,7 @@
 """One recorded line, and the file of them: JSON Lines, one frame a line.
 
 Shape of a frame: `{"seq": 7, "at": "2026-11-20T18:49:07.123Z", "way": "in", "raw": "{…}"}`, and
-`"by"` where somebody decided it (a person, the book, the stub itself), `"number"` where it belongs
+`"by"` for who decided it (a person, the book, the stub itself), `"number"` where it belongs
 to an exchange, `"note"` where something is to be said of it. Bytes that are no UTF-8 are kept as
 `"base64"` beside a readable `"raw"`.
 """
@@ -33,7 +33,7 @@ INSTEAD: Final = "answered instead"
 
 
 FORGOTTEN: Final = "forgotten"
-"""Note of a NOTE frame in the place of a line that somebody made humanmcp forget."""
+"""Note of a NOTE frame in the place of a line that was forgotten (`humanmcp forget`)."""
 
 COMMAND: Final = "the command of the real server"
 """Note of a NOTE frame whose line is that command as a JSON array: what a tap stands before."""

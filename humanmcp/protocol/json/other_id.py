@@ -1,6 +1,6 @@
 """The same message under another id: only the id changes, every other character stays.
 
-Pure: for whoever stands between two parties that count for themselves.
+Pure. It is needed between two parties that number their requests independently.
 """
 
 from __future__ import annotations

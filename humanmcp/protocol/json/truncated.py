@@ -27,7 +27,7 @@ def stand_in(first: bytes, last: bytes, size: int) -> bytes | None:
     """Return a request with the method and the id of a line that was not kept.
 
     `first` and `last` are how it began and ended, `size` is in bytes. None where it names no method
-    or no id there: nobody could answer it.
+    or no id there: it could not be answered.
     """
     text = first.decode("utf-8", "ignore")
     found = _at_the_end(last.decode("utf-8", "ignore")) | _at_the_beginning(text)

@@ -1,0 +1,59 @@
+"""Docstrings are in plain technical English, and name who does what."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+import humanmcp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOUSE: Final = Path(humanmcp.__file__).parent
+COVERED: Final = (
+    *("cli.py", "common", "completion.py", "connecting", "demo", "locales", "play.py"),
+    *("protocol/conversation", "protocol/json", "protocol/session.py", "pytest.py"),
+)
+"""The modules and packages whose docstrings are read; the list grows until it is all of them."""
+
+NOT_PLAIN: Final = re.compile(
+    r"\b(?:nobody|somebody|whoever)\b|\b(?:say|tell) (?:whether|if)\b", re.IGNORECASE
+)
+"""Write who it is (the client, a person, the caller), "Return True if ..." for a question."""
+
+
+def docstrings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield every text that stands alone, those below an attribute too, with its line."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield node.lineno, text
+
+
+def not_plain(tree: ast.AST) -> list[str]:
+    """Return each use of such a word, with its line."""
+    return [
+        f"line {line}: {found.group()}"
+        for line, text in sorted(docstrings(tree))
+        for found in NOT_PLAIN.finditer(text)
+    ]
+
+
+@pytest.mark.parametrize("place", COVERED)
+def test_docstrings_name_who_and_say_what_is_returned(place: str) -> None:
+    """No nobody, somebody or whoever, and no "Say whether"."""
+    files = [HOUSE / place] if place.endswith(".py") else sorted((HOUSE / place).rglob("*.py"))
+    assert files
+    trees = ((file.relative_to(HOUSE), ast.parse(file.read_text("utf-8"))) for file in files)
+    assert [f"{file}: {one}" for file, tree in trees for one in not_plain(tree)] == []
+
+
+def test_a_word_that_is_not_plain_is_found() -> None:
+    """The rule itself can fail, also below an attribute."""
+    source = 'def f():\n    """Say whether it is."""\n\nX = 1\n"""Somebody reads it."""'
+    assert not_plain(ast.parse(source)) == ["line 2: Say whether", "line 5: Somebody"]
