@@ -20,7 +20,7 @@ HOSTS ?=
 PYTEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs hosts screenshots dist wheelhouse mcpb node browser editor clean
+.PHONY: help demo test check bench docs site hosts screenshots dist wheelhouse mcpb node browser editor clean
 
 help: ## list what there is to make
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -44,6 +44,9 @@ bench: $(DEV) ## measure: the figures of bench/README.md in one table
 
 docs: $(DEV) ## write the generated pages of docs/reference anew
 	@$(BIN)/python docs/make_reference.py
+
+site: $(DEV) ## the manual as a site, in both languages, in build/site
+	@$(BIN)/python -m docs.make_site build
 
 hosts: $(DEV) ## real hosts from npm (2 GB, no account) ask a person; see tests/hosts
 	@$(BIN)/python -m tests.hosts $(HOSTS)

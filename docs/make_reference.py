@@ -309,23 +309,23 @@ def _problems(words: Words) -> Iterator[str]:
         yield f"## {title}"
         for code, kind in sorted(kinds().items()):
             if code.startswith(letter):
-                yield from _problem(kind, words)
+                yield from problem(kind, words)
 
 
 def _level(level: Severity, words: Words) -> str:
     return say("check", level.value, words.language)
 
 
-def _problem(kind: type[raw.RawDiagnostic], words: Words) -> Iterator[str]:
+def problem(kind: type[raw.RawDiagnostic], words: Words) -> Iterator[str]:
     """Show a problem as a person reads it, with the reason after it and where it is specified."""
     table, code = sentences_of("problem", words.language), kind.code
     yield ""
     yield f"### {code}"
     yield ""
-    yield f"**{_level(kind.severity, words)}**: {_plain(table[code])}"
+    yield f"**{_level(kind.severity, words)}**: {plain(table[code])}"
     if reason := table.get(f"{code}.why"):
         yield ""
-        yield _plain(reason) + (f" [{words.specified}]({kind.page})" if kind.page else "")
+        yield plain(reason) + (f" [{words.specified}]({kind.page})" if kind.page else "")
     if example := mistakes.examples().get(code):
         yield from _example(example, words.language)
 
@@ -344,7 +344,7 @@ def _example(example: mistakes.Example, language: str) -> Iterator[str]:
         yield from ("", f"`{example.method}`: {', '.join(links)}")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Keep a sentence of our own from being read as Markdown or HTML."""
     return re.sub(
         r"([\\*_`<>\[\]])", r"\\\1", " ".join(text.replace("{{", "{").replace("}}", "}").split())
@@ -589,7 +589,7 @@ def _faults(words: FaultWords) -> Iterator[str]:
         yield ""
         title = say("fault", fault.value, words.language)
         host = say("fault", f"{fault.value}.host", words.language)
-        yield f"**{_plain(title)}**: {_plain(host)}"
+        yield f"**{plain(title)}**: {plain(host)}"
 
 
 def _labelled(words: FaultWords, *texts: str) -> Iterator[str]:

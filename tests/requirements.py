@@ -499,6 +499,10 @@ REQUIREMENTS: Final = {
         "Each kind of mistake is explained with a wrong and a right example that the check has "
         "judged, and with the sentence of the specification."
     ),
+    "SHIP-10": (
+        "The site has every page of the manual and a page for each mistake, in both languages, "
+        "without a dead link and without anything from elsewhere."
+    ),
     "SHIP-9": "How hosts behave is data, agrees with what the server knows, and can be measured.",
     "SHIP-8": (
         "The registry, bundles, plugins and install links start this version of the server with "

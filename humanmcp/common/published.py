@@ -21,4 +21,4 @@ REGISTRY_NAME: Final = f"io.github.{OWNER}/{NAME}"
 
 def page_of(code: str) -> str:
     """Return the address of the page about a mistake; "" while nothing is published."""
-    return "" if OWNER == UNCHOSEN else f"{SITE}reference/mistakes/{code}/"
+    return "" if OWNER == UNCHOSEN else f"{SITE}reference/mistakes/{code}.html"

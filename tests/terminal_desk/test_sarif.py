@@ -86,7 +86,7 @@ def test_the_link_is_to_the_page_of_the_mistake_once_there_is_one(
     monkeypatch.setattr(published, "OWNER", "someone")
     _, run = reported({"a.json": WRONG})
     (rule,) = run["tool"]["driver"]["rules"]
-    assert rule["helpUri"] == f"{published.SITE}reference/mistakes/M02/"
+    assert rule["helpUri"] == f"{published.SITE}reference/mistakes/M02.html"
 
 
 def test_a_message_among_lines_has_the_line_of_the_file(reported: Any) -> None:  # noqa: ANN401 - see the fixture

@@ -1,0 +1,264 @@
+"""Write the manual as a site: from the pages of docs/, in both languages, with a page a mistake.
+
+    python -m docs.make_site FOLDER
+
+writes the pages for Zensical into FOLDER/source, has them built into FOLDER/site, and looks for
+links that lead nowhere: Zensical itself does not. Nothing is written twice: a page is that of
+docs/, without the link to its twin, which the language menu of the site replaces.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+from docs import make_reference
+from humanmcp.common import published
+from humanmcp.locales import LANGUAGES, sentences_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ROOT: Final = Path(__file__).parent.parent
+DOCS: Final = ROOT / "docs"
+TWIN: Final = re.compile(r" ?\(\[日本語\]\([^)]*\)\)|（\[English\]\([^)]*\)）")
+LINK: Final = re.compile(r"\]\(([^)\s:]+)\)")
+SUMMARY: Final = (
+    "Be an MCP server by hand: answer a host's requests in a page, a terminal or text files."
+)
+MISTAKES: Final = {"en": "Each mistake on a page of its own", "ja": "間違いごとのページ"}
+
+CONFIGURATION: Final = """\
+[project]
+site_name = "humanmcp"
+site_description = "{summary}"
+site_author = "The humanmcp authors"
+site_url = "{address}"
+docs_dir = "source/{language}"
+site_dir = "site{folder}"
+use_directory_urls = false
+
+[project.theme]
+language = "{language}"
+font = false
+features = ["content.code.copy", "navigation.indexes", "navigation.top", "search.highlight"]
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: light)"
+scheme = "default"
+toggle.icon = "lucide/sun"
+toggle.name = "{dark}"
+
+[[project.theme.palette]]
+media = "(prefers-color-scheme: dark)"
+scheme = "slate"
+toggle.icon = "lucide/moon"
+toggle.name = "{light}"
+
+[project.markdown_extensions]
+attr_list = {{}}
+md_in_html = {{}}
+tables = {{}}
+pymdownx.highlight = {{}}
+pymdownx.superfences = {{}}
+
+[project.markdown_extensions.toc]
+permalink = true
+slugify = {{ object = "pymdownx.slugs.slugify", kwds = {{ case = "lower" }} }}
+
+[[project.extra.alternate]]
+name = "English"
+link = "{english}"
+lang = "en"
+
+[[project.extra.alternate]]
+name = "日本語"
+link = "{japanese}"
+lang = "ja"
+"""
+_TOGGLES: Final = {"en": ("Dark", "Light"), "ja": ("暗く", "明るく")}
+
+
+def pages(language: str) -> Mapping[Path, str]:
+    """Return the pages of one language, by where they stand in its part of the site."""
+    made = {_place(page): _rewritten(page) for page in _manual(language)}
+    codes = sorted(make_reference.kinds())
+    made |= {Path("reference", "mistakes", f"{code}.md"): mistake(code, language) for code in codes}
+    made[Path("reference", "mistakes", "index.md")] = _index(codes, language)
+    return made
+
+
+def _manual(language: str) -> Iterator[Path]:
+    for page in sorted(DOCS.rglob("*.md")):
+        japanese = page.name.endswith(".ja.md")
+        has_twin = page.with_name(f"{page.stem}.ja.md").exists()
+        if japanese == (language == "ja") or (language == "ja" and not japanese and not has_twin):
+            yield page
+
+
+def _place(page: Path) -> Path:
+    place = page.relative_to(DOCS)
+    name = place.name.replace(".ja.md", ".md")
+    return place.with_name("index.md" if name == "README.md" else name)
+
+
+def _rewritten(page: Path) -> str:
+    """Return a page as the site has it: links to pages in it, other links to the repository."""
+    text = TWIN.sub("", page.read_text(encoding="utf-8"))
+    return LINK.sub(lambda found: f"]({_link(page, found[1])})", text)
+
+
+def _link(page: Path, link: str) -> str:
+    name, mark, anchor = link.partition("#")
+    if not name:
+        return link
+    target = (page.parent / unquote(name)).resolve()
+    if not target.is_relative_to(DOCS) or target.suffix == ".1":
+        return (
+            f"{published.REPOSITORY}/blob/main/{target.relative_to(ROOT).as_posix()}{mark}{anchor}"
+        )
+    if target.suffix != ".md":
+        return link
+    new = name.replace(".ja.md", ".md").removesuffix("README.md")
+    return (f"{new}index.md" if new != name.replace(".ja.md", ".md") else new) + mark + anchor
+
+
+def mistake(code: str, language: str) -> str:
+    """Return the page about one kind of mistake."""
+    words = next(one for one in make_reference.PROBLEMS.values() if one.language == language)
+    lines = list(make_reference.problem(make_reference.kinds()[code], words))
+    title = sentences_of("problem", language)[code].replace("{{", "{").replace("}}", "}")
+    body = "\n".join(lines[3:])
+    return f"# {code}: {make_reference.plain(title)}\n{body}\n"
+
+
+def _index(codes: list[str], language: str) -> str:
+    table = sentences_of("problem", language)
+    rows = (f"- [{code}]({code}.md): {make_reference.plain(table[code])}" for code in codes)
+    return "\n".join((f"# {MISTAKES[language]}", "", *rows)) + "\n"
+
+
+def summary() -> str:
+    """Return llms.txt: what the manual has, for a model that looks for the page to read.
+
+    https://llmstxt.org
+    """
+    rows = [
+        f"- [{_title(text)}]({published.SITE}{place.with_suffix('.html').as_posix()})"
+        for place, text in pages("en").items()
+        if place.parts[:2] != ("reference", "mistakes") or place.name == "index.md"
+    ]
+    return "\n".join((f"# {published.NAME}", "", f"> {SUMMARY}", "", "## Pages", "", *rows)) + "\n"
+
+
+def whole() -> str:
+    """Return llms-full.txt: every page, one after the other."""
+    found = (text for place, text in pages("en").items() if "mistakes" not in place.parts)
+    return "\n\n".join(text.rstrip("\n") for text in found) + "\n"
+
+
+def _title(text: str) -> str:
+    found = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def write(folder: Path) -> None:
+    """Write what Zensical reads."""
+    shutil.rmtree(folder / "source", ignore_errors=True)
+    for language in LANGUAGES:
+        for place, text in pages(language).items():
+            file = folder / "source" / language / place
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        images = folder / "source" / language / "images"
+        shutil.copytree(DOCS / "images", images, dirs_exist_ok=True)
+        (folder / f"{language}.toml").write_text(_configuration(language), encoding="utf-8")
+
+
+def _configuration(language: str) -> str:
+    path = urlsplit(published.SITE).path
+    dark, light = _TOGGLES[language]
+    return CONFIGURATION.format(
+        summary=SUMMARY,
+        address=published.SITE if language == "en" else f"{published.SITE}{language}/",
+        language=language,
+        folder="" if language == "en" else f"/{language}",
+        dark=dark,
+        light=light,
+        english=path,
+        japanese=f"{path}ja/",
+    )
+
+
+def build(folder: Path) -> None:
+    """Build the site of each language, English first: it stands around the other."""
+    for language in LANGUAGES:
+        command = [sys.executable, "-m", "zensical", "build", "--clean", "-f", f"{language}.toml"]
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own words
+    (folder / "site" / "llms.txt").write_text(summary(), encoding="utf-8")
+    (folder / "site" / "llms-full.txt").write_text(whole(), encoding="utf-8")
+
+
+class _Links(HTMLParser):
+    """Collects where a page leads, and the places in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.places: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take the addresses and names of a tag."""
+        for name, value in attrs:
+            if name == "id" and value:
+                self.places.add(value)
+            if value and ((tag == "a" and name == "href") or (tag == "img" and name == "src")):
+                self.links.append(value)
+
+
+def dead_links(site: Path) -> list[str]:
+    """Return the links that lead to no page, or to no place in one, each with its page."""
+    read: dict[Path, _Links] = {}
+    for page in sorted(site.rglob("*.html")):
+        read[page] = _Links()
+        read[page].feed(page.read_text(encoding="utf-8"))
+    return [
+        f"{page.relative_to(site)}: {link}"
+        for page, found in read.items()
+        if page.name != "404.html"
+        for link in found.links
+        if _is_dead(page, link, read)
+    ]
+
+
+def _is_dead(page: Path, link: str, read: Mapping[Path, _Links]) -> bool:
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc or parts.path.startswith("/"):
+        return False
+    target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+    target = target / "index.html" if target.is_dir() else target
+    anchor = unquote(parts.fragment)
+    if not target.exists():
+        return True
+    return bool(anchor) and target in read and anchor not in read[target].places
+
+
+def main(words: list[str]) -> int:
+    """Build the site into a folder. Returns 1 where a link is dead."""
+    folder = Path(words[0] if words else "build").resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder)
+    build(folder)
+    dead = dead_links(folder / "site")
+    sys.stderr.writelines(f"{line}\n" for line in dead)
+    return 1 if dead else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
