@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Write one session. Returns the exit status."""
     zone = UTC if arguments.utc else None
     language = language_of(settings.lang)
-    manner = ExportOptions(language, zone, tuple(shlex.split(arguments.server)))
+    options = ExportOptions(language, zone, tuple(shlex.split(arguments.server)))
     try:
         recording = find(arguments.session, paths.home_folder(settings.home), zone)
     except StopError as error:
@@ -96,12 +96,12 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         named = arguments.format in RUNNABLE
         redacted = redact_recording(recording.frames, named=named)
         recording = replace(recording, frames=redacted.frames)
-        manner = replace(manner, secrets=redacted.names)
+        options = replace(options, secrets=redacted.names)
         if redacted.names:
             to_stderr(_told(redacted.names, language, named=named))
     module, _, function = FORMATS[arguments.format].partition(".")
     write = getattr(importlib.import_module(f"humanmcp.export.{module}"), function)
-    text: str = write(recording, manner)
+    text: str = write(recording, options)
     if not arguments.output:
         raw_to_stdout(_shown(text.removesuffix("\n"), arguments.format))
         return 0

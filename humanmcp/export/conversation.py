@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Entry:
     """One recorded line. `message` is None for what was no message, or no line of the wire.
 
-    `heard` is what it is about, where that is known. `kind` is request, notification, result,
+    `observed` is what it is about, where that is known. `kind` is request, notification, result,
     error, batch, broken, note or err.
     """
 
@@ -43,21 +43,21 @@ class Entry:
     kind: str
     revision: str
     message: Message | None = None
-    heard: ObservedMessage | None = None
+    observed: ObservedMessage | None = None
     hints: tuple[Diagnostic, ...] = ()
 
     @property
     def method(self) -> str:
         """The method, or that of the request that is answered; "" for none."""
-        if self.heard is not None:
-            return self.heard.method
+        if self.observed is not None:
+            return self.observed.method
         return self.message.method if self.message else ""
 
     @property
     def name(self) -> str:
         """The tool, prompt or address it is about; "" for none."""
-        if self.heard is not None:
-            return self.heard.name
+        if self.observed is not None:
+            return self.observed.name
         return name_of(self.message) if self.message else ""
 
     @property
@@ -99,16 +99,16 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A whole session. `talks` are in the order of the requests, both sides' together.
+    """A whole session. `calls` are in the order of the requests, both sides' together.
 
-    `turns` are all lines as they stand in the record; `seen` only those that one side saw, in the
+    `entries` are all lines as they stand in the record; `seen` only those that one side saw, in the
     order in which it saw them.
     """
 
     name: str
-    turns: tuple[Entry, ...]
+    entries: tuple[Entry, ...]
     seen: tuple[Entry, ...]
-    talks: tuple[Call, ...]
+    calls: tuple[Call, ...]
     known: Known
     revision: str
     server_info: Mapping[str, Any] = field(default_factory=dict)
@@ -132,55 +132,55 @@ class Conversation:
     def asked_by_client(self, method: str = "") -> tuple[Call, ...]:
         """Return the client's requests that were answered, of one method or of all."""
         return tuple(
-            talk
-            for talk in self.talks
-            if talk.asked.way is Direction.IN
-            and talk.answer is not None
-            and method in ("", talk.asked.method)
+            call
+            for call in self.calls
+            if call.asked.way is Direction.IN
+            and call.answer is not None
+            and method in ("", call.asked.method)
         )
 
 
-def tell(recording: Recording, side: Direction = Direction.IN) -> Conversation:
+def build_conversation(recording: Recording, side: Direction = Direction.IN) -> Conversation:
     """Understand a recording, as the client saw it; `Direction.OUT` is how the server saw it."""
-    return _Telling(recording, side).story()
+    return _ConversationBuilder(recording, side).conversation()
 
 
-class _Telling:
+class _ConversationBuilder:
     """Goes through the frames once."""
 
     def __init__(self, recording: Recording, side: Direction) -> None:
         self._recording = recording
-        self._conversation = ConversationState()
+        self._state = ConversationState()
         self._view = Perspective(side)
-        self._turns: list[Entry] = []
+        self._entries: list[Entry] = []
         self._seen: list[Entry] = []
-        self._talks: dict[int, Call] = {}
+        self._calls: dict[int, Call] = {}
         self._server: dict[str, Any] = {}
 
-    def story(self) -> Conversation:
+    def conversation(self) -> Conversation:
         for frame in self._recording.frames:
-            turn = self._turn(frame)
+            entry = self._entry(frame)
             seen = tuple(self._view.feed(frame))
             if frame in seen:
-                turn = self._hear(turn)
-                self._seen.append(turn)
+                entry = self._observe(entry)
+                self._seen.append(entry)
             for earlier in seen:
                 if earlier is not frame:  # it was held, and reaches the other side only now
-                    self._seen.append(self._hear(self._turn(earlier)))
-            self._turns.append(turn)
+                    self._seen.append(self._observe(self._entry(earlier)))
+            self._entries.append(entry)
         facts = self._recording.facts
         return Conversation(
             name=self._recording.name,
-            turns=tuple(self._turns),
+            entries=tuple(self._entries),
             seen=tuple(self._seen),
-            talks=tuple(self._talks.values()),
-            known=self._conversation.known,
-            revision=self._conversation.revision or (facts.revision if facts else ""),
+            calls=tuple(self._calls.values()),
+            known=self._state.known,
+            revision=self._state.revision or (facts.revision if facts else ""),
             server_info=self._server,
         )
 
-    def _turn(self, frame: Frame) -> Entry:
-        revision = self._conversation.revision or versions.LATEST_HANDSHAKE
+    def _entry(self, frame: Frame) -> Entry:
+        revision = self._state.revision or versions.LATEST_HANDSHAKE
         if frame.way in (Direction.NOTE, Direction.ERR):
             return Entry(frame, frame.way.value, revision)
         match jsonrpc.read(frame.raw):
@@ -195,29 +195,29 @@ class _Telling:
 
     @property
     def _known(self) -> Known:
-        return self._conversation.known
+        return self._state.known
 
-    def _hear(self, turn: Entry) -> Entry:
-        if turn.kind == "batch":
-            found = jsonrpc.read(turn.frame.raw)
+    def _observe(self, entry: Entry) -> Entry:
+        if entry.kind == "batch":
+            found = jsonrpc.read(entry.frame.raw)
             for item in found.items if isinstance(found, Batch) else ():
                 if isinstance(item, Message):
-                    self._hear_message(replace(turn, message=item, kind=item.kind.value), item)
-            return turn
-        return self._hear_message(turn, turn.message) if turn.message else turn
+                    self._observe_message(replace(entry, message=item, kind=item.kind.value), item)
+            return entry
+        return self._observe_message(entry, entry.message) if entry.message else entry
 
-    def _hear_message(self, turn: Entry, message: Message) -> Entry:
-        heard = self._conversation.observe(turn.frame.way, message)
-        revision = heard.asked.revision if heard.asked else self._conversation.revision
-        found = hints(heard, self._known, self._conversation.revision)
-        turn = replace(turn, heard=heard, hints=found, revision=revision or turn.revision)
-        asked = heard.asked
+    def _observe_message(self, entry: Entry, message: Message) -> Entry:
+        observed = self._state.observe(entry.frame.way, message)
+        revision = observed.asked.revision if observed.asked else self._state.revision
+        found = hints(observed, self._known, self._state.revision)
+        entry = replace(entry, observed=observed, hints=found, revision=revision or entry.revision)
+        asked = observed.asked
         if asked is not None and message.kind is Kind.REQUEST:
-            self._talks[asked.number] = Call(asked, turn)
+            self._calls[asked.number] = Call(asked, entry)
         elif asked is not None and message.kind is not Kind.NOTIFICATION:
-            self._talks[asked.number] = replace(self._talks[asked.number], answer=turn)
+            self._calls[asked.number] = replace(self._calls[asked.number], answer=entry)
             self._meet_server(asked, message)
-        return turn
+        return entry
 
     def _meet_server(self, asked: ObservedRequest, message: Message) -> None:
         """Learn the server's name, which each era says in its own place."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common import paths
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, to_stderr, to_stdout
-from humanmcp.export.conversation import tell
+from humanmcp.export.conversation import build_conversation
 from humanmcp.export.reading import LAST, find
 from humanmcp.export.redact import redact_frames
 from humanmcp.locales import language_of, say
@@ -60,15 +60,15 @@ def differences(before: Conversation, now: Conversation) -> Iterator[Difference]
         yield from _compare_notices(_notices(before, way), _notices(now, way), way)
 
 
-def _requests(story: Conversation, way: Direction) -> list[Call]:
-    return [talk for talk in story.talks if talk.asked.way is way]
+def _requests(conversation: Conversation, way: Direction) -> list[Call]:
+    return [call for call in conversation.calls if call.asked.way is way]
 
 
-def _notices(story: Conversation, way: Direction) -> list[Entry]:
+def _notices(conversation: Conversation, way: Direction) -> list[Entry]:
     return [
-        turn
-        for turn in story.turns
-        if turn.kind == "notification" and turn.frame.way is way and turn.heard is not None
+        entry
+        for entry in conversation.entries
+        if entry.kind == "notification" and entry.frame.way is way and entry.observed is not None
     ]
 
 
@@ -101,22 +101,22 @@ def _compare_notices(before: list[Entry], now: list[Entry], way: Direction) -> I
         (MessageChange.ONLY_BEFORE, before, now),
         (MessageChange.ONLY_NOW, now, before),
     ):
-        rest = [turn.method for turn in those]
-        for turn in these:
-            if turn.method in rest:
-                rest.remove(turn.method)
+        rest = [entry.method for entry in those]
+        for entry in these:
+            if entry.method in rest:
+                rest.remove(entry.method)
             else:
-                yield Difference(change, way, turn.method)
+                yield Difference(change, way, entry.method)
 
 
-def _what(talk: Call) -> str:
-    return f"{talk.asked.method} {talk.asked.name}".strip()
+def _what(call: Call) -> str:
+    return f"{call.asked.method} {call.asked.name}".strip()
 
 
-def _answer(talk: Call) -> Mapping[str, Any]:
-    if talk.answer is None:
+def _answer(call: Call) -> Mapping[str, Any]:
+    if call.answer is None:
         return {}
-    return {"result": talk.result} if talk.error is None else {"error": talk.error}
+    return {"result": call.result} if call.error is None else {"error": call.error}
 
 
 def _lines(old: Any, new: Any) -> tuple[str, ...]:  # noqa: ANN401 - any JSON value
@@ -166,8 +166,8 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     language = language_of(settings.lang)
     home = paths.home_folder(settings.home)
     try:
-        before = _story(arguments.before, home, redact=arguments.redact)
-        now = _story(arguments.now, home, redact=arguments.redact)
+        before = _conversation(arguments.before, home, redact=arguments.redact)
+        now = _conversation(arguments.now, home, redact=arguments.redact)
     except StopError as error:
         to_stderr(error.sentence(language))
         return FAILED
@@ -179,11 +179,11 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     return DIFFERENT if found else SAME
 
 
-def _story(wanted: str, home: Path, *, redact: bool) -> Conversation:
+def _conversation(wanted: str, home: Path, *, redact: bool) -> Conversation:
     recording = find(wanted, home)
     if redact:
         recording = replace(recording, frames=redact_frames(recording.frames))
-    return tell(recording)
+    return build_conversation(recording)
 
 
 def _show(difference: Difference, language: str) -> None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from humanmcp import __version__
-from humanmcp.export.conversation import tell
+from humanmcp.export.conversation import build_conversation
 from humanmcp.protocol.conversation.transcript import Direction
 
 if TYPE_CHECKING:
@@ -18,22 +18,27 @@ if TYPE_CHECKING:
     from humanmcp.export.reading import ExportOptions, Recording
 
 
-def write(recording: Recording, manner: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
+def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     """Write the archive."""
-    story = tell(recording)
+    conversation = build_conversation(recording)
+    speakers = f"{conversation.client} and {conversation.server}"
     log = {
         "version": "1.2",
         "creator": {"name": "humanmcp", "version": __version__},
-        "comment": f"MCP {story.revision} over stdio; {story.client} and {story.server}".strip(),
-        "entries": _entries(story),
+        "comment": f"MCP {conversation.revision} over stdio; {speakers}".strip(),
+        "entries": _entries(conversation),
     }
     return json.dumps({"log": log}, ensure_ascii=False, indent=1) + "\n"
 
 
-def _entries(story: Conversation) -> list[dict[str, Any]]:
-    found = [(talk.request.frame.seq, _entry(talk.request, talk.answer)) for talk in story.talks]
+def _entries(conversation: Conversation) -> list[dict[str, Any]]:
+    found = [
+        (call.request.frame.seq, _entry(call.request, call.answer)) for call in conversation.calls
+    ]
     found += [
-        (turn.frame.seq, _entry(turn, None)) for turn in story.turns if turn.kind == "notification"
+        (entry.frame.seq, _entry(entry, None))
+        for entry in conversation.entries
+        if entry.kind == "notification"
     ]
     return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
 
@@ -51,18 +56,18 @@ def _entry(request: Entry, answer: Entry | None) -> dict[str, Any]:
     }
 
 
-def _request(turn: Entry) -> dict[str, Any]:
-    side = "server" if turn.frame.way is Direction.IN else "client"
+def _request(entry: Entry) -> dict[str, Any]:
+    side = "server" if entry.frame.way is Direction.IN else "client"
     return {
         "method": "POST",
-        "url": f"stdio://{side}/{turn.method}",
+        "url": f"stdio://{side}/{entry.method}",
         "httpVersion": "JSON-RPC/2.0",
         "cookies": [],
         "headers": [],
         "queryString": [],
-        "postData": {"mimeType": "application/json", "text": turn.frame.text},
+        "postData": {"mimeType": "application/json", "text": entry.frame.text},
         "headersSize": -1,
-        "bodySize": len(turn.frame.raw),
+        "bodySize": len(entry.frame.raw),
     }
 
 

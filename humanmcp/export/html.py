@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.summary import GIST
 from humanmcp.common.timestamps import log_time
-from humanmcp.export.conversation import tell
+from humanmcp.export.conversation import build_conversation
 from humanmcp.export.markdown import ROOM, note, sender
 from humanmcp.locales import problem, say
 from humanmcp.locales.explain import explain
@@ -30,14 +30,14 @@ KINDS: Final = ("request", "notification", "result", "error", "batch", "broken")
 """The kinds of lines that have a name of their own beside what they say."""
 
 
-def write(recording: Recording, manner: ExportOptions) -> str:
+def write(recording: Recording, options: ExportOptions) -> str:
     """Write the page."""
-    return "\n".join(_page(tell(recording), manner)) + "\n"
+    return "\n".join(_page(build_conversation(recording), options)) + "\n"
 
 
-def _page(story: Conversation, manner: ExportOptions) -> Iterator[str]:
-    language = manner.language
-    title = _safe(_title(story, language))
+def _page(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
+    language = options.language
+    title = _safe(_title(conversation, language))
     yield "<!doctype html>"
     yield f'<html lang="{language}">'
     yield '<head><meta charset="utf-8">'
@@ -47,26 +47,26 @@ def _page(story: Conversation, manner: ExportOptions) -> Iterator[str]:
     style = resources.files("humanmcp.export").joinpath("html.css").read_text("utf-8")
     yield f"<style>\n{style}</style></head>"
     yield f"<body><h1>{title}</h1>"
-    yield from _facts(story, manner)
+    yield from _facts(conversation, options)
     yield f"<p>{_safe(say(ROOM, 'how-to-read', language))}</p>"
-    for turn in story.turns:
-        if turn.kind != "blank":
-            yield from _turn(turn, manner)
+    for entry in conversation.entries:
+        if entry.kind != "blank":
+            yield from _entry(entry, options)
     yield "</body></html>"
 
 
-def _facts(story: Conversation, manner: ExportOptions) -> Iterator[str]:
-    language = manner.language
-    server = f"{story.server} {story.server_version}".strip()
-    count = str(sum(1 for turn in story.turns if turn.message))
-    found = sum(len(turn.hints) for turn in story.turns)
-    began = log_time(story.turns[0].frame.at, manner.zone) if story.turns else ""
+def _facts(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
+    language = options.language
+    server = f"{conversation.server} {conversation.server_version}".strip()
+    count = str(sum(1 for entry in conversation.entries if entry.message))
+    found = sum(len(entry.hints) for entry in conversation.entries)
+    began = log_time(conversation.entries[0].frame.at, options.zone) if conversation.entries else ""
     facts = (
-        ("session", story.name),
+        ("session", conversation.name),
         ("began", began.partition(".")[0]),
-        ("client", story.client),
+        ("client", conversation.client),
         ("server", server),
-        ("spoken", story.revision),
+        ("spoken", conversation.revision),
         ("messages", count),
         ("found", str(found) if found else ""),
     )
@@ -77,67 +77,68 @@ def _facts(story: Conversation, manner: ExportOptions) -> Iterator[str]:
     yield "</dl>"
 
 
-def _turn(turn: Entry, manner: ExportOptions) -> Iterator[str]:
-    language = manner.language
-    side = {Direction.IN: "in", Direction.OUT: "out"}.get(turn.frame.way, "aside")
-    time = _safe(log_time(turn.frame.at, manner.zone).partition(" ")[2])
-    told = note(turn, language)
+def _entry(entry: Entry, options: ExportOptions) -> Iterator[str]:
+    language = options.language
+    side = {Direction.IN: "in", Direction.OUT: "out"}.get(entry.frame.way, "aside")
+    time = _safe(log_time(entry.frame.at, options.zone).partition(" ")[2])
+    told = note(entry, language)
     mark = f' <span class="mark">{_safe(told)}</span>' if told else ""
-    problems = f' <span class="mark">&#9888; {len(turn.hints)}</span>' if turn.hints else ""
-    yield f'<details class="{side} {turn.kind}" id="line-{turn.frame.seq}">'
+    problems = f' <span class="mark">&#9888; {len(entry.hints)}</span>' if entry.hints else ""
+    yield f'<details class="{side} {entry.kind}" id="line-{entry.frame.seq}">'
     yield (
-        f"<summary><small>{turn.frame.seq} &middot; {time} &middot; "
-        f"{_safe(sender(turn, language))}</small>{_what(turn, language)}{mark}{problems}"
-        f"{_gist(turn)}</summary>"
+        f"<summary><small>{entry.frame.seq} &middot; {time} &middot; "
+        f"{_safe(sender(entry, language))}</small>{_what(entry, language)}{mark}{problems}"
+        f"{_gist(entry)}</summary>"
     )
     yield "<div>"
-    yield from _explained(turn, language)
-    for found in turn.hints:
+    yield from _explained(entry, language)
+    for found in entry.hints:
         yield (
             f'<p class="problem level-{found.level.value}"><b>{_safe(found.code)}</b> '
             f"{_safe(problem(found, language))}</p>"
         )
-    if turn.heard and turn.heard.asked and turn.kind in ("result", "error"):
-        yield f"<p>{_safe(say(ROOM, 'answers', language, method=turn.method, name=turn.name))}</p>"
-    text = turn.frame.text
+    if entry.observed and entry.observed.asked and entry.kind in ("result", "error"):
+        answers = say(ROOM, "answers", language, method=entry.method, name=entry.name)
+        yield f"<p>{_safe(answers)}</p>"
+    text = entry.frame.text
     if text.strip():
-        laid_out = pretty(text) if turn.message or turn.kind == "batch" else text
+        laid_out = pretty(text) if entry.message or entry.kind == "batch" else text
         yield f"<pre>{_safe(laid_out)}</pre>"
     yield "</div></details>"
 
 
-def _title(story: Conversation, language: str) -> str:
+def _title(conversation: Conversation, language: str) -> str:
     """Name the two who speak, where both have said their names."""
-    if story.client and story.server:
-        server = f"{story.server} {story.server_version}".strip()
-        return say(ROOM, "between", language, client=story.client, server=server)
-    return say(ROOM, "title", language, name=story.name)
+    if conversation.client and conversation.server:
+        server = f"{conversation.server} {conversation.server_version}".strip()
+        return say(ROOM, "between", language, client=conversation.client, server=server)
+    return say(ROOM, "title", language, name=conversation.name)
 
 
-def _what(turn: Entry, language: str) -> str:
+def _what(entry: Entry, language: str) -> str:
     """Show the kind of a message and what it is about, apart from what it holds."""
-    if turn.kind not in KINDS:
+    if entry.kind not in KINDS:
         return ""
-    kind = f'<span class="kind">{_safe(say(ROOM, f"kind {turn.kind}", language))}</span>'
-    about = " ".join(part for part in (turn.method, turn.name) if part)
+    kind = f'<span class="kind">{_safe(say(ROOM, f"kind {entry.kind}", language))}</span>'
+    about = " ".join(part for part in (entry.method, entry.name) if part)
     return f"{kind}<b>{_safe(one_line(about, GIST))}</b>" if about else kind
 
 
-def _gist(turn: Entry) -> str:
-    gist = turn.gist if turn.frame.way is not Direction.NOTE else ""
+def _gist(entry: Entry) -> str:
+    gist = entry.gist if entry.frame.way is not Direction.NOTE else ""
     return f"<code>{_safe(gist)}</code>" if gist else ""
 
 
-def _explained(turn: Entry, language: str) -> Iterator[str]:
-    if turn.kind not in ("request", "notification"):
+def _explained(entry: Entry, language: str) -> Iterator[str]:
+    if entry.kind not in ("request", "notification"):
         return
     card = explain(
-        turn.method,
-        turn.revision,
+        entry.method,
+        entry.revision,
         language,
-        asks=turn.kind == "request",
+        asks=entry.kind == "request",
         seat="reader",
-        inwards=turn.frame.way is Direction.IN,
+        inwards=entry.frame.way is Direction.IN,
     )
     yield f"<p><b>{_safe(card.title)}.</b> {_safe(card.what)} {_safe(card.sender)}</p>"
     if card.note:

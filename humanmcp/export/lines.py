@@ -20,29 +20,29 @@ _FURTHER: Final = "  "
 """What stands before each further line of a message."""
 
 
-def write_transcript(recording: Recording, manner: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
+def write_transcript(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     """Write a frame a line: the form that loses nothing."""
     text = "".join(f"{to_json(frame)}\n" for frame in recording.frames)
     # JSON escapes stand in for lone surrogates, which UTF-8 cannot hold.
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def write_log(recording: Recording, manner: ExportOptions) -> str:
+def write_log(recording: Recording, options: ExportOptions) -> str:
     """Write `[time] IN: {…}` for each line of the wire and of stderr, in order."""
-    lines = (write_log_line(one, log_time(one.at, manner.zone)) for one in recording.frames)
+    lines = (write_log_line(one, log_time(one.at, options.zone)) for one in recording.frames)
     return "".join(f"{line}\n" for line in lines if line is not None)
 
 
-def write_laid_out(recording: Recording, manner: ExportOptions) -> str:
+def write_laid_out(recording: Recording, options: ExportOptions) -> str:
     """Write every message laid out, and what is no message as it stands in the log."""
-    return "".join(f"{line}\n" for frame in recording.frames for line in _lines(frame, manner))
+    return "".join(f"{line}\n" for frame in recording.frames for line in _lines(frame, options))
 
 
-def _lines(frame: Frame, manner: ExportOptions) -> Iterator[str]:
+def _lines(frame: Frame, options: ExportOptions) -> Iterator[str]:
     if frame.way is Direction.NOTE and not frame.at:  # a line of a text log that was no entry
         yield frame.note
         return
-    line = write_log_line(frame, log_time(frame.at, manner.zone))
+    line = write_log_line(frame, log_time(frame.at, options.zone))
     if line is None:
         return
     if frame.way is Direction.ERR or not _is_json(frame.text):

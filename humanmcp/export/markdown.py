@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import log_time
-from humanmcp.export.conversation import tell
+from humanmcp.export.conversation import build_conversation
 from humanmcp.locales import problem, say
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.transcript import (
@@ -28,39 +28,43 @@ if TYPE_CHECKING:
 
 ROOM = "story"
 
-DEEDS = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD})
+TAP_NOTES = frozenset({HELD, LET_GO, CHANGED, DROPPED, INSTEAD})
 """The notes of a tap that have words of their own."""
 
 
-def write(recording: Recording, manner: ExportOptions) -> str:
+def write(recording: Recording, options: ExportOptions) -> str:
     """Write the document."""
-    return "\n".join(_document(tell(recording), manner)) + "\n"
+    return "\n".join(_document(build_conversation(recording), options)) + "\n"
 
 
-def _document(story: Conversation, manner: ExportOptions) -> Iterator[str]:
-    language = manner.language
-    yield f"# {markdown_cell(say(ROOM, 'title', language, name=story.name))}"
+def _document(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
+    language = options.language
+    yield f"# {markdown_cell(say(ROOM, 'title', language, name=conversation.name))}"
     yield ""
-    server = f"{story.server} {story.server_version}".strip()
-    for code, value in (("client", story.client), ("server", server), ("spoken", story.revision)):
+    server = f"{conversation.server} {conversation.server_version}".strip()
+    for code, value in (
+        ("client", conversation.client),
+        ("server", server),
+        ("spoken", conversation.revision),
+    ):
         if value:
             yield f"- {say(ROOM, code, language)}: {markdown_cell(value)}"
     yield ""
     heads = ("number", "time", "from", "message")
     yield "| " + " | ".join(say(ROOM, head, language) for head in heads) + " |"
     yield "| ---: | --- | --- | --- |"
-    turns = [turn for turn in story.turns if turn.kind != "blank"]
-    for turn in turns:
-        time = log_time(turn.frame.at, manner.zone)
-        cells = (str(turn.frame.seq), time, sender(turn, language), words(turn, language))
+    entries = [entry for entry in conversation.entries if entry.kind != "blank"]
+    for entry in entries:
+        time = log_time(entry.frame.at, options.zone)
+        cells = (str(entry.frame.seq), time, sender(entry, language), words(entry, language))
         yield "| " + " | ".join(markdown_cell(cell) for cell in cells) + " |"
-    for turn in turns:
-        yield from _section(turn, manner)
+    for entry in entries:
+        yield from _section(entry, options)
 
 
-def sender(turn: Entry, language: str) -> str:
+def sender(entry: Entry, language: str) -> str:
     """Return who a line is from: the client, the server, or whoever stepped in."""
-    match turn.frame.way:
+    match entry.frame.way:
         case Direction.IN:
             who = say(ROOM, "client", language)
         case Direction.OUT:
@@ -69,40 +73,40 @@ def sender(turn: Entry, language: str) -> str:
             who = "stderr"
         case Direction.NOTE:
             who = say(ROOM, "note", language)
-    return f"{who} ({turn.frame.by})" if turn.frame.by else who
+    return f"{who} ({entry.frame.by})" if entry.frame.by else who
 
 
-def note(turn: Entry, language: str) -> str:
+def note(entry: Entry, language: str) -> str:
     """Return what happened to a line on its way, in words; "" for nothing."""
-    known = turn.frame.note in DEEDS
-    return say(ROOM, turn.frame.note, language) if known else turn.frame.note
+    known = entry.frame.note in TAP_NOTES
+    return say(ROOM, entry.frame.note, language) if known else entry.frame.note
 
 
-def words(turn: Entry, language: str) -> str:
+def words(entry: Entry, language: str) -> str:
     """Say in a row what a line is and what it holds."""
-    return turn.words if turn.frame.way is not Direction.NOTE else note(turn, language)
+    return entry.words if entry.frame.way is not Direction.NOTE else note(entry, language)
 
 
-def _section(turn: Entry, manner: ExportOptions) -> Iterator[str]:
-    language = manner.language
+def _section(entry: Entry, options: ExportOptions) -> Iterator[str]:
+    language = options.language
     yield ""
-    yield f"## {turn.frame.seq}. {markdown_cell(turn.method or turn.kind)}"
-    if turn.kind in ("request", "notification"):
+    yield f"## {entry.frame.seq}. {markdown_cell(entry.method or entry.kind)}"
+    if entry.kind in ("request", "notification"):
         card = explain(
-            turn.method, turn.revision, language, asks=turn.kind == "request", seat="reader"
+            entry.method, entry.revision, language, asks=entry.kind == "request", seat="reader"
         )
         yield ""
         yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page', language)}]({card.page}))"
-    for found in turn.hints:
+    for found in entry.hints:
         yield ""
         yield f"- **{found.code}** {markdown_cell(problem(found, language))}"
-    text = turn.frame.text
+    text = entry.frame.text
     if text.strip():
         yield ""
-        yield from _fenced(pretty(text) if turn.message or turn.kind == "batch" else text)
-    if turn.frame.note:
+        yield from _fenced(pretty(text) if entry.message or entry.kind == "batch" else text)
+    if entry.frame.note:
         yield ""
-        yield f"*{markdown_cell(note(turn, language))}*"
+        yield f"*{markdown_cell(note(entry, language))}*"
 
 
 def _fenced(text: str) -> Iterator[str]:

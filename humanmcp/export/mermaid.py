@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.export.conversation import tell
+from humanmcp.export.conversation import build_conversation
 from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, Direction
 from humanmcp.protocol.json.escaping import one_line
 
@@ -26,38 +26,38 @@ _ARROWS: Final = {
 }
 
 
-def write(recording: Recording, manner: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
+def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     """Write the diagram. It can be pasted into Markdown between ```mermaid and ```."""
-    return "\n".join(_diagram(tell(recording))) + "\n"
+    return "\n".join(_diagram(build_conversation(recording))) + "\n"
 
 
-def _diagram(story: Conversation) -> Iterator[str]:
+def _diagram(conversation: Conversation) -> Iterator[str]:
     yield "sequenceDiagram"
-    yield f"  participant C as {_label(story.client or 'client')}"
-    person = any(turn.frame.note in (HELD, CHANGED, INSTEAD) for turn in story.turns)
+    yield f"  participant C as {_label(conversation.client or 'client')}"
+    person = any(entry.frame.note in (HELD, CHANGED, INSTEAD) for entry in conversation.entries)
     if person:
         yield "  participant P as tap"
-    yield f"  participant S as {_label(story.server or 'server')}"
-    for turn in story.turns:
-        if turn.kind in _ARROWS:
-            start, end = _ends(turn)
-            yield f"  {start}{_ARROWS[turn.kind]}{end}: {_label(_said(turn))}"
-        elif turn.kind == "note" and turn.frame.note and not turn.frame.raw:
-            yield f"  Note over C,S: {_label(turn.frame.note)}"
+    yield f"  participant S as {_label(conversation.server or 'server')}"
+    for entry in conversation.entries:
+        if entry.kind in _ARROWS:
+            start, end = _ends(entry)
+            yield f"  {start}{_ARROWS[entry.kind]}{end}: {_label(_said(entry))}"
+        elif entry.kind == "note" and entry.frame.note and not entry.frame.raw:
+            yield f"  Note over C,S: {_label(entry.frame.note)}"
 
 
-def _ends(turn: Entry) -> tuple[str, str]:
+def _ends(entry: Entry) -> tuple[str, str]:
     """Say from whom to whom an arrow goes; what was held went no further than the tap."""
-    start, end = ("C", "S") if turn.frame.way is Direction.IN else ("S", "C")
-    if turn.frame.note == HELD:
+    start, end = ("C", "S") if entry.frame.way is Direction.IN else ("S", "C")
+    if entry.frame.note == HELD:
         return start, "P"
-    return ("P", end) if turn.frame.note in (CHANGED, INSTEAD) else (start, end)
+    return ("P", end) if entry.frame.note in (CHANGED, INSTEAD) else (start, end)
 
 
-def _said(turn: Entry) -> str:
-    if turn.kind in ("result", "error"):
-        return turn.gist or turn.kind
-    return turn.words
+def _said(entry: Entry) -> str:
+    if entry.kind in ("result", "error"):
+        return entry.gist or entry.kind
+    return entry.words
 
 
 def _label(text: str) -> str:

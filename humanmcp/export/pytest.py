@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from humanmcp.export.conversation import tell
+from humanmcp.export.conversation import build_conversation
 from humanmcp.export.source import literal, program
 from humanmcp.protocol.conversation.transcript import Direction, command_in
 from humanmcp.protocol.spec import versions
@@ -20,76 +20,76 @@ if TYPE_CHECKING:
     from humanmcp.export.reading import ExportOptions, Recording
 
 
-def write(recording: Recording, manner: ExportOptions) -> str:
+def write(recording: Recording, options: ExportOptions) -> str:
     """Write the test."""
-    known = manner.command or command_in(recording.frames)
-    story = tell(recording, Direction.OUT)
-    return "\n".join(_module(story, replace(manner, command=known))) + "\n"
+    known = options.command or command_in(recording.frames)
+    conversation = build_conversation(recording, Direction.OUT)
+    return "\n".join(_module(conversation, replace(options, command=known))) + "\n"
 
 
-def _module(story: Conversation, manner: ExportOptions) -> Iterator[str]:
-    head, tail = program("pytest", story.name)
+def _module(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
+    head, tail = program("pytest", conversation.name)
     yield head
-    if manner.secrets:
+    if options.secrets:
         yield "# What was taken out of the recording is read from the environment. What needs a"
         yield "# variable that is not there is skipped:"
-        yield from (f"#     MCP_SECRET_{name}" for name in manner.secrets)
+        yield from (f"#     MCP_SECRET_{name}" for name in options.secrets)
     yield "# The command that starts the server. MCP_SERVER in the environment comes before it."
-    yield f"SERVER: list[str] = {literal(list(manner.command))}"
+    yield f"SERVER: list[str] = {literal(list(options.command))}"
     yield ""
     yield "# In order: (what the client wrote, what it was answered). No answer: a notification."
-    yield f"SESSION: list[tuple[Any, Any]] = {literal(_session(story))}"
+    yield f"SESSION: list[tuple[Any, Any]] = {literal(_session(conversation))}"
     yield ""
     yield "# What the client answered when the server asked it something, by method, in order."
-    yield f"CLIENT: dict[str, list[Any]] = {literal(_client(story))}"
+    yield f"CLIENT: dict[str, list[Any]] = {literal(_client(conversation))}"
     yield tail
 
 
-def _session(story: Conversation) -> list[tuple[Any, Any]]:
+def _session(conversation: Conversation) -> list[tuple[Any, Any]]:
     """Collect what reached the server, in order, each request with what the server answered.
 
     What a person at a tap changed is asked as changed; what they answered is not asked at all.
     """
-    refused = _refused_probes(story)
+    refused = _refused_probes(conversation)
     answers = {
-        talk.request.frame.seq: talk.answer
-        for talk in story.talks
-        if talk.asked.way is Direction.IN and talk.answer is not None and talk not in refused
+        call.request.frame.seq: call.answer
+        for call in conversation.calls
+        if call.asked.way is Direction.IN and call.answer is not None and call not in refused
     }
     found: list[tuple[Any, Any]] = []
-    for turn in story.seen:
-        if turn.frame.way is not Direction.IN or turn.message is None or turn.heard is None:
+    for entry in conversation.seen:
+        if entry.frame.way is not Direction.IN or entry.message is None or entry.observed is None:
             continue
-        if turn.kind == "notification":
-            found.append((turn.message.body, None))
-        elif (answer := answers.get(turn.frame.seq)) is not None and answer.message:
-            found.append((turn.message.body, answer.message.body))
+        if entry.kind == "notification":
+            found.append((entry.message.body, None))
+        elif (answer := answers.get(entry.frame.seq)) is not None and answer.message:
+            found.append((entry.message.body, answer.message.body))
     return found
 
 
-def _refused_probes(story: Conversation) -> list[Call]:
+def _refused_probes(conversation: Conversation) -> list[Call]:
     """List what a client asked only to find out which revision the server speaks, in vain.
 
     A server that has learned 2026-07-28 since would take the probe and refuse the handshake that
     follows in the recording.
     """
     return [
-        talk
-        for talk in story.talks
-        if talk.asked.way is Direction.IN
-        and talk.error is not None
-        and (talk.asked.method == "server/discover" or _is_modern(talk))
-        and any(later.asked.method == "initialize" for later in story.talks)
+        call
+        for call in conversation.calls
+        if call.asked.way is Direction.IN
+        and call.error is not None
+        and (call.asked.method == "server/discover" or _is_modern(call))
+        and any(later.asked.method == "initialize" for later in conversation.calls)
     ]
 
 
-def _is_modern(talk: Call) -> bool:
-    return versions.stated_in(talk.asked.request) is not None
+def _is_modern(call: Call) -> bool:
+    return versions.stated_in(call.asked.request) is not None
 
 
-def _client(story: Conversation) -> dict[str, list[Any]]:
+def _client(conversation: Conversation) -> dict[str, list[Any]]:
     answers: dict[str, list[Any]] = {}
-    for talk in story.talks:
-        if talk.asked.way is Direction.OUT and talk.answer is not None and talk.answer.message:
-            answers.setdefault(talk.asked.method, []).append(talk.answer.message.body)
+    for call in conversation.calls:
+        if call.asked.way is Direction.OUT and call.answer is not None and call.answer.message:
+            answers.setdefault(call.asked.method, []).append(call.answer.message.body)
     return answers

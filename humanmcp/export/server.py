@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.export.conversation import tell
+from humanmcp.export.conversation import build_conversation
 from humanmcp.export.source import comment, identifier, literal, program, sendable
 from humanmcp.protocol.policy.recording import Recorded, RecordedMessage, recorded
 from humanmcp.protocol.spec import methods
@@ -31,35 +31,35 @@ _TAKEN: Final = frozenset(
 )
 
 
-def write(recording: Recording, manner: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
+def write(recording: Recording, options: ExportOptions) -> str:  # noqa: ARG001 - every format takes it
     """Write the server."""
     around = {one.seq: one for one in recorded(recording.frames)}
-    return "\n".join(_module(tell(recording), around)) + "\n"
+    return "\n".join(_module(build_conversation(recording), around)) + "\n"
 
 
-def _module(story: Conversation, around: Mapping[int, Recorded]) -> Iterator[str]:
-    listed_tools = _tools(story)
-    called = _called(story, listed_tools)
+def _module(conversation: Conversation, around: Mapping[int, Recorded]) -> Iterator[str]:
+    listed_tools = _tools(conversation)
+    called = _called(conversation, listed_tools)
     tools: list[dict[str, Any]] = sendable([*listed_tools, *called])
     shown = tools[: len(listed_tools)] or tools
-    head, middle, tail = program("server", story.name)
+    head, middle, tail = program("server", conversation.name)
     yield head
-    yield f"NAME = {sendable(story.server or story.name)!r}"
-    yield f"VERSION = {sendable(story.server_version)!r}"
-    yield f"INFO: dict[str, Any] = {literal(sendable(dict(story.server_info)))}"
-    yield f"INSTRUCTIONS = {sendable(_instructions(story))!r}"
-    yield f"OFFERED: dict[str, Any] = {literal(sendable(dict(story.known.offered or {})))}"
+    yield f"NAME = {sendable(conversation.server or conversation.name)!r}"
+    yield f"VERSION = {sendable(conversation.server_version)!r}"
+    yield f"INFO: dict[str, Any] = {literal(sendable(dict(conversation.server_info)))}"
+    yield f"INSTRUCTIONS = {sendable(_instructions(conversation))!r}"
+    yield f"OFFERED: dict[str, Any] = {literal(sendable(dict(conversation.known.offered or {})))}"
     for method, member in _LISTS.items():
-        listed = shown if method == "tools/list" else _listed(story, method, member)
+        listed = shown if method == "tools/list" else _listed(conversation, method, member)
         yield ""
         yield f"{_constant(method)}: list[dict[str, Any]] = {literal(sendable(listed))}"
     yield ""
     yield "# The pages of the lists: (cursor, entries). The last page takes the rest."
-    yield f"PAGES: dict[str, list[tuple[str, int]]] = {literal(sendable(_pages(story)))}"
+    yield f"PAGES: dict[str, list[tuple[str, int]]] = {literal(sendable(_pages(conversation)))}"
     yield ""
     yield "# What was asked, and what was answered: (parameters, result, error, what the server"
     yield "# said of its own before the answer, and after it)."
-    entries = literal(sendable(_recorded(story, around)))
+    entries = literal(sendable(_recorded(conversation, around)))
     yield f"RECORDED: dict[str, list[tuple[Any, ...]]] = {entries}"
     yield ""
     yield "# What it said once the client was ready, or had said something else, by notification."
@@ -92,20 +92,20 @@ def _constant(method: str) -> str:
     return method.removesuffix("/list").replace("/", "_").upper()
 
 
-def _instructions(story: Conversation) -> str:
+def _instructions(conversation: Conversation) -> str:
     for method in ("initialize", "server/discover"):
-        for talk in story.asked_by_client(method):
-            found = talk.result.get("instructions") if isinstance(talk.result, dict) else None
+        for call in conversation.asked_by_client(method):
+            found = call.result.get("instructions") if isinstance(call.result, dict) else None
             if isinstance(found, str):
                 return found
     return ""
 
 
-def _listed(story: Conversation, method: str, member: str) -> list[dict[str, Any]]:
+def _listed(conversation: Conversation, method: str, member: str) -> list[dict[str, Any]]:
     """Collect what was listed, page by page; what was listed again counts once, as it was last."""
     found: dict[str, dict[str, Any]] = {}
-    for talk in story.asked_by_client(method):
-        entries = talk.result.get(member) if isinstance(talk.result, dict) else None
+    for call in conversation.asked_by_client(method):
+        entries = call.result.get(member) if isinstance(call.result, dict) else None
         for entry in entries if isinstance(entries, list) else ():
             if isinstance(entry, dict):
                 key = entry.get("uri") or entry.get("uriTemplate") or entry.get("name")
@@ -114,39 +114,39 @@ def _listed(story: Conversation, method: str, member: str) -> list[dict[str, Any
     return list(found.values())
 
 
-def _tools(story: Conversation) -> list[dict[str, Any]]:
+def _tools(conversation: Conversation) -> list[dict[str, Any]]:
     """Return the tools that were listed."""
     return [
         tool if "inputSchema" in tool else {**tool, "inputSchema": {"type": "object"}}
-        for tool in _listed(story, "tools/list", "tools")
+        for tool in _listed(conversation, "tools/list", "tools")
         if isinstance(tool.get("name"), str)
     ]
 
 
-def _called(story: Conversation, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _called(conversation: Conversation, tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return what is a tool although it was not listed: what worked; without a list, all calls."""
     names = {tool["name"] for tool in tools}
     found = {
-        talk.asked.name: {"name": talk.asked.name, "inputSchema": {"type": "object"}}
-        for talk in story.asked_by_client("tools/call")
-        if talk.asked.name and (not tools or _worked(talk))
+        call.asked.name: {"name": call.asked.name, "inputSchema": {"type": "object"}}
+        for call in conversation.asked_by_client("tools/call")
+        if call.asked.name and (not tools or _worked(call))
     }
     return [tool for name, tool in found.items() if name not in names]
 
 
-def _worked(talk: Call) -> bool:
+def _worked(call: Call) -> bool:
     """Return True if a call was one of a tool that is there: some servers refuse in a result."""
-    return isinstance(talk.result, dict) and not talk.result.get("isError")
+    return isinstance(call.result, dict) and not call.result.get("isError")
 
 
-def _pages(story: Conversation) -> dict[str, list[tuple[str, int]]]:
+def _pages(conversation: Conversation) -> dict[str, list[tuple[str, int]]]:
     """Return the pages of the lists that had several, as they were asked for the last time."""
     found = {}
     for method, member in _LISTS.items():
         pages: list[tuple[str, int]] = []
-        for talk in story.asked_by_client(method):
-            entries = talk.result.get(member) if isinstance(talk.result, dict) else None
-            cursor = talk.asked.request.params.get("cursor", "")
+        for call in conversation.asked_by_client(method):
+            entries = call.result.get(member) if isinstance(call.result, dict) else None
+            cursor = call.asked.request.params.get("cursor", "")
             if isinstance(entries, list) and isinstance(cursor, str):
                 pages = [*(pages if cursor else []), (cursor, len(entries))]
         if len(pages) > 1:
@@ -161,23 +161,23 @@ _OWN_WAY: Final = frozenset(
 
 
 def _recorded(
-    story: Conversation, around: Mapping[int, Recorded]
+    conversation: Conversation, around: Mapping[int, Recorded]
 ) -> dict[str, list[tuple[Any, ...]]]:
     """Return the finished answers by what they were for, with what was said around them."""
     answers: dict[str, list[tuple[Any, ...]]] = {}
-    for talk in story.asked_by_client():
-        method, params = talk.asked.method, talk.asked.request.params
-        if method in _OWN_WAY or talk.answer is None or not _finished(talk):
+    for call in conversation.asked_by_client():
+        method, params = call.asked.method, call.asked.request.params
+        if method in _OWN_WAY or call.answer is None or not _finished(call):
             continue
         record = methods.of(method)
         named = record.asks_back  # a tool, a prompt or a resource, each by its name
-        key = f"{method} {talk.asked.name}" if named else method
+        key = f"{method} {call.asked.name}" if named else method
         asked = params.get(record.arguments, {})
         if not named:
             asked = {name: value for name, value in params.items() if name != "_meta"}
-        one = around.get(talk.answer.frame.seq)
+        one = around.get(call.answer.frame.seq)
         said = (_said(one.before), _said(one.after)) if one else ([], [])
-        entry = (asked if isinstance(asked, dict) else {}, talk.result, talk.error, *said)
+        entry = (asked if isinstance(asked, dict) else {}, call.result, call.error, *said)
         answers.setdefault(key, []).append(entry)
     return answers
 
@@ -202,9 +202,9 @@ def _said(said: Sequence[RecordedMessage]) -> list[Any]:
     ]
 
 
-def _finished(talk: Call) -> bool:
+def _finished(call: Call) -> bool:
     """Return True if an answer is one that ends the call: not a question back to the user."""
-    result = talk.result
+    result = call.result
     if result is None:
-        return isinstance(talk.error, dict)
+        return isinstance(call.error, dict)
     return isinstance(result, dict) and result.get("resultType", "complete") == "complete"

@@ -8,7 +8,7 @@ import pytest
 
 from humanmcp.answering.summary import GIST, Summary, summary_of
 from humanmcp.desk.presenters import rows
-from humanmcp.export.conversation import tell
+from humanmcp.export.conversation import build_conversation
 from humanmcp.export.reading import Recording
 from humanmcp.inbox.contract import Item, Key
 from humanmcp.protocol.conversation.transcript import Direction, Frame
@@ -45,7 +45,7 @@ def test_a_row_says_the_same_in_page_terminal_and_exports(text: str, wanted: Sum
     words = (message.method, *wanted)
     assert request_in_short(item) == "  ".join(filter(None, words))
     frame = Frame(1, item.arrived, Direction.IN, text.encode(), 1)
-    (entry,) = tell(Recording("s", (frame,))).turns
+    (entry,) = build_conversation(Recording("s", (frame,))).entries
     assert entry.gist == wanted.gist
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from humanmcp.export.conversation import tell
+from humanmcp.export.conversation import build_conversation
 from humanmcp.export.diff import MessageChange, differences
 from humanmcp.protocol.conversation.transcript import Direction
 from tests.export.recordings import OPENING, answer, ask, call, recording, text, write
@@ -24,7 +24,10 @@ BEFORE = recording(
 
 def compared(before: Recording, now: Recording) -> list[tuple[MessageChange, str]]:
     """Compare two recordings, and say in short what is different."""
-    return [(one.change, one.what) for one in differences(tell(before), tell(now))]
+    return [
+        (one.change, one.what)
+        for one in differences(build_conversation(before), build_conversation(now))
+    ]
 
 
 def test_two_runs_of_the_same_are_the_same() -> None:
@@ -48,7 +51,7 @@ def test_another_question_and_another_answer_are_told_apart() -> None:
         (MessageChange.ASKED, "tools/call get-forecast"),
         (MessageChange.ANSWERED, "tools/call get-forecast"),
     ]
-    found = list(differences(tell(BEFORE), tell(now)))
+    found = list(differences(build_conversation(BEFORE), build_conversation(now)))
     assert '-    "city": "A"' in found[0].lines
     assert '+    "city": "B"' in found[0].lines
 

@@ -357,10 +357,10 @@ LOGIN = recording(
 def redacted(folder: Path) -> tuple[Path, Path]:
     """Export a session with a secret in it as a test and as a server, without the secret."""
     taken_out = redact_recording(LOGIN.frames, named=True)
-    recorded, manner = Recording("login", taken_out.frames), ExportOptions(secrets=taken_out.names)
+    recorded, options = Recording("login", taken_out.frames), ExportOptions(secrets=taken_out.names)
     test, server = folder / "test_session.py", folder / "server.py"
-    test.write_text(pytest_export.write(recorded, manner), encoding="utf-8")
-    server.write_text(server_export.write(recorded, manner), encoding="utf-8")
+    test.write_text(pytest_export.write(recorded, options), encoding="utf-8")
+    server.write_text(server_export.write(recorded, options), encoding="utf-8")
     for path in (test, server):
         assert "hunter2" not in path.read_text(encoding="utf-8")
     return test, server
@@ -511,23 +511,23 @@ def test_x4_an_exported_server_says_again_what_it_said_of_its_own(tmp_path: Path
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    heard = []
+    observed = []
     with process, process.stdin as stdin:
         for _way, message in (OPENING[0], OPENING[2], RICH_CALL):
             stdin.write(json.dumps(message) + "\n")
             stdin.flush()
         for line in process.stdout:
             message = json.loads(line)
-            heard.append(message.get("method", "answer"))
-            if heard[-1] == "notifications/progress":
+            observed.append(message.get("method", "answer"))
+            if observed[-1] == "notifications/progress":
                 assert message["params"]["progressToken"] == "mine"
-            if heard[-1] == "roots/list":
+            if observed[-1] == "roots/list":
                 answered = {"jsonrpc": "2.0", "id": message["id"], "result": {"roots": []}}
                 stdin.write(json.dumps(answered) + "\n")
                 stdin.flush()
-            if heard[-1] == "notifications/tools/list_changed":
+            if observed[-1] == "notifications/tools/list_changed":
                 break
-    assert heard == [
+    assert observed == [
         "answer",
         "notifications/progress",
         "notifications/message",

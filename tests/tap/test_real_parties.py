@@ -14,7 +14,7 @@ import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
 
-from humanmcp.export.conversation import tell
+from humanmcp.export.conversation import build_conversation
 from humanmcp.export.reading import find
 from humanmcp.inbox.contract import Reply, Seat, TakenError
 from humanmcp.inbox.folder import FolderInbox
@@ -72,11 +72,11 @@ def test_a_client_understands_the_same_with_and_without_a_tap(
     inbox = FolderInbox(home)
     (facts,) = inbox.sessions()
     assert (facts.seat, facts.revision) == (Seat.TAP, plain.revision or facts.revision)
-    story = tell(find(facts.name, home))
-    assert [talk.asked.name for talk in story.asked_by_client("tools/call")] == [
+    conversation = build_conversation(find(facts.name, home))
+    assert [call.asked.name for call in conversation.asked_by_client("tools/call")] == [
         "get-japan-forecast"
     ] * 3
-    assert all(talk.answer for talk in story.talks)
+    assert all(call.answer for call in conversation.calls)
 
 
 @pytest.mark.node
@@ -125,8 +125,8 @@ def test_a_server_from_a_registry_is_used_through_the_tap(tmp_path: Path) -> Non
     assert plain["echo"]["content"][0]["text"].startswith("Echo: 東京")
     assert anyio.run(ask_everything, tapped(home, EVERYTHING_SERVER), home) == plain
     (facts,) = FolderInbox(home).sessions()
-    story = tell(find(facts.name, home))
-    assert story.server == "mcp-servers/everything"
+    conversation = build_conversation(find(facts.name, home))
+    assert conversation.server == "mcp-servers/everything"
 
 
 async def greet(server: Sequence[str], mode: str) -> str:
@@ -151,12 +151,12 @@ def test_a_question_in_the_middle_of_a_call_is_told_apart(
     home = tmp_path / "home"
     assert anyio.run(greet, tapped(home, PYTHON_SERVER), mode) == "hello Ada"
     (facts,) = FolderInbox(home).sessions()
-    story = tell(find(facts.name, home))
-    assert story.revision == revision
-    calls = [talk for talk in story.talks if talk.asked.method == "tools/call"]
-    asked_back = [talk for talk in story.talks if talk.asked.way is Direction.OUT]
+    conversation = build_conversation(find(facts.name, home))
+    assert conversation.revision == revision
+    calls = [call for call in conversation.calls if call.asked.method == "tools/call"]
+    asked_back = [call for call in conversation.calls if call.asked.way is Direction.OUT]
     if mode == "legacy":
-        assert [talk.asked.method for talk in asked_back] == ["elicitation/create"]
+        assert [call.asked.method for call in asked_back] == ["elicitation/create"]
         assert len(calls) == 1
     else:
         first, again = calls
