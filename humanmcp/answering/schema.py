@@ -86,7 +86,7 @@ class WaitShape(TypedDict):
 
 
 class DraftShape(TypedDict):
-    """What somebody is writing."""
+    """What a person is writing."""
 
     text: str
     form: Annotated[str, TextForm]

@@ -1,7 +1,7 @@
 """A message in a few words: what a row of a list says of it, in every desk and every export.
 
-Pure. Text from the wire is made visible and fits on one line; it is still text, and whoever shows
-it escapes it for its own medium.
+Pure. Text from the wire is made visible and fits on one line; it is still text, and a caller
+that shows it escapes it for its own medium.
 """
 
 from __future__ import annotations

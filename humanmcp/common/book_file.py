@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from humanmcp.locales import say
-from humanmcp.locales.stop import StopError, told
+from humanmcp.locales.stop import StopError, in_language
 from humanmcp.protocol.policy.answer_book import Book
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class BookFileError(StopError):
 
     def why(self, language: str) -> str:
         """Return what is wrong, without the name of the file."""
-        fillings = {name: told(part, language) for name, part in self.fillings.items()}
+        fillings = {name: in_language(part, language) for name, part in self.fillings.items()}
         place = fillings.get("place", "")
         if fillings.get("line"):
             place = say(ROOM, "at", language, line=fillings["line"], place=place)

@@ -71,7 +71,7 @@ class OutputListener(Protocol):
     def line_arrived(self, line: bytes) -> None:
         """Take a line from the peer, without its line feed."""
 
-    def said_aside(self, line: bytes) -> None:
+    def stderr_line(self, line: bytes) -> None:
         """Take a line that the peer wrote to its stderr."""
 
     def ended(self) -> None:
@@ -162,10 +162,10 @@ class ChildTransport:
     def send(self, line: str) -> None:
         """Hand in a line; a thread writes it, so that a slow child blocks no caller."""
         if self._closed or self._ended.is_set():
-            raise self.obituary()
+            raise self.end_reason()
         self._leaving.put(line.encode("utf-8", "surrogatepass") + b"\n")
 
-    def obituary(self) -> EndedError:
+    def end_reason(self) -> EndedError:
         """Return how the child ended: with a status, by a signal, or only that it says no more."""
         status = self.process.poll()
         if status is None:
@@ -187,16 +187,16 @@ class ChildTransport:
             with stdout:
                 for line in lines(stdout):
                     listener.line_arrived(line)
-        finally:  # whatever a listener stumbles over: nobody may wait for ever
+        finally:  # whatever a listener stumbles over: no thread may wait for ever
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(_LAST_WORDS)  # so that the obituary can say how it ended
+                self.process.wait(_LAST_WORDS)  # so that `end_reason` can tell
             self._ended.set()
             listener.ended()
 
     def _read_aside(self, stderr: IO[bytes], listener: OutputListener) -> None:
         with stderr:
             for line in lines(stderr):
-                listener.said_aside(line)
+                listener.stderr_line(line)
 
     # -- the end -------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class ChildTransport:
         return self._signal(0)
 
     def _signal(self, number: int) -> bool:
-        """Send a signal to the child's group, if it has one. Says whether there was anybody."""
+        """Send a signal to the child's group, if it has one. Return True if a process was there."""
         if sys.platform == "win32":  # pragma: no cover - Windows has no process groups of this kind
             return self._signal_alone(_KILL if number else 0)
         if not self._own_group:

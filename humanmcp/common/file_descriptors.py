@@ -46,7 +46,7 @@ def private(descriptor: int, mode: int) -> int:
 
     try:
         return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE)
-    except OSError:  # closed from the start: then there is nothing to read, or nobody to hear us
+    except OSError:  # closed from the start: then there is nothing to read, or no reader
         nothing = os.open(os.devnull, mode)
         try:
             return fcntl.fcntl(nothing, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE)
@@ -67,7 +67,7 @@ def leave_signals_to_the_main_thread() -> None:
 
 
 def wait_until_ready(descriptor: int, *, for_reading: bool, seconds: float | None = None) -> bool:
-    """Wait until a descriptor can go on, or has an error to tell. Says whether it can."""
+    """Wait until a descriptor can go on, or has an error to tell. Return True if so."""
     if not hasattr(select, "poll"):  # pragma: no cover - Windows has no non-blocking pipes
         return True
     poll = select.poll()

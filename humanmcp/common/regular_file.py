@@ -83,7 +83,7 @@ def replace_regular(path: Path, content: bytes, mode: int = PRIVATE) -> None:
 
 
 def keep_owner(written: Path, before: os.stat_result) -> bool:
-    """Give a file of ours the owner and group of another. Says whether it has them now."""
+    """Give a file of ours the owner and group of another. Return True if it has them now."""
     own = written.stat()
     if (own.st_uid, own.st_gid) == (before.st_uid, before.st_gid):
         return True

@@ -92,6 +92,6 @@ def _raw(stream: TextIO, text: str) -> None:
         stream.buffer.write(text.encode("utf-8", "replace") + b"\n")
         stream.buffer.flush()
     except BrokenPipeError:
-        # Nobody reads on. Point the descriptor elsewhere, so that the flush at exit is silent too.
+        # No reader: point the descriptor elsewhere, so that the flush at exit is silent too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         _LEFT.add(stream.fileno())

@@ -68,14 +68,14 @@ class DemoServer:
         except queue.Empty:
             return None
         if line is None:
-            raise self.transport.obituary()
+            raise self.transport.end_reason()
         return line
 
     def line_arrived(self, line: bytes) -> None:
         """Keep a line from the server."""
         self.lines.put(line)
 
-    def said_aside(self, line: bytes) -> None:
+    def stderr_line(self, line: bytes) -> None:
         """Keep a line of its stderr."""
         self.said.append(line)
 

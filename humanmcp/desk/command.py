@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         if lock is None:
             return _point_to(home, language, open_browser=arguments.open)
         launch.forget_facts(home)
-        told = snippets.told(home, settings, vars(arguments))
+        told = snippets.server_settings(home, settings, vars(arguments))
         return _serve(home, host, settings, told, open_browser=arguments.open)
     except NotLoopbackError:
         terminal.to_stderr(say("desk", "not loopback", language, host=settings.host))

@@ -1,1 +1,1 @@
-"""A recorded session in other forms: to read, to send to somebody, to run, to test with."""
+"""A recorded session in other forms: to read, to pass on, to run, to test with."""

@@ -63,7 +63,7 @@ def _document(conversation: Conversation, options: ExportOptions) -> Iterator[st
 
 
 def sender(entry: Entry, language: str) -> str:
-    """Return who a line is from: the client, the server, or whoever stepped in."""
+    """Return who a line is from: the client, the server, or a person at the tap."""
     match entry.frame.way:
         case Direction.IN:
             who = say(ROOM, "client", language)

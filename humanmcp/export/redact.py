@@ -63,7 +63,7 @@ class Redaction:
         return tuple(sorted(self._used))
 
     def find(self, text: str) -> bool:
-        """Look for values that are to be replaced wherever they stand; say whether there are any.
+        """Look for values to be replaced wherever they stand. Return True if there are any.
 
         Where there are none `replace` need not look for shapes again: that is what takes time.
         """

@@ -20,7 +20,7 @@ from humanmcp.inbox.attendant import attend_beside
 from humanmcp.inbox.contract import Answer, Draft, InboxError, Item, Key, Reply, SessionFacts
 from humanmcp.inbox.ordering import handed_in
 from humanmcp.inbox.poll_schedule import PollSchedule
-from humanmcp.locales.stop import told
+from humanmcp.locales.stop import in_language
 from humanmcp.protocol.conversation.events import AwaitingRetry, Late, Refused, Sent
 from humanmcp.protocol.conversation.exchange import ExchangeState
 from humanmcp.protocol.conversation.transcript import Frame
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 BY_US: Final = "humanmcp"
 NOT_KEPT: Final = '{"code":-32603,"message":"humanmcp could not store this question in its inbox"}'
 SESSION_OVER: Final = "R23"
-"""The code of the problem that nobody is there any more."""
+"""The code of the problem that the session is over."""
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ class AtInbox:
                 return
             self._numbers += 1
             number = self._numbers
-            self._questions[number] = question  # before anybody can answer it
+            self._questions[number] = question  # before it can be answered
         try:
             self.describe(exchange.revision, known)
             self.inbox.deliver(self._item(number, exchange, known))
@@ -120,7 +120,7 @@ class AtInbox:
         question.over.wait()
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
-        """Take a question out of the inbox: nobody waits for its answer any more."""
+        """Take a question out of the inbox: its answer is no longer awaited."""
         with self._lock:
             found = [
                 number
@@ -128,7 +128,9 @@ class AtInbox:
                 if question.exchange.id == exchange.id
             ]
         for number in found:
-            self._close(number, ExchangeState.CANCELLED, reason=str(told(reason, self.language)))
+            self._close(
+                number, ExchangeState.CANCELLED, reason=str(in_language(reason, self.language))
+            )
 
     def _item(self, number: int, exchange: Exchange, known: Known) -> Item:
         return Item(
@@ -212,7 +214,7 @@ class AtInbox:
     def _judge(self, number: int, question: _Question, reply: Reply) -> None:
         try:
             outcome = question.judge(reply.text, reply.form, anyway=reply.anyway)
-        except EndedError as error:  # there is nobody left to send it to
+        except EndedError as error:  # the peer is gone
             self._close(number, ExchangeState.ABANDONED, reason=error.sentence(self.language))
             return
         match outcome:
@@ -235,13 +237,13 @@ class AtInbox:
             return
         try:
             self.inbox.close(Key(self.name, number), state, answer, reason)
-        except InboxError:  # it is over all the same: whoever waits must not wait for the disk
+        except InboxError:  # it is over all the same: `answer` must not wait for the disk
             logger.exception("the inbox still shows a question that is over")
         finally:
             question.over.set()
 
     def end(self) -> None:
-        """Close the session. Whoever still waits is let go without an answer."""
+        """Close the session. Questions that still wait end without an answer."""
         with self._lock:
             self._over.set()
         self._wake()

@@ -57,7 +57,7 @@ class ServerEntry:
 
     @property
     def is_person(self) -> bool:
-        """Say whether it is surely a person who answers there: humanmcp's own server, by hand."""
+        """Return True if a person surely answers there: humanmcp's own server, by hand."""
         words = self.command.words if self.command is not None else ()
         names = {PurePath(word).stem for word in words[:-1]}
         return "humanmcp" in names and "serve" in words and not {"--auto", "--replay"} & set(words)

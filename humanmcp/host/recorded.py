@@ -56,10 +56,10 @@ class SessionRecorder(ClientObserver):
         self.desk.record(Direction.OUT, line)
         self.inner.line_arrived(line)
 
-    def said_aside(self, line: bytes) -> None:
+    def stderr_line(self, line: bytes) -> None:
         """Record a line of the server's stderr."""
         self.desk.record(Direction.ERR, line)
-        self.inner.said_aside(line)
+        self.inner.stderr_line(line)
 
     def happened(self, event: Event) -> None:
         """Tell the desks what has been established, and pass it on."""

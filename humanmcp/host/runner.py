@@ -173,7 +173,9 @@ class HostLoop:
             except (ModelError, KeyboardInterrupt):
                 self.watcher.broke_off()
                 if len(self.history) == before + len(turns):
-                    del self.history[before:]  # nobody heard it: the next one stands in its place
+                    del self.history[
+                        before:
+                    ]  # the model has not heard it: the next one stands in its place
                 raise
             self.history.append(turn)
             self.watcher.turn_ended(turn)

@@ -69,8 +69,8 @@ class _Ear(ClientObserver):
     def line_arrived(self, line: bytes) -> None:
         self.inner.line_arrived(line)
 
-    def said_aside(self, line: bytes) -> None:
-        self.inner.said_aside(line)
+    def stderr_line(self, line: bytes) -> None:
+        self.inner.stderr_line(line)
 
     def happened(self, event: Event) -> None:
         if isinstance(event, NoticeArrived):
@@ -210,7 +210,7 @@ class Servers:
         finally:
             server.is_starting = False
             told(server)
-            server.settled.set()  # last: whoever waits for it goes on after it was told of
+            server.settled.set()  # last: a thread that waits for it goes on after `told` has heard
 
     def _open(self, server: Server) -> None:
         command = server.entry.command

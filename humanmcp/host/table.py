@@ -98,7 +98,7 @@ class Narrator:
             tell(Chair.MODEL, why.sentence(self.language))
 
     def broke_off(self) -> None:
-        """Tell nothing: half a turn is none."""
+        """Do nothing: only whole turns are told."""
 
     def permit(self, use: ToolUse, place: ToolAddress) -> Choice:
         """Ask the host's seat."""
@@ -184,7 +184,7 @@ class Table:
         return desk, self.recorded
 
     def start(self, seated: Callable[[], None]) -> None:
-        """Start the server. `seated` is called once every session is known, before anybody answers.
+        """Start the server. `seated` is called once all sessions are known, before an answer.
 
         A person in the server's seat answers `initialize` first, so the start takes their time.
         """

@@ -36,7 +36,7 @@ class StopError(Exception):
 
     def sentence(self, language: str) -> str:
         """Return what stops the command and what to do."""
-        fillings = {name: told(filling, language) for name, filling in self.fillings.items()}
+        fillings = {name: in_language(filling, language) for name, filling in self.fillings.items()}
         return say(self.room, self.code, language, **fillings)
 
 
@@ -78,7 +78,7 @@ Reason: TypeAlias = str | StopError | Phrase
 """Why something happened: a text as it is, or a sentence in the language of the reader."""
 
 
-def told(filling: object, language: str) -> object:
+def in_language(filling: object, language: str) -> object:
     """Return what fills a sentence in its language, and trouble with a file without its name."""
     if isinstance(filling, Diagnostic):
         return problem(filling, language)

@@ -58,7 +58,7 @@ class Finding:
     level: Level
     fillings: tuple[tuple[str, object], ...] = ()
     note: str = ""
-    """A sentence that somebody else made (a file's own trouble), already in words."""
+    """A sentence that was made elsewhere (a file's own trouble), already in words."""
 
 
 def ok(code: str, **fillings: object) -> Finding:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import Painted, json_to_stdout, to_stdout
 from humanmcp.locales import language_of, say
-from humanmcp.locales.stop import REFUSED, told
+from humanmcp.locales.stop import REFUSED, in_language
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.setup import checks, trial
 from humanmcp.setup.checks import Finding, Level, ok, problem, warning
@@ -114,7 +114,7 @@ def _print(finding: Finding, language: str) -> None:
 
 
 def _told(finding: Finding, language: str) -> dict[str, object]:
-    return {name: told(filling, language) for name, filling in finding.fillings}
+    return {name: in_language(filling, language) for name, filling in finding.fillings}
 
 
 def _noted(finding: Finding) -> str:

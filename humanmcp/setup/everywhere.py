@@ -134,7 +134,7 @@ def _list(one: ConfigFile, chosen: Sequence[Keys], language: str) -> None:
 
 
 def _agreed(verb: str, count: int, language: str) -> bool:
-    """Ask; where nobody can be asked, say how it is done."""
+    """Ask; where stdin is no terminal, say how it is done."""
     if not sys.stdin.isatty():
         to_stderr(say(ROOM, f"{verb} with yes", language, count=count))
         return False

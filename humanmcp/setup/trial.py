@@ -56,7 +56,7 @@ class Trial:
                 return
         self.stray.append(line.decode("utf-8", "replace"))
 
-    def said_aside(self, line: bytes) -> None:
+    def stderr_line(self, line: bytes) -> None:
         """Keep a line of its stderr."""
         self.stderr += line.decode("utf-8", "replace") + "\n"
 

@@ -29,7 +29,7 @@ def wrapped(entry: Mapping[str, Any], starter: Sequence[str], flags: Sequence[st
 
 
 def has_odd_arguments(entry: Mapping[str, Any]) -> bool:
-    """Return True if an argument of an entry is no text: nobody knows how its host writes that."""
+    """Return True if an argument of an entry is no text: how its host writes that is unknown."""
     words = [entry.get("args"), entry.get("command")]
     return any(isinstance(word, list) and not _all_text(word) for word in words)
 

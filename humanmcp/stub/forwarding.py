@@ -109,7 +109,7 @@ class _Run:
         """Take a line of its stdout."""
         self._tell(_ServerEvent(self, line.removesuffix(b"\r")))
 
-    def said_aside(self, line: bytes) -> None:
+    def stderr_line(self, line: bytes) -> None:
         """Take a line of its stderr."""
         self._tell(_ServerEvent(self, line, aside=True))
 
@@ -351,7 +351,7 @@ class Forwarding:
 
     def _ended(self, run: _Run) -> None:
         self._run = None
-        why = sentence_of(run.transport.obituary(), self._language)
+        why = sentence_of(run.transport.end_reason(), self._language)
         self._stop(run)
         self._give_up(why)
 

@@ -74,7 +74,7 @@ def _kind_of_image(raw: bytes) -> str:
 
 
 def _file(name: str, raw: bytes) -> dict[str, Any]:
-    """Embed a file under its bare name: the folder it lies in is nobody's business."""
+    """Embed a file under its bare name: the folder it lies in stays private."""
     bare = "stdin" if name == STDIN else PurePath(name).name
     kind = mimetypes.guess_type(bare)[0]
     resource: dict[str, Any] = {"uri": f"file:///{quote(bare)}"}

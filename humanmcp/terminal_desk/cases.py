@@ -1,4 +1,4 @@
-"""What `check` judges: an answer, and the request that it answers, made up where nobody has it.
+"""What `check` judges: an answer, and the request that it answers, made up where it is not given.
 
 Knows no file and no session.
 """
@@ -86,7 +86,7 @@ def _asked_for(request: jsonrpc.Message) -> str:
 
 
 def _made_up(text: str, asked: Asked) -> jsonrpc.Message:
-    """Make up a request for an answer whose request nobody has."""
+    """Make up a request for an answer that comes without its request."""
     reading = json_reading.read(text)  # also of a text that is not quite JSON yet
     value = reading.value if reading.readable else None
     token = _own_id(reading.json, value) if asked.id is None else json.dumps(asked.id)

@@ -2,7 +2,7 @@
 
 A session's letter stands in its record, the same in every desk. So it keeps its meaning when
 another session begins or ends, and a number that was read from a list or from the page a minute ago
-never names somebody else's message.
+never names another session's message.
 """
 
 from __future__ import annotations

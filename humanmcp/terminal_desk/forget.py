@@ -161,7 +161,7 @@ def _agreed(language: str) -> bool:
     """Ask whether it is really meant.
 
     Raises:
-        ForgetError: there is nobody to ask.
+        ForgetError: stdin is no terminal, so no person can be asked.
     """
     if not sys.stdin.isatty():
         raise ForgetError("nobody to ask")

@@ -40,7 +40,7 @@ def in_editor(at: Answering, start: Draft, home: Path, *, anyway: bool) -> int:
         name = f"answer-{at.case.key.number}"
         try:
             written, took = editor.edit(opened.text, comments, home, name)
-        except BaseException:  # Ctrl-C too: the book must not stay held for nobody
+        except BaseException:  # Ctrl-C too: the book must not stay held by an editor that is gone
             _let_go(at, opened)
             raise
         if not written.strip() or editor.same(written, opened.text):

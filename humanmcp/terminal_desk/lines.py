@@ -100,7 +100,7 @@ def _answered(line: bytes, arguments: argparse.Namespace, language: str) -> str:
 
 
 def _is_message(record: Any, arguments: argparse.Namespace) -> bool:  # noqa: ANN401 - any JSON value
-    """Tell a request or a notification from an answer, where nobody said which it is."""
+    """Tell a request or a notification from an answer, where the caller did not say which it is."""
     if not isinstance(record, dict) or record.keys() & {"method", "request", "form", "id"}:
         return False
     text, said = record.get("text"), record.get("revision", "")

@@ -1,4 +1,4 @@
-"""What a client sent that nobody can read: how many lines, and the last of them explained.
+"""What a client sent that cannot be read: how many lines, and the last of them explained.
 
 Such a line is no exchange and waits for nothing, so it has no number: it is named by its session.
 """

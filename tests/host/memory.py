@@ -38,7 +38,7 @@ class MemoryTransport:
                 end._over.set()
                 end._arrived.put(None)
 
-    def obituary(self) -> EndedError:
+    def end_reason(self) -> EndedError:
         """Say no more than that: a pair in memory ends in one way only."""
         return EndedError()
 

@@ -45,7 +45,7 @@ class ServerInMemory:
         except SystemExit:
             self.end.close()
 
-    def said_aside(self, line: bytes) -> None:
+    def stderr_line(self, line: bytes) -> None:
         """Never called: memory has no stderr."""
 
     def ended(self) -> None:
@@ -89,7 +89,7 @@ class Notes(ClientObserver):
         """Note it."""
         self.arrived.append(line.decode())
 
-    def said_aside(self, line: bytes) -> None:
+    def stderr_line(self, line: bytes) -> None:
         """Note it."""
         self.aside.append(line)
 

@@ -78,7 +78,7 @@ def test_tools_are_listed_called_and_a_question_is_answered(
         for problem in event.problems
     ]
     assert problems == []
-    assert str(client.transport.obituary()).endswith("(exit status 0)")
+    assert str(client.transport.end_reason()).endswith("(exit status 0)")
 
 
 @pytest.mark.node

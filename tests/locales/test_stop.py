@@ -9,7 +9,7 @@ import pytest
 
 from humanmcp.common.book_file import BookFileError, parse_book
 from humanmcp.common.settings import SettingError, load
-from humanmcp.locales.stop import Phrase, sentence_of, told
+from humanmcp.locales.stop import Phrase, in_language, sentence_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ def test_trouble_with_a_file_is_told_in_both_languages(tmp_path: Path) -> None:
         ),
     ):
         error = error_of(tmp_path / name)
-        assert (told(error, "en"), told(error, "ja")) == (english, japanese)
+        assert (in_language(error, "en"), in_language(error, "ja")) == (english, japanese)
 
 
 def test_a_bare_error_of_the_system_names_its_file(tmp_path: Path) -> None:
@@ -59,14 +59,14 @@ def test_a_text_that_is_no_toml_says_where_in_both_languages(tmp_path: Path) -> 
         load({"home": str(tmp_path)}, {})
     assert "1 行 8 文字目" in setting.value.sentence("ja")
     error = tomllib.TOMLDecodeError("without a place")
-    assert told(error, "ja") == "without a place"
+    assert in_language(error, "ja") == "without a place"
 
 
 def test_a_part_of_a_sentence_is_found_by_its_own_code() -> None:
     """And what is nobody's sentence stays as it is."""
     phrase = Phrase("kept", "draft", {"number": 3})
-    assert (told(phrase, "en"), told(phrase, "ja")) == (
+    assert (in_language(phrase, "en"), in_language(phrase, "ja")) == (
         "The draft for message 3",
         "メッセージ 3 の下書き",
     )
-    assert told("as it is", "ja") == "as it is"
+    assert in_language("as it is", "ja") == "as it is"

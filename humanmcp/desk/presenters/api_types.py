@@ -47,7 +47,7 @@ class SessionsShape(TypedDict):
 
 
 class WaitingRowShape(TypedDict):
-    """A request that waits since `arrived`, in seconds since 1970. `touched`: somebody writes."""
+    """A request that waits since `arrived`, in seconds since 1970. `touched`: a person writes."""
 
     session: str
     number: int

@@ -43,7 +43,7 @@ class Speaker(enum.Enum):
     MODEL = "model"
     TOOL = "tool"
     OTHER = "other"
-    """Somebody whom MCP does not know; the turn has the role as it came."""
+    """A role that MCP does not know; the turn has it as it came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class ModelToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What is no text: a picture, a sound, a file. `size` counts bytes; None where nobody knows."""
+    """What is no text: a picture, a sound, a file. `size` counts bytes; None for unknown."""
 
     kind: ClassVar[str] = "thing"
     what: str

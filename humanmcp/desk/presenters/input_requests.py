@@ -62,7 +62,7 @@ def offers(case: Case, language: str) -> tuple[Offer, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ShownRequest:
     """A question and its answer as the page shows them. `outcome` is "" while it is open.
 
     It is accept, decline or cancel of a user, else `result` or `error`.
@@ -76,14 +76,14 @@ class Told:
     line: str = ""
 
 
-def told(case: Case) -> tuple[Told, ...]:
+def requests_shown(case: Case) -> tuple[ShownRequest, ...]:
     """List the questions that were asked while this exchange has been waiting, oldest first."""
     item = case.item
     if item.state is not ExchangeState.PENDING or features(item.revision).input_required:
         return ()
     frames = reversed(list(_since(case.inbox, item.key)))
     lines = [(one.way, one.raw) for one in frames if one.way in (Direction.IN, Direction.OUT)]
-    return tuple(_told(one) for one in input_requests.asked_at(item.key.number, lines))
+    return tuple(_shown_request(one) for one in input_requests.asked_at(item.key.number, lines))
 
 
 def _since(inbox: DeskInbox, key: Key) -> Iterator[Frame]:
@@ -100,18 +100,18 @@ def _since(inbox: DeskInbox, key: Key) -> Iterator[Frame]:
         before = frames[0].seq
 
 
-def _told(asked: AskedBack) -> Told:
+def _shown_request(asked: AskedBack) -> ShownRequest:
     words = one_line(_words(asked), 300)
     heard = asked.answer
     if heard is None:
-        return Told(asked.question, asked.token, words)
+        return ShownRequest(asked.question, asked.token, words)
     line = pretty(heard.raw)
     if heard.kind is Kind.ERROR:
         why = (("error", summary.outcome(heard.body)),)
-        return Told(asked.question, asked.token, words, "error", why, line)
+        return ShownRequest(asked.question, asked.token, words, "error", why, line)
     result = heard.body.get("result")
     outcome, fields = _heard(asked.question, result if isinstance(result, dict) else {})
-    return Told(asked.question, asked.token, words, outcome, fields, line)
+    return ShownRequest(asked.question, asked.token, words, outcome, fields, line)
 
 
 def _words(asked: AskedBack) -> str:

@@ -72,7 +72,7 @@ class Row:
     on_its_way: bool
     refused: bool
     subscription: bool = False
-    """An open subscription: nobody waits for its answer."""
+    """An open subscription: its answer is not awaited."""
 
     @property
     def anchor(self) -> str:

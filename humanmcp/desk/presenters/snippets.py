@@ -28,16 +28,16 @@ class Snippet(NamedTuple):
     waiting: str
 
 
-def told(home: Path, settings: Settings, flags: Mapping[str, Any]) -> Mapping[str, Any]:
+def server_settings(home: Path, settings: Settings, flags: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what a server must be told to meet this desk: its folder, its answer book."""
     given = passed_on(settings, flags, os.environ, "en")
     apart = {"lang"} if home != home_folder() else {"lang", "home"}
     return {name: value for name, value in given.items() if name not in apart}
 
 
-def snippets(told: Mapping[str, Any], language: str) -> tuple[Snippet, ...]:
+def snippets(server_settings: Mapping[str, Any], language: str) -> tuple[Snippet, ...]:
     """List the hosts with what each is given. A server speaks English unless it is told so."""
-    given = told if language == "en" else {**told, "lang": language}
+    given = server_settings if language == "en" else {**server_settings, "lang": language}
     manner = manner_for(None, files="files" in given)
     return tuple(
         Snippet(

@@ -284,7 +284,7 @@ def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
     if state is ExchangeState.PENDING and not living:
         state = ExchangeState.ABANDONED
     desk.board.listens(item.key)  # first, so that an answer that comes just now is not missed
-    questions = input_requests.told(case)
+    questions = input_requests.requests_shown(case)
     desk.board.listens(item.key, on=any(not one.outcome for one in questions))
     return {
         "questions": questions,

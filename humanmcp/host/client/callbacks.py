@@ -57,7 +57,7 @@ class ClientObserver:
     def line_arrived(self, line: bytes) -> None:
         """See a line from the server."""
 
-    def said_aside(self, line: bytes) -> None:
+    def stderr_line(self, line: bytes) -> None:
         """See a line of the server's stderr."""
 
     def happened(self, event: Event) -> None:

@@ -376,14 +376,14 @@ class Client:
             return line, Stray(message, waiting, late)
         return with_id(message.raw, waiting[0]), Stray(message, waiting, None, waiting[0])
 
-    def said_aside(self, line: bytes) -> None:
+    def stderr_line(self, line: bytes) -> None:
         """Take a line that the server wrote to its stderr."""
-        self.onlooker.said_aside(line)
+        self.onlooker.stderr_line(line)
 
     def ended(self) -> None:
         """Learn that the server is gone: nobody waits for an answer any more."""
         with self._lock:
-            self._ended = why = self.transport.obituary()
+            self._ended = why = self.transport.end_reason()
             waiting = list(self._waiting.values())
             self._waiting.clear()
             abandoned = self.session.end()

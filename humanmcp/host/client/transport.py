@@ -29,5 +29,5 @@ class Transport(Protocol):
     def close(self) -> None:
         """End the connection in order. Closing again does nothing."""
 
-    def obituary(self) -> EndedError:
+    def end_reason(self) -> EndedError:
         """Return how the peer ended, as far as it is known."""

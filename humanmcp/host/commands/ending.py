@@ -15,7 +15,7 @@ _SIGNALS: Final = ("SIGTERM", "SIGHUP")
 
 
 class ToldToStopError(SystemExit):
-    """Somebody told this process to stop. Its exit status is the usual one for the signal."""
+    """A signal told this process to stop. Its exit status is the usual one for the signal."""
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:

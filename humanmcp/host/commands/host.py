@@ -101,7 +101,7 @@ def _talk(arguments: argparse.Namespace, settings: Settings, stack: contextlib.E
     """Seat everybody, and talk.
 
     Raises:
-        StopError: somebody cannot be seated, or the one prompt of `-p` came to nothing.
+        StopError: a seat cannot be taken, or the one prompt of `-p` came to nothing.
     """
     language = language_of(settings.lang)
     path = Path(arguments.config or Path.home() / DEFAULT_NAME).expanduser()
@@ -216,7 +216,7 @@ def _without_sampling(identity: Identity) -> Identity:
 
 
 def _onlookers(typist: Typist, language: str, *, wanted: bool) -> Callable[[str], ClientObserver]:
-    """Return what makes the one who shows a server's lines: with its name, or nobody."""
+    """Return what makes the observer of a server: one that shows its lines, or none at all."""
     if not wanted:
         return lambda _name: ClientObserver()
     return lambda name: WireLog(language=language, name=name, above=typist.above)

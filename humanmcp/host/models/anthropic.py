@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OVERLOADED = "overloaded_error"
 MAX_TOKENS = 4096
-"""The tokens of one turn where nobody says otherwise: the service wants a number, and its oldest
+"""The tokens of one turn where nothing else is said: the service wants a number, and its oldest
 models allow no more."""
 _STOPS = {"max_tokens": StopReason.LENGTH, "refusal": StopReason.FILTER}
 _BUSY = 529

@@ -31,7 +31,7 @@ IMAGES: Final = (AUTO, "yes", "no")
 class Service:
     """A kind of service: the library that speaks to it, its key's variable, and where that goes.
 
-    `home` is the one address that the key of the environment is sent to; whoever sets
+    `home` is the one address that the key of the environment is sent to; setting
     `home_variable` beside the key says that the two belong together. `address` is where the service
     is asked when nothing else is said, "" for at home.
     """
@@ -66,7 +66,7 @@ SERVICES: Final[Mapping[str, Service]] = MappingProxyType(
 
 
 class ModelChoiceError(StopError):
-    """Nobody can sit there."""
+    """The model's seat cannot be taken."""
 
     room = ROOM
 
@@ -86,14 +86,14 @@ class ModelChoice:
 
     @property
     def service(self) -> Service | None:
-        """The service that is meant; None for a person, a script, and what nobody knows."""
+        """The service that is meant; None for a person, a script, and an unknown word."""
         return SERVICES.get(self.word.partition(":")[0])
 
     @property
     def takes_images(self) -> bool:
         """Return True if the model is shown pictures.
 
-        Where nobody says so, those of OpenAI and Anthropic are, and a person; what runs at another
+        Where nothing is said, those of OpenAI and Anthropic are, and a person; what runs at another
         address often refuses the whole conversation.
         """
         if self.images != AUTO or self.service is None:
@@ -115,10 +115,10 @@ def key_kept_back(choice: ModelChoice) -> Phrase | None:
 
 
 def seat_model(choice: ModelChoice) -> Model:
-    """Put somebody into the model's seat.
+    """Return who sits in the model's seat.
 
     Raises:
-        StopError: the word names nobody, or what they need is missing.
+        StopError: the word names no model, or what it needs is missing.
     """
     model = _seated(choice)
     if not choice.takes_images:
@@ -178,7 +178,7 @@ def _origin(address: str) -> tuple[str, str | None, int | None]:
 def _key(service: Service, choice: ModelChoice, *, is_home: bool) -> ApiKey | None:
     """Return the key to send: one that was named for this run, else that of the environment.
 
-    The latter goes home only: an address elsewhere is somebody else's service.
+    The latter goes home only: an address elsewhere is another service.
     """
     if choice.key_file or choice.key_variable:
         key = find_key(choice.key_variable, choice.key_file)

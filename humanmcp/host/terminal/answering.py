@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.host.client.respondents import REFUSAL, Nobody
 from humanmcp.host.terminal.form import FormAtTerminal, LeftError
-from humanmcp.host.terminal.problem_lines import told
+from humanmcp.host.terminal.problem_lines import problem_line
 from humanmcp.host.terminal.results import shortened
 from humanmcp.locales import say, stop
 from humanmcp.locales.explain import explain
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROOM: Final = "client"
 MOST_WITHDRAWN: Final = 1000
-"""Questions that are remembered as withdrawn, in case somebody is still to be asked them."""
+"""Questions that are remembered as withdrawn, in case they are still to be asked."""
 _URI: Final = r"[A-Za-z][A-Za-z0-9+.\-]*:\S+"
 _EXPECTED: Final = {
     "roots/list": rf"{_URI}(\s+{_URI})*",
@@ -38,7 +38,7 @@ _EXPECTED: Final = {
 
 
 class AtTerminal:
-    """Asks the person. Where nobody sits at the terminal, answers as `Nobody` does."""
+    """Asks the person. Where no person sits at the terminal, answers as `Nobody` does."""
 
     def __init__(
         self,
@@ -84,12 +84,12 @@ class AtTerminal:
                 if not isinstance(outcome, Refused):
                     return
                 for one in outcome.verdict.problems:
-                    to_stdout(*told(one, self.language))
+                    to_stdout(*problem_line(one, self.language))
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
-        """Tell the person that nobody waits for the answer any more."""
+        """Tell the person that the answer is no longer awaited."""
         self._withdrawn.append(exchange.request)
-        why = stop.told(reason, self.language)
+        why = stop.in_language(reason, self.language)
         with self.typist.above():
             to_stdout(Painted(self._say("withdrawn", method=exchange.method, reason=why), "dim"))
 

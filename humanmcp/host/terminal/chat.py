@@ -39,9 +39,9 @@ SAY_AFTER: Final = 2.0
 """Seconds of starting after which it is said what is waited for."""
 WAIT_FOR_TOOLS: Final = 3.0
 """Seconds from the start that a prompt waits for servers that still start: a model that knows no
-tool yet answers without. Later ones wait for nobody."""
+tool yet answers without. Later ones do not wait."""
 WAIT_OF_A_SCRIPT: Final = 20.0
-"""The same where nobody sits at the terminal: nobody is kept waiting there."""
+"""The same where no person sits at the terminal and is kept waiting."""
 
 
 class AtHost:
@@ -78,7 +78,7 @@ class AtHost:
             to_stderr(Painted(why.sentence(self.language), "yellow"))
 
     def broke_off(self) -> None:
-        """Show what was heard of a line that nobody will end."""
+        """Show what was heard of a line that has no end."""
         if self._line:
             to_stdout(self._line)
         self._line = ""
@@ -214,7 +214,7 @@ class Chat:
         self.runner.servers.wait_until_settled(max(0.0, left))
 
     def _say_who_is_awaited(self) -> None:
-        """Say what is known of the servers that take their time. Nobody has to wait for them."""
+        """Say what is known of the servers that take their time; no prompt has to wait for them."""
         servers = self.runner.servers
         for server in servers.awaited:
             asked = ", ".join(server.awaits) or "…"

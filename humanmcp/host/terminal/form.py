@@ -1,7 +1,7 @@
 """A form at the terminal: field by field, each value checked where it is typed.
 
-Nobody is trapped in it: a field can be gone back to, and the whole form can be left at any time.
-What was typed is kept, for whoever comes back to it.
+A field can be gone back to, and the whole form can be left at any time. What was typed is kept for
+the next time.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AtHostOnce(AtHost):
-    """Tells on stderr what happens. Where stdout is no terminal nobody can be asked there."""
+    """Tells on stderr what happens. Where stdout is no terminal no person can be asked there."""
 
     def heard(self, piece: str) -> None:
         """Wait for the whole answer: it goes to stdout in one piece."""

@@ -22,7 +22,9 @@ _COLOUR: Final = {
 }
 
 
-def told(problem: Diagnostic, language: str, *, seen: bool = False) -> tuple[str | Painted, ...]:
+def problem_line(
+    problem: Diagnostic, language: str, *, seen: bool = False
+) -> tuple[str | Painted, ...]:
     """Return the parts of the line. `seen` is for one who did not write what is wrong."""
     place = problem.pointer
     if not place and problem.line:
@@ -40,9 +42,9 @@ _OF_THE_WRITER: Final = frozenset({"M10", "R15"})
 """Problems that say who wrote the wrong word: a client's own request is no word of the server."""
 
 
-def told_to_asker(problem: Diagnostic, language: str) -> tuple[str | Painted, ...]:
+def problem_line_for_asker(problem: Diagnostic, language: str) -> tuple[str | Painted, ...]:
     """Return what is wrong with a client's own request, about what the server declared."""
-    return told(problem, language, seen=problem.code not in _OF_THE_WRITER)
+    return problem_line(problem, language, seen=problem.code not in _OF_THE_WRITER)
 
 
 def sentence(problem: Diagnostic, language: str, *, seen: bool = False) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.host.client.handshake import Opening, entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests
-from humanmcp.host.terminal.problem_lines import told_to_asker
+from humanmcp.host.terminal.problem_lines import problem_line_for_asker
 from humanmcp.host.terminal.results import as_json, gist, line_of, shortened
 from humanmcp.host.terminal.typing import Typist, complete_with
 from humanmcp.locales import say
@@ -160,7 +160,7 @@ class Prompt:
     def _raw(self, line: str) -> None:
         verdict, begun = self.client.say(line)
         for one in verdict.problems:
-            to_stdout(*told_to_asker(one, self.language))
+            to_stdout(*problem_line_for_asker(one, self.language))
         if begun is not None:
             self._show(begun[0].method, self.client.wait(begun))
 
@@ -211,7 +211,7 @@ class Prompt:
         """Ask the check about a request or a notification before it is sent."""
         found = self.requests.remarks(method, params)
         for one in found:
-            to_stdout(*told_to_asker(one, self.language))
+            to_stdout(*problem_line_for_asker(one, self.language))
         return any(one.level is not Severity.HINT for one in found)
 
     # -- what comes back -----------------------------------------------------------------------

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A question that waits for the keyboard, and whoever waits for it."""
+    """A question that waits for the keyboard, and the future of the thread that asked it."""
 
     question: Callable[[], None]
     over: Future[None] = field(default_factory=concurrent.futures.Future)
 
     def put(self) -> None:
-        """Put it to the person. What goes wrong is the business of whoever asked it."""
+        """Put it to the person. What goes wrong is raised in the thread that asked."""
         try:
             self.question()
         except Exception as error:  # noqa: BLE001 - it is raised again, there
@@ -122,7 +122,7 @@ class Typist:
     def wait(self, futures: Sequence[Future[Any]], timeout: float | None = None) -> None:
         """Wait until one of these is done; put questions to the person in the meantime.
 
-        Returns earlier after a question: whoever waits may have to count anew.
+        Returns earlier after a question: the caller may have to count its time anew.
         """
         if threading.get_ident() != self._owner:
             concurrent.futures.wait(futures, timeout, concurrent.futures.FIRST_COMPLETED)
@@ -145,7 +145,7 @@ class Typist:
     def above(self) -> Iterator[None]:
         """Write inside this above the line that is just being typed, which is then shown again.
 
-        Who else writes waits: what belongs together stands together, whoever says it.
+        Other threads that write wait: what belongs together stands together.
         """
         with self._writing:
             prompt = self._open_prompt

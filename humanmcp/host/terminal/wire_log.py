@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.terminal import Painted, to_stderr
 from humanmcp.host.client.callbacks import ClientObserver
-from humanmcp.host.terminal.problem_lines import told
+from humanmcp.host.terminal.problem_lines import problem_line
 from humanmcp.host.terminal.results import shortened
 from humanmcp.locales import say
 from humanmcp.protocol.conversation.events import NoticeArrived, RequestArrived, ResponseArrived
@@ -51,7 +51,7 @@ class WireLog(ClientObserver):
         """Begin. `laid_out` spreads each message over several lines; `name` tells servers apart.
 
         Without `lines` only what is unusual is shown: what is wrong, and the server's own stderr.
-        What is written stands `above` a line that somebody is just typing, in one piece.
+        What is written stands `above` a line that is just being typed, in one piece.
         """
         self.language = language
         self.name = f"{name} " if name else ""
@@ -69,7 +69,7 @@ class WireLog(ClientObserver):
         """Show a line of the server's."""
         self._show(f"{self.name}Server :   ", line.decode("utf-8", "replace"), "green")
 
-    def said_aside(self, line: bytes) -> None:
+    def stderr_line(self, line: bytes) -> None:
         """Show a line of the server's stderr; it is no message."""
         with self.above():
             text = line.decode("utf-8", "replace").rstrip("\r")
@@ -91,7 +91,7 @@ class WireLog(ClientObserver):
             return
         with self.above():
             for one in problems:
-                to_stderr(*self._signed(told(one, self.language, seen=True)))
+                to_stderr(*self._signed(problem_line(one, self.language, seen=True)))
                 self._explain_noise(one)
 
     def _signed(self, parts: tuple[str | Painted, ...]) -> tuple[str | Painted, ...]:
@@ -105,7 +105,7 @@ class WireLog(ClientObserver):
             to_stderr(Painted("  " + say(ROOM, "noise", self.language), "dim"))
 
     def answer_went_astray(self, stray: Stray) -> None:
-        """Say what an answer is that nobody waits for, and who does wait."""
+        """Explain an answer that no request awaits, and list the requests that wait."""
         own = stray.message.id.token if stray.message.id is not None else "null"
         waiting = ", ".join(map(_named, stray.waiting))
         if stray.taken is not None:
@@ -117,7 +117,7 @@ class WireLog(ClientObserver):
         self._remark(say(ROOM, code, self.language, id=own, waiting=waiting))
 
     def server_ended(self, why: EndedError) -> None:
-        """Say that the server is gone; without the lines, whoever waits for it says so."""
+        """Say that the server is gone; without the lines, the request that waits for it says so."""
         if self.lines:
             self._remark(why.sentence(self.language))
 

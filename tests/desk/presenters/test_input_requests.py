@@ -10,7 +10,7 @@ import pytest
 
 from humanmcp.answering.case import case_of
 from humanmcp.desk.presenters import input_requests
-from humanmcp.desk.presenters.input_requests import Told
+from humanmcp.desk.presenters.input_requests import ShownRequest
 from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.conversation.exchange import Known
@@ -57,9 +57,9 @@ class Asked:
         self.inbox.record(self.key.session, Frame(self.seq, AT, way, line.encode(), number))
 
     @property
-    def told(self) -> tuple[Told, ...]:
+    def told(self) -> tuple[ShownRequest, ...]:
         """What the page says of the questions at the call."""
-        return input_requests.told(case_of(self.inbox, self.key))
+        return input_requests.requests_shown(case_of(self.inbox, self.key))
 
     def page(self, of: str = "") -> str:
         """Return the page on which one asks."""
@@ -196,7 +196,7 @@ def test_an_open_question_stands_at_the_call(asked: Asked) -> None:
     asked.record(Direction.OUT, USER)
     for _ in range(250):
         asked.record(Direction.OUT, '{"jsonrpc":"2.0","method":"notifications/progress"}')
-    assert asked.told == (Told(InputRequest.USER, "ask-1-1", "Which\\npart?"),)
+    assert asked.told == (ShownRequest(InputRequest.USER, "ask-1-1", "Which\\npart?"),)
     page = html.unescape(asked.desk.page(asked.path))
     assert "The user has not answered yet." in page
 

@@ -311,7 +311,7 @@ class Line:
     def close(self) -> None:
         """Do nothing."""
 
-    def obituary(self) -> EndedError:
+    def end_reason(self) -> EndedError:
         """Know nothing."""
         return EndedError()
 
