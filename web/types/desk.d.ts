@@ -57,7 +57,7 @@ interface WaitShape {
   why_not: string;
 }
 
-/** What somebody is writing. */
+/** What a person is writing. */
 interface DraftShape {
   text: string;
   form: "message" | "result" | "error" | "text" | "tool error";
