@@ -127,9 +127,9 @@ class Session:
     def known(self, known: Known) -> None:
         self.state.known = known
 
-    def twins(self, exchange: Exchange) -> tuple[Exchange, ...]:
+    def same_id_pending(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """The other requests that are open under the same id: MCP forbids it, clients do it."""
-        return self.exchanges.twins(exchange)
+        return self.exchanges.same_id_pending(exchange)
 
     def may_report(self, typed: RequestId | None) -> bool:
         """Return True if a person may answer a line that was no message with an error of this id.
@@ -211,7 +211,7 @@ class Session:
         number = self.exchanges.last + 1 if repeated is None else repeated.number
         asked = self._observed(message, number, stated.revision if stated else "")
         if repeated is not None:
-            again = repeated._replace(request=message, parked="")
+            again = repeated._replace(request=message, awaiting_retry="")
             return RequestRepeated(self.exchanges.put(again))
         found = stated.found if stated else ()
         look = cache(partial(check.remarks, message, asked.revision, self.known, found))
@@ -224,7 +224,7 @@ class Session:
             look=look,
             stated=stated,
         )
-        if self.twins(exchange):
+        if self.same_id_pending(exchange):
             twice = check.same_id(message, asked.revision)
             exchange = exchange._replace(look=lambda: (*look(), twice))
         return RequestArrived(self.exchanges.put(exchange))
@@ -243,7 +243,7 @@ class Session:
         )
 
     def _repeated(self, message: Message) -> Exchange | None:
-        """Find the parked exchange that this request repeats."""
+        """Return the exchange that awaits its retry and that this request repeats."""
         token = message.params.get("requestState")
         if not isinstance(token, str) or not token:
             return None
@@ -251,7 +251,7 @@ class Session:
             (
                 one
                 for one in self.pending
-                if one.parked == token and one.request.method == message.method
+                if one.awaiting_retry == token and one.request.method == message.method
             ),
             None,
         )
@@ -292,7 +292,7 @@ class Session:
         exchange = self.exchanges.get(number)
         if exchange is None or exchange.state is not ExchangeState.PENDING:
             return Late(exchange)
-        if exchange.parked:
+        if exchange.awaiting_retry:
             return AwaitingRetry(exchange)
         verdict = check.check(exchange, text, form, self.known)
         own = verdict.line if verdict.sendable or not anyway else verdict.forced
@@ -310,7 +310,7 @@ class Session:
     def _send(self, exchange: Exchange, own: str, verdict: Verdict) -> Sent:
         self.state.answer(self._peer, exchange.number, own)
         done = self._finish(exchange, Transition.REPLY_SENT)
-        overtaken, freed = self._overtake(done)
+        superseded, completed = self._supersede(done)
         line = self._leave_batch(done, own)
         return Sent(
             done,
@@ -318,19 +318,21 @@ class Session:
             own,
             verdict,
             deliberate=not verdict.sendable,
-            overtaken=overtaken,
-            freed=freed,
+            superseded=superseded,
+            completed_batches=completed,
         )
 
-    def _overtake(self, done: Exchange) -> tuple[tuple[Exchange, ...], tuple[str, ...]]:
+    def _supersede(self, done: Exchange) -> tuple[tuple[Exchange, ...], tuple[str, ...]]:
         """End the other requests under the id that was just answered.
 
         MCP: "The request ID MUST NOT have been previously used by the requestor". The client holds
         one place for an id: the first answer fills it, and a second would belong to nothing.
         """
-        twins = tuple(self._finish(one, Transition.ID_WAS_TAKEN) for one in self.twins(done))
-        lines = [self._leave_batch(one, None) for one in twins]
-        return twins, tuple(line for line in lines if line)
+        others = tuple(
+            self._finish(one, Transition.ID_WAS_TAKEN) for one in self.same_id_pending(done)
+        )
+        lines = [self._leave_batch(one, None) for one in others]
+        return others, tuple(line for line in lines if line)
 
     def _finish(self, exchange: Exchange, happened: Transition) -> Exchange:
         self.state.forget(self._peer, exchange.number)
@@ -350,6 +352,12 @@ class Session:
             del self._batches[exchange.batch]
         return ready
 
+    def _pending_of(self, number: int) -> Exchange | None:
+        exchange = self.exchanges.get(number)
+        if exchange is None or exchange.state is not ExchangeState.PENDING:
+            return None
+        return exchange
+
     # -- keeping a client waiting ---------------------------------------------------------------
 
     def progress(self, number: int, step: int, message: str) -> str | None:
@@ -359,8 +367,8 @@ class Session:
         notification, and nothing follows the answer. `step` counts up from 1; where a person said
         more than that of their own, it goes on from there.
         """
-        exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not ExchangeState.PENDING or exchange.parked:
+        exchange = self._pending_of(number)
+        if exchange is None or exchange.awaiting_retry:
             return None
         token = exchange.progress_token
         if token is None:
@@ -382,15 +390,15 @@ class Session:
         by itself with a new id, and the repeat is the same exchange. `token` must be unguessable.
         Returns the line to write, None where the hold is not allowed.
         """
-        exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not ExchangeState.PENDING or exchange.parked:
+        exchange = self._pending_of(number)
+        if exchange is None or exchange.awaiting_retry:
             return None
         may_ask = features(exchange.revision).input_required
         if not may_ask or not methods.of(exchange.method).asks_back:
             return None
-        if self.twins(exchange):  # it would be the one answer that this id can have
+        if self.same_id_pending(exchange):  # it would be the one answer that this id can have
             return None
-        self.exchanges.put(exchange._replace(parked=token, legs=exchange.legs + 1))
+        self.exchanges.put(exchange._replace(awaiting_retry=token, attempts=exchange.attempts + 1))
         line = (
             f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":'
             f'{{"resultType":"input_required","requestState":{_text(token)}}}}}'
@@ -400,8 +408,8 @@ class Session:
 
     def went_quiet(self, number: int) -> Exchange | None:
         """Give up on a client that was asked to repeat a request and did not."""
-        exchange = self.exchanges.get(number)
-        if exchange is None or exchange.state is not ExchangeState.PENDING or not exchange.parked:
+        exchange = self._pending_of(number)
+        if exchange is None or not exchange.awaiting_retry:
             return None
         return self._finish(exchange, Transition.CLIENT_WENT_QUIET)
 

@@ -55,7 +55,7 @@ class PendingTimers:
         self.writing = False
         self.held = False
         self.subscribed = subscribed
-        self.parked_at: float | None = None
+        self.retry_awaited_since: float | None = None
         self.steps = 0
         """How many progress notifications were due in all: the value of the last one."""
         self.steps_this_time = 0
@@ -63,8 +63,8 @@ class PendingTimers:
 
     def due(self, now: float) -> DueAction | None:
         """Return what is to be done now, the most pressing first."""
-        if self.parked_at is not None:
-            return DueAction.GIVE_UP if now - self.parked_at > REPEAT_WITHIN else None
+        if self.retry_awaited_since is not None:
+            return DueAction.GIVE_UP if now - self.retry_awaited_since > REPEAT_WITHIN else None
         if self.decision.due(now - self.arrived, touched=self._stopped):
             return DueAction.ANSWER_BY_BOOK
         if self.subscribed:
@@ -89,8 +89,8 @@ class PendingTimers:
 
     def next(self) -> float:
         """Return a moment before which nothing is due. A draft that is saved may change it."""
-        if self.parked_at is not None:
-            return self.parked_at + REPEAT_WITHIN
+        if self.retry_awaited_since is not None:
+            return self.retry_awaited_since + REPEAT_WITHIN
         duties = []
         if self.patience.progress and not self.subscribed:
             duties.append(self.last_arrived + (self.steps_this_time + 1) * PROGRESS_EVERY)
@@ -107,13 +107,13 @@ class PendingTimers:
         self.steps_this_time += 1
         return self.steps
 
-    def parked(self, now: float) -> None:
+    def retry_awaited(self, now: float) -> None:
         """Remember that the client was asked to repeat its request."""
-        self.parked_at = now
+        self.retry_awaited_since = now
 
     def repeated(self, now: float, patience: TimeoutPlan) -> None:
         """Remember that it did, and how long it waits this time."""
-        self.parked_at = None
+        self.retry_awaited_since = None
         self.last_arrived = now
         self.steps_this_time = 0
         self.patience = patience
@@ -174,7 +174,7 @@ class Timekeeper:
                 if line is None:
                     vigil.patience = vigil.patience._replace(hold_at=None)
                 else:
-                    vigil.parked(now)
+                    vigil.retry_awaited(now)
                     self._ledger.write(line, exchange.number, by=BY_US, note="hold")
             case DueAction.GIVE_UP:
                 quiet = self._session.went_quiet(exchange.number)

@@ -161,7 +161,7 @@ class ReplyDispatcher:
 
     def decision(self, exchange: Exchange) -> Decision:
         """Return what is answered without a person: as recorded, or by the book."""
-        if self._voice.silent or self._session.twins(exchange):
+        if self._voice.silent or self._session.same_id_pending(exchange):
             return Decision()  # only one of them can be answered: a person says which
         if self.player is not None and self.player.plays(exchange.number):
             return Decision()  # first the client has to answer what it was asked
@@ -224,13 +224,13 @@ class ReplyDispatcher:
             self._unlearn(exchange, self._ledger.clock.now() - vigil.last_arrived)
             at = self._ledger.clock.stamp()
             self._ledger.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
-        for freed in outcome.freed:
-            self._ledger.write(freed)
-        for twin in outcome.overtaken:
-            self._kept.pop(twin.number, None)
-            self._over(twin.number)
-            if self.vigils.pop(twin.number, None) is not None:
-                self._ledger.close(twin, reason="twin")
+        for batch in outcome.completed_batches:
+            self._ledger.write(batch)
+        for other in outcome.superseded:
+            self._kept.pop(other.number, None)
+            self._over(other.number)
+            if self.vigils.pop(other.number, None) is not None:
+                self._ledger.close(other, reason="twin")
         self._ledger.describe(self._session)
 
     def _unlearn(self, exchange: Exchange, waited: float) -> None:

@@ -221,7 +221,7 @@ def test_of_two_requests_with_one_id_the_first_answer_wins() -> None:
     first, second = call(session, 8), call(session, 8)
     outcome = session.reply(second.number, "sunny", TextForm.TEXT)
     assert isinstance(outcome, Sent)
-    assert [one.number for one in outcome.overtaken] == [first.number]
+    assert [one.number for one in outcome.superseded] == [first.number]
     assert session.pending == ()
     late = session.reply(first.number, "rainy", TextForm.TEXT)
     assert late == Late(session.exchanges[first.number])
@@ -234,7 +234,7 @@ def test_an_id_of_another_type_is_another_id() -> None:
     for exchange in (call(session, 7), call(session, "7")):
         outcome = session.reply(exchange.number, "sunny", TextForm.TEXT)
         assert isinstance(outcome, Sent)
-        assert outcome.overtaken == ()
+        assert outcome.superseded == ()
 
 
 def test_a_batch_does_not_wait_for_a_request_whose_id_was_taken() -> None:
@@ -246,8 +246,8 @@ def test_a_batch_does_not_wait_for_a_request_whose_id_was_taken() -> None:
     assert isinstance(session.reply(ping.number, "{}", TextForm.RESULT), Sent)
     outcome = session.reply(alone.number, "sunny", TextForm.TEXT)
     assert isinstance(outcome, Sent)
-    assert [one.number for one in outcome.overtaken] == [inside.number]
-    assert [json.loads(freed)[0]["id"] for freed in outcome.freed] == [2]
+    assert [one.number for one in outcome.superseded] == [inside.number]
+    assert [json.loads(freed)[0]["id"] for freed in outcome.completed_batches] == [2]
 
 
 def test_a_request_with_a_twin_is_not_held() -> None:
@@ -455,7 +455,7 @@ def test_a_held_request_comes_back_as_the_same_exchange() -> None:
     )
     assert isinstance(event, RequestRepeated)
     assert event.exchange.number == asked.number
-    assert (event.exchange.id.token, event.exchange.legs) == ("2", 1)
+    assert (event.exchange.id.token, event.exchange.attempts) == ("2", 1)
     sent = session.reply(asked.number, "sunny", TextForm.TEXT)
     assert isinstance(sent, Sent)
     assert json.loads(sent.line or "")["id"] == 2

@@ -61,7 +61,7 @@ def test_a_hold_parks_the_request_and_a_repeat_starts_the_clock_again() -> None:
     for _ in range(10):
         vigil.progressed()
     assert vigil.due(55.0) is DueAction.HOLD
-    vigil.parked(55.0)
+    vigil.retry_awaited(55.0)
     assert vigil.due(56.0) is None
     vigil.repeated(55.2, TimeoutPlan(60, "measured", "hold", "", hold_at=55))
     assert vigil.due(60.1) is None
@@ -74,7 +74,7 @@ def test_a_hold_parks_the_request_and_a_repeat_starts_the_clock_again() -> None:
 def test_a_client_that_never_repeats_is_given_up() -> None:
     """Nobody waits for an answer any more."""
     vigil = PendingTimers(0.0, Decision(), NOTHING)
-    vigil.parked(10.0)
+    vigil.retry_awaited(10.0)
     assert vigil.due(40.0) is None
     assert vigil.due(40.1) is DueAction.GIVE_UP
 
@@ -87,7 +87,7 @@ def test_a2_nothing_is_due_before_the_moment_that_is_named() -> None:
     assert vigil.next() == 105.0
     vigil.progressed()
     assert vigil.next() == 107.0
-    vigil.parked(107.0)
+    vigil.retry_awaited(107.0)
     assert vigil.due(vigil.next() - 0.001) is None
     assert vigil.due(vigil.next() + 0.001) is DueAction.GIVE_UP
 

@@ -86,8 +86,8 @@ Event: TypeAlias = (
 class Sent(NamedTuple):
     """The reply passed. `line` is to be written now; None while its batch is not complete.
 
-    `overtaken` are the other requests that were open under the same id: they can no longer be
-    answered. `freed` are the batches that waited for these only; they are to be written, too.
+    `superseded` are the other requests that were open under the same id: they can no longer be
+    answered. `completed_batches` are those that waited for these only; they are written, too.
     """
 
     exchange: Exchange
@@ -96,8 +96,8 @@ class Sent(NamedTuple):
     """The answer itself, also where it waits for its batch."""
     verdict: Verdict
     deliberate: bool = False
-    overtaken: tuple[Exchange, ...] = ()
-    freed: tuple[str, ...] = ()
+    superseded: tuple[Exchange, ...] = ()
+    completed_batches: tuple[str, ...] = ()
 
 
 class Refused(NamedTuple):

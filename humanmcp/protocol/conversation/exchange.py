@@ -91,12 +91,12 @@ class Exchange(NamedTuple):
 
     `number` is our own, counted from 1 in a session: the peer's id may repeat, be huge, or be a
     path. `revision` is what this request must be answered in. `batch` numbers the array that it
-    came in (2025-03-26), 0 for none. `legs` counts how often a 2026-07-28 client was asked to
-    repeat the request while a person is at it; `parked` is the `requestState` that the repeat will
-    carry, "" when the client waits for an answer right now. `continues` is the number of the
-    exchange whose question back to the user this one answers, 0 for none. `look` finds out what the
-    check says of the request: a request that is answered at once waits for no remarks. `stated` is
-    what the transport says of it.
+    came in (2025-03-26), 0 for none. `attempts` counts how often a 2026-07-28 client was asked to
+    repeat the request while a person is at it; `awaiting_retry` is the `requestState` that the
+    repeat will carry, "" when the client waits for an answer right now. `continues` is the number
+    of the exchange whose question back to the user this one answers, 0 for none. `look` finds out
+    what the check says of the request: a request that is answered at once waits for no remarks.
+    `stated` is what the transport says of it.
     """
 
     number: int
@@ -104,8 +104,8 @@ class Exchange(NamedTuple):
     revision: str
     state: ExchangeState = ExchangeState.PENDING
     batch: int = 0
-    legs: int = 0
-    parked: str = ""
+    attempts: int = 0
+    awaiting_retry: str = ""
     continues: int = 0
     look: Callable[[], tuple[Diagnostic, ...]] = tuple
     stated: Stated | None = None

@@ -59,7 +59,7 @@ class Exchanges:
         every = self._over | self._waiting
         return tuple(every[number] for number in sorted(every))
 
-    def twins(self, exchange: Exchange) -> tuple[Exchange, ...]:
+    def same_id_pending(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """Those that wait under the same id as this one, oldest first."""
         numbers = self._by_id.get(exchange.id.key, ())
         if len(numbers) < 2 and exchange.number in numbers:

@@ -61,7 +61,7 @@ def gave_up_after(exchange: Exchange, reason: str, waited: float, patience: Time
     does a call that was kept waiting by something that works, whose last leg is shorter than the
     limit, or whose end came later than it.
     """
-    kept_waiting = exchange.legs > 0 or patience.means == "progress"
+    kept_waiting = exchange.attempts > 0 or patience.means == "progress"
     if exchange.method != _TEACHES or kept_waiting or re.search(_GAVE_UP, reason) is None:
         return 0.0
     return waited if waited >= 1 else 0.0
@@ -144,7 +144,7 @@ def _hold_at(
         limit is not None
         and features(exchange.revision).input_required
         and methods.of(exchange.method).asks_back
-        and exchange.legs < repeats
+        and exchange.attempts < repeats
     )
     if not can_hold or limit is None:
         return None

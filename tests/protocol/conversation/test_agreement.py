@@ -78,7 +78,7 @@ class Overheard:
         """Compare what both know."""
         assert self.session.known == self.observer.known
         assert self.session.agreed == self.observer.revision
-        waiting = [one.request for one in self.session.pending if not one.parked]
+        waiting = [one.request for one in self.session.pending if not one.awaiting_retry]
         assert _ids(waiting) == _ids(one.request for one in self.observer.in_flight(self.peer))
         for side in Direction:
             mine, theirs = self.session.state.in_flight(side), self.observer.in_flight(side)
@@ -104,7 +104,7 @@ def request(room: Overheard, draw: st.DataObject) -> None:
 
 def reply(room: Overheard, draw: st.DataObject) -> None:
     """A person answers something that waits, rightly or not."""
-    waiting = [one for one in room.session.pending if not one.parked]
+    waiting = [one for one in room.session.pending if not one.awaiting_retry]
     if waiting:
         one = draw.draw(st.sampled_from(waiting))
         text = json.dumps(draw.draw(st.sampled_from(ANSWERS)))

@@ -83,9 +83,9 @@ def test_those_of_one_id_are_found_without_looking_at_the_others() -> None:
     """A client that opens thousands of requests finds the last as fast as the first."""
     session = Session()
     first, other, second = (arrive(session, token) for token in (7, 8, 7))
-    assert session.twins(first) == (second,)
-    assert session.twins(second) == (first,)
-    assert session.twins(other) == ()
+    assert session.same_id_pending(first) == (second,)
+    assert session.same_id_pending(second) == (first,)
+    assert session.same_id_pending(other) == ()
     session.reply(first.number, "{}")
-    assert session.twins(second) == ()
+    assert session.same_id_pending(second) == ()
     assert session.pending == (other,)  # the first answer ended both

@@ -109,9 +109,11 @@ def test_a_known_2026_client_is_held_shortly_before_its_limit() -> None:
 
 def test_a_client_is_not_asked_to_repeat_more_often_than_it_does() -> None:
     """Both SDKs stop after ten repeats."""
-    assert patience(call("2026-07-28")._replace(legs=9), "mcp-inspector").means == "hold"
-    assert patience(call("2026-07-28")._replace(legs=10), "mcp-inspector").means == ""
-    assert patience(call("2026-07-28")._replace(legs=10), "unheard-of", own_limit=60).means == ""
+    assert patience(call("2026-07-28")._replace(attempts=9), "mcp-inspector").means == "hold"
+    assert patience(call("2026-07-28")._replace(attempts=10), "mcp-inspector").means == ""
+    assert (
+        patience(call("2026-07-28")._replace(attempts=10), "unheard-of", own_limit=60).means == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ def test_a_cancel_for_the_time_teaches_the_limit(reason: str) -> None:
         (call(), "x", "the user pressed Esc", 20),
         (call(), "x", "", 20),
         (call(method="tools/list"), "x", "timed out", 20),
-        (call("2026-07-28")._replace(legs=1), "mcp-inspector", "timed out", 20),
+        (call("2026-07-28")._replace(attempts=1), "mcp-inspector", "timed out", 20),
         (call(progressToken=0), "opencode", "timed out", 20),
         (call(), "x", "timed out", 0.2),
     ],
