@@ -87,6 +87,17 @@ REQUIREMENTS: Final = {
     "HTTP-6": "What is wrong as HTTP, or is no message, is refused with a status and a sentence.",
     "HTTP-7": "A message goes to the session as it was written.",
     "HTTP-8": "An answer is byte for byte the same over stdio, as a JSON body and in an event.",
+    "HTTP-9": (
+        "Nothing is sent for ten seconds, so the status is open; then a stream begins and says "
+        "something every fifteen."
+    ),
+    "HTTP-10": "A client that hangs up has cancelled in 2026-07-28, and in no other version.",
+    "HTTP-11": "A client that comes again gets what it missed, from the transcript.",
+    "HTTP-12": "What belongs to no request goes to the stream, or the subscription, that wants it.",
+    "HTTP-13": "Programs that call themselves the same do not get each other's answers.",
+    "HTTP-14": "The process ends in order when it is told to, and stdout stays empty.",
+    "HTTP-15": "Pages of strangers, missing keys and other paths are refused with a status.",
+    "HTTP-16": "What is large, slow or endless harms neither the server nor its other clients.",
     # -- A capture between a client and a server
     "CAPTURE-1": "A tap is put before any server command, and the client notices nothing.",
     "CAPTURE-2": (

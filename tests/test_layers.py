@@ -97,10 +97,11 @@ GUESTS: Final = {
     "desk": ("fastapi", "jinja2", "starlette", "typing_extensions", "uvicorn"),
     "host": ("anthropic", "openai"),
     "listening": ("starlette", "uvicorn"),
+    "stub/http": ("starlette", "uvicorn"),
     "common/toml_edit": ("tomlkit",),
     "pytest": ("pytest",),
 }
-"""The libraries that a room may use. A room that is not named here has the standard library."""
+"""The libraries that a room, or a folder of one, may use; what is not named here has none."""
 
 IMPURE: Final = frozenset(
     {"asyncio", "concurrent", "ctypes", "datetime", "glob", "http", "importlib", "io", "logging"}
@@ -239,6 +240,7 @@ def uninvited(house: Path) -> list[str]:
         if found.top not in sys.stdlib_module_names
         and found.name.split(".")[0] != PACKAGE
         and found.top not in GUESTS.get(found.room, ())
+        and found.top not in GUESTS.get(found.place.rpartition("/")[0], ())
     ]
 
 

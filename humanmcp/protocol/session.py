@@ -37,7 +37,7 @@ from humanmcp.protocol.conversation.exchange import (
     NoIdError,
     Transition,
 )
-from humanmcp.protocol.conversation.pending import Exchanges
+from humanmcp.protocol.conversation.pending import Exchanges, related_to
 from humanmcp.protocol.conversation.state import ConversationState, ObservedRequest
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
@@ -466,6 +466,23 @@ class Session:
             for one in self.pending
             if methods.of(one.method).stays_open and _listens(one, of)
         )
+
+    def cancelled(self, number: int) -> tuple[Event, ...]:
+        """Take it that the peer wants no answer to a request any more, however it said so."""
+        exchange = self.exchanges.get(number)
+        if exchange is None or exchange.state is not ExchangeState.PENDING:
+            return ()
+        return (RequestCancelled(self._finish(exchange, Transition.CLIENT_CANCELLED), ""),)
+
+    def related_to(self, line: str) -> int:
+        """Return the number of the pending request that a line of our own belongs to, 0 for none.
+
+        Over HTTP it goes out where the answer will.
+        """
+        message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+        if not self.pending or not isinstance(message, Message):
+            return 0
+        return related_to(message, self.pending)
 
     # -- speaking first --------------------------------------------------------------------------
 

@@ -123,6 +123,18 @@ class Arrivals:
         else:
             self.line(request)
 
+    def hung_up(self, number: int) -> None:
+        """Take it for what it is where each request has a stream of its own: a cancellation.
+
+        "Closing the SSE response stream MUST be treated by the server as cancellation of that
+        request." https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#cancellation
+        """
+        self._ledger.record(Direction.NOTE, b"", number, note="the client closed the stream")
+        events = self._session.cancelled(number)
+        came = _Arrival(b"", events, (), None, self._ledger.clock.now())
+        for event in events:
+            self._react(event, came)
+
     def line(self, line: bytes) -> None:
         """Take in a line: write it down, then let everything react to it."""
         came = self._read(line)
@@ -149,7 +161,7 @@ class Arrivals:
     def _read(self, line: bytes) -> _Arrival:
         now = self._ledger.clock.now()
         self._agenda.arrived(now)
-        events = self._session.receive(line)
+        events = self._session.receive(line, self._ledger.connection.stated)
         asked = [event.exchange.number for event in events if isinstance(event, _ASKED)]
         self._ledger.connection.came_with(asked)
         new = [event.exchange for event in events if isinstance(event, RequestArrived)]

@@ -19,7 +19,8 @@ for the client: what it does not take is kept, and `backpressure` says so.
 
 *Streams.* A pipe is one stream. Over HTTP each POST has a stream of its own, and a line must find
 the one that it belongs to. So right after a line was taken `came_with` tells under which numbers
-its requests are known in the inbox, and `send` names the request that a line is about (0: none).
+its requests are known in the inbox, `send` names the request that a line is about (0: none), and
+`unanswered` says that no answer will follow. HTTP says things beside a line, too: `stated`.
 
 A connection knows nothing of sessions, of the inbox, of signals and of the life of the process.
 `PipeConnection` (`pipe.py`) is what a host starts; `MemoryConnection` serves tests and practice.
@@ -34,6 +35,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from humanmcp.protocol.conversation.exchange import Stated
+
 
 class TooLong(NamedTuple):
     """A line that was too long to keep: how it began, its bytes without the line feed, its end."""
@@ -47,7 +50,13 @@ class EndOfInput:
     """The client is gone: it closed its end, or nobody reads what we write."""
 
 
-Incoming: TypeAlias = bytes | TooLong | EndOfInput
+class HungUp(NamedTuple):
+    """The client wants no answer to the request of this number: it closed the stream of it."""
+
+    number: int
+
+
+Incoming: TypeAlias = bytes | TooLong | EndOfInput | HungUp
 
 
 class Backpressure(NamedTuple):
@@ -107,8 +116,15 @@ class Connection(Protocol):
         A line keeps its carriage return and its byte-order mark; blank lines never come.
         """
 
+    @property
+    def stated(self) -> Stated | None:
+        """What the transport says beside the line that was taken last; None for nothing."""
+
     def came_with(self, numbers: Sequence[int]) -> None:
         """Learn the inbox's numbers of the requests in the line that was taken last."""
+
+    def unanswered(self, number: int) -> None:
+        """Learn that a request is over and gets no answer."""
 
     def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
         """Write a line, without its line feed, as soon as the client takes it. Never waits.
@@ -152,6 +168,7 @@ class MemoryConnection:
         """Begin with nothing said."""
         self.closed = False
         self.backpressure = Backpressure()
+        self.stated: Stated | None = None
         self.numbers: tuple[int, ...] = ()
         """The requests that came with the line that was taken last."""
         self._coming: SimpleQueue[Incoming] = SimpleQueue()
@@ -196,6 +213,9 @@ class MemoryConnection:
     def came_with(self, numbers: Sequence[int]) -> None:
         """Keep the numbers, for whoever compares."""
         self.numbers = tuple(numbers)
+
+    def unanswered(self, number: int) -> None:
+        """Do nothing: there is one stream."""
 
     def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
         """Let the client hear a line."""

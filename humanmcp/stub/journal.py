@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+
+def _to_none(_line: str) -> int:
+    return 0
+
+
 BY_US: Final = "humanmcp"
 """Who wrote a line that neither a person nor the book decided: progress, a hold."""
 
@@ -56,6 +61,8 @@ class Journal:
         """Counts whatever happens that a person may want to see."""
         self.is_mid_line = False
         """Whether a person wrote the beginning of a line, and its end is still to come."""
+        self.related_to: Callable[[str], int] = _to_none
+        """Tells to which request a line of our own belongs that answers none."""
         self._seq = 0
         self._told: object = None
         self._owed: list[tuple[str, Callable[[], None]]] = []
@@ -79,6 +86,7 @@ class Journal:
         by: str = "",
         note: str = "",
         durable: bool = False,
+        stream: int = 0,
     ) -> None:
         """Put a line into the transcript, onto the disk itself when it must be durable.
 
@@ -87,7 +95,7 @@ class Journal:
         """
         self._seq += 1
         self.changes += 1
-        frame = Frame(self._seq, self.clock.stamp(), way, raw, number, by, note)
+        frame = Frame(self._seq, self.clock.stamp(), way, raw, number, by, note, stream)
         self.inbox.record(self.name, frame, durable=durable)
 
     def cannot_read_last(self) -> None:
@@ -98,11 +106,13 @@ class Journal:
     def write(self, line: str | bytes, number: int = 0, *, by: str = "", note: str = "") -> None:
         """Put a checked line into the transcript and onto the wire; bytes are broken on purpose."""
         raw = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
+        stream = 0 if number or isinstance(line, bytes) else self.related_to(line)
         try:
-            self.record(Direction.OUT, raw, number, by=by, note=note)
+            self.record(Direction.OUT, raw, number, by=by, note=note, stream=stream)
         except InboxError:
             logger.exception("the transcript misses a line that was written")
-        self.connection.send(raw, related_to=number, deliberate=isinstance(line, bytes))
+        deliberate = isinstance(line, bytes)
+        self.connection.send(raw, related_to=number or stream, deliberate=deliberate)
         self.is_mid_line = False
 
     def write_raw(self, content: bytes, *, by: str) -> None:
@@ -122,6 +132,8 @@ class Journal:
     def close(self, exchange: Exchange, answer: Answer | None = None, reason: str = "") -> None:
         """Move an exchange to its last state in the inbox."""
         self.changes += 1
+        if answer is None:
+            self.connection.unanswered(exchange.number)
         key, state = self.key(exchange.number), exchange.state
         self._keep(
             f"the end of exchange {exchange.number}",

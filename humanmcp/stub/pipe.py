@@ -95,6 +95,9 @@ class PipeConnection:
     `source` and `sink` are descriptors; whoever passes them owns them and must keep them open.
     """
 
+    stated: Final = None
+    """A pipe says nothing beside a line."""
+
     def __init__(self, source: int, sink: int, *, longest: int = LONGEST_LINE) -> None:
         """Start to read lines of up to `longest` bytes, and to write what is sent."""
         self._source = source
@@ -145,6 +148,9 @@ class PipeConnection:
         return item
 
     def came_with(self, numbers: Sequence[int]) -> None:
+        """Do nothing: a pipe has one stream for all requests."""
+
+    def unanswered(self, number: int) -> None:
         """Do nothing: a pipe has one stream for all requests."""
 
     def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:  # noqa: ARG002 - one stream for all

@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.common import paths
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.inbox.contract import StubInbox
     from humanmcp.protocol.policy.replay import Replay
     from humanmcp.stub.connection import Connection
     from humanmcp.stub.options import Forward
@@ -82,6 +84,9 @@ def add_arguments(parser: Parser) -> None:
         default=OTHERWISE[0],
         help=words("otherwise"),
     )
+    parser.add_argument("--http", nargs="?", const="", metavar="ADDRESS", help=words("http"))
+    parser.add_argument("--lan", action="store_true", help=words("lan"))
+    parser.add_argument("--key", metavar="FILE", help=words("key"))
     parser.add_argument("server", nargs="...", metavar="COMMAND", help=words("server"))
 
 
@@ -89,32 +94,19 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     """Be the server until the client is gone. Returns the exit status."""
     language = language_of(settings.lang)
     need_files()
-    mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
+    if arguments.http is not None:
+        return _run_http(arguments, settings, language)
     typed = os.isatty(0)
     connection = PipeConnection.claim()
     attendant, stderr = Attendant(), Stderr()
     attendant.attend(ParentWatch(attendant.stop), background=True)
     with StopSignals(lambda _number: attendant.stop()):
         try:
-            home = paths.make_private(paths.home_folder(settings.home))
-            log_to(home)
-            book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
-            shelf = BookFile(book, must_exist=bool(settings.book))
-            command = _command(arguments)
-            replay, forward = _replay(arguments, home, command)
-            opening = _opening(arguments.opening, settings)
-            progress = not arguments.no_progress
-            manner = ServeOptions(
-                mode, settings.client_limit, language, replay, opening, progress, forward
-            )._replace(notify=_notifier(settings.notify))
+            parts = _parts(arguments, settings, stderr, language)
             # The client's first message comes first: several give up within a second or two.
-            session = _session(
+            session = parts.session(
                 connection,
-                stderr,
-                home=home,
-                settings=settings,
-                shelf=shelf,
-                manner=manner,
+                open_inbox(parts.home),
                 when_quiet=lambda one: _announce(stderr, one, language, typed=typed),
             )
         except StopError as error:
@@ -124,14 +116,52 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
             stderr.say(f"humanmcp: {sentence_of(error, language)}\n")
             return CANNOT_START
         if arguments.open:
-            _open_desk(home, language)
+            _open_desk(parts.home, language)
         attendant.attend(session)
         attendant.run()
-        if forward is not None and replay is not None and replay.forwarded:
-            path, count = forward.recording.path, replay.forwarded
-            stderr.say(say("serve", "forwarded", language, count=count, path=path))
-        status = session.exit_status
-        return status if replay is None else _misses(replay, status, stderr, language)
+        return _ended(parts.manner, session.exit_status, stderr, language)
+
+
+def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) -> int:
+    """Be the server of whoever comes, until somebody says stop. Returns the exit status."""
+    from humanmcp.stub.http import server  # noqa: PLC0415 - a pipe does not pay for it
+
+    stderr = Stderr()
+    try:
+        parts = _parts(arguments, settings, stderr, language)
+        inbox = open_inbox(parts.home)
+        key, made = server.read_key(arguments.key) if arguments.key else ("", None)
+        listening, address = server.bind(arguments.http, key, lan=arguments.lan)
+    except StopError as error:
+        stderr.say(f"humanmcp: {error.sentence(language)}\n")
+        return CANNOT_START
+    except OSError as error:
+        stderr.say(f"humanmcp: {sentence_of(error, language)}\n")
+        return CANNOT_START
+
+    def ready() -> None:
+        stderr.say(server.told(address, language, made=made))
+        if arguments.open:
+            _open_desk(parts.home, language)
+
+    server.serve(
+        listening,
+        address,
+        lambda connection: parts.session(connection, inbox, when_quiet=lambda _one: None),
+        ready,
+    )
+    return _ended(parts.manner, 0, stderr, language)
+
+
+def _ended(manner: ServeOptions, status: int, stderr: Stderr, language: str) -> int:
+    """Say what became of a replay. Returns the exit status."""
+    replay, forward = manner.replay, manner.forward
+    if replay is None:
+        return status
+    if forward is not None and replay.forwarded:
+        path, count = forward.recording.path, replay.forwarded
+        stderr.say(say("serve", "forwarded", language, count=count, path=path))
+    return _misses(replay, status, stderr, language)
 
 
 def _notifier(command: str) -> Callable[[str, int, str], object] | None:
@@ -196,45 +226,78 @@ def _replay(
     return replay, read_forward(wanted, home, command) if command else None
 
 
-def _session(  # noqa: PLR0913 - the parts of a session
-    connection: Connection,
-    stderr: Stderr,
-    *,
-    home: Path,
-    settings: Settings,
-    shelf: BookFile,
-    manner: ServeOptions,
-    when_quiet: Callable[[StubSession], object],
-) -> StubSession:
-    inbox = open_inbox(home)
-    clock = Clock()
-    facts = SessionFacts(
-        name="", started=clock.stamp(), pid=os.getpid(), title=settings.title, probe=True
-    )
-    name = inbox.begin(facts)
-    own = inbox.folder(name)
-    folder = Path(settings.files).expanduser().absolute() if settings.files else own
-    shared = bool(settings.files)
+class _Parts(NamedTuple):
+    """What the sessions of a server have in common."""
 
-    def claim() -> TextFiles:
-        return TextFiles.claim(
-            folder,
-            decode=decode,
-            archive=own,
-            language=manner.language,
-            shared=shared,
+    home: Path
+    settings: Settings
+    shelf: BookFile
+    manner: ServeOptions
+    stderr: Stderr
+
+    def session(
+        self,
+        connection: Connection,
+        inbox: StubInbox,
+        when_quiet: Callable[[StubSession], object],
+    ) -> StubSession:
+        """Begin a session. Each looks at the book for itself."""
+        clock = Clock()
+        facts = SessionFacts(
+            name="", started=clock.stamp(), pid=os.getpid(), title=self.settings.title, probe=True
+        )
+        name = inbox.begin(facts)
+        own, files = inbox.folder(name), self.settings.files
+        folder = Path(files).expanduser().absolute() if files else own
+
+        def claim() -> TextFiles:
+            return TextFiles.claim(
+                folder,
+                decode=decode,
+                archive=own,
+                language=self.manner.language,
+                shared=bool(files),
+            )
+
+        limits = SeenLimits(self.home)
+        return StubSession(
+            session=Session(),
+            ledger=Journal(connection, inbox, facts._replace(name=name), clock, limits),
+            claim_files=claim,
+            shelf=copy(self.shelf),
+            manner=self.manner,
+            token=lambda: os.urandom(16).hex(),
+            aside=self.stderr.say,
+            when_quiet=when_quiet,
         )
 
-    return StubSession(
-        session=Session(),
-        ledger=Journal(connection, inbox, facts._replace(name=name), clock, SeenLimits(home)),
-        claim_files=claim,
-        shelf=shelf,
-        manner=manner,
-        token=lambda: os.urandom(16).hex(),
-        aside=stderr.say,
-        when_quiet=when_quiet,
+
+def _parts(
+    arguments: argparse.Namespace, settings: Settings, stderr: Stderr, language: str
+) -> _Parts:
+    """Settle what was asked for.
+
+    Raises:
+        StopError: it does not go together.
+        OSError: a file cannot be read.
+    """
+    home = paths.make_private(paths.home_folder(settings.home))
+    log_to(home)
+    book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
+    shelf = BookFile(book, must_exist=bool(settings.book))
+    replay, forward = _replay(arguments, home, _command(arguments))
+    mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL
+    manner = ServeOptions(
+        mode,
+        settings.client_limit,
+        language,
+        replay,
+        _opening(arguments.opening, settings),
+        not arguments.no_progress,
+        forward,
+        _notifier(settings.notify),
     )
+    return _Parts(home, settings, shelf, manner, stderr)
 
 
 def _announce(stderr: Stderr, session: StubSession, language: str, *, typed: bool) -> None:

@@ -26,7 +26,7 @@ from humanmcp.inbox.contract import InboxError
 from humanmcp.inbox.poll_schedule import NAP, PollSchedule
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.stub.arrivals import Arrivals
-from humanmcp.stub.connection import EndOfInput, TooLong
+from humanmcp.stub.connection import EndOfInput, HungUp, TooLong
 from humanmcp.stub.handed_in import HandedIn
 from humanmcp.stub.options import Keepalive
 from humanmcp.stub.pending_timers import Timekeeper
@@ -82,6 +82,7 @@ class StubSession:
         self.session = session
         self.ledger = ledger
         self.connection = ledger.connection
+        ledger.related_to = session.related_to
         self.clock = ledger.clock
         self.exit_status = 0
         """What a process that serves this session alone ends with."""
@@ -175,6 +176,8 @@ class StubSession:
                 self._arrivals.line(got)
             case TooLong():
                 self._arrivals.too_long(got)
+            case HungUp():
+                self._arrivals.hung_up(got.number)
             case EndOfInput():
                 self._over = True
             case impossible:

@@ -5,15 +5,62 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.spec import methods
+from humanmcp.protocol.spec.versions import META_SUBSCRIPTION
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.json.jsonrpc import Json, Message
 
 REMEMBERED: Final = 1_000
 """How many requests that are over are remembered, at most."""
 
 REMEMBERED_SIZE: Final = 4 * 1024 * 1024
 """How long the lines of those may be together, in characters. The last one stays, however long."""
+
+
+def related_to(message: Message, pending: Sequence[Exchange]) -> int:
+    """Return the number of the request that a message of our own belongs to, 0 for none.
+
+    A notification names it by its token, or by the id of the subscription. Anything else belongs to
+    the request that came last: "These messages SHOULD relate to the originating client request".
+    What tells of a change belongs to none.
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
+    """
+    token = message.params.get("progressToken")
+    subscription = message.meta.get(META_SUBSCRIPTION)
+    if token is not None or subscription is not None:
+        named = (each for each in reversed(pending) if _is_named(each, token, subscription))
+        found = next(named, None)
+        return 0 if found is None else found.number
+    if message.method in _OF_NONE or not message.method:
+        return 0
+    waiting = [one for one in pending if not methods.of(one.method).stays_open]
+    return waiting[-1].number if waiting else 0
+
+
+def _is_named(exchange: Exchange, token: Json, subscription: Json) -> bool:
+    if subscription is not None:
+        return bool(exchange.id.value == subscription)
+    return "progressToken" in exchange.request.meta and bool(
+        exchange.request.meta["progressToken"] == token
+    )
+
+
+_OF_NONE: Final = frozenset(
+    {
+        "notifications/tools/list_changed",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/tasks/status",
+        "notifications/cancelled",
+        "ping",
+    }
+)
+"""What is said of the server, and not of a request."""
 
 
 class Exchanges:

@@ -202,6 +202,10 @@ class ConversationState:
         other.progress = {way: progress.copy() for way, progress in self.progress.items()}
         return other
 
+    def asked_with(self, state: str) -> bool:
+        """Return True if a question back to the user went out with this `requestState`."""
+        return state in self._states
+
     # -- requests ------------------------------------------------------------------------------
 
     def _observe_request(

@@ -2,8 +2,9 @@
 
 Shape of a frame: `{"seq": 7, "at": "2026-11-20T18:49:07.123Z", "way": "in", "raw": "{…}"}`, and
 `"by"` for who decided it (a person, the book, the stub itself), `"number"` where it belongs
-to an exchange, `"note"` where something is to be said of it. Bytes that are no UTF-8 are kept as
-`"base64"` beside a readable `"raw"`.
+to an exchange, `"stream"` where it went out with the answer to another one's request (over HTTP
+each has a stream), `"note"` where something is to be said of it. Bytes that are no UTF-8 are kept
+as `"base64"` beside a readable `"raw"`.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ class Frame(NamedTuple):
     number: int = 0
     by: str = ""
     note: str = ""
+    stream: int = 0
+    """The number of the request on whose stream it went out, where it belongs to no exchange."""
 
     @property
     def text(self) -> str:
@@ -87,8 +90,9 @@ def to_json(frame: Frame) -> str:
     number = f',"number":{frame.number}' if frame.number else ""
     by = f',"by":{_quoted(frame.by)}' if frame.by else ""
     note = f',"note":{_quoted(frame.note)}' if frame.note else ""
+    stream = f',"stream":{frame.stream}' if frame.stream else ""
     at, way = _quoted(frame.at), frame.way.value
-    return f'{{"seq":{frame.seq},"at":{at},"way":"{way}","raw":{raw}{number}{by}{note}}}'
+    return f'{{"seq":{frame.seq},"at":{at},"way":"{way}","raw":{raw}{number}{by}{note}{stream}}}'
 
 
 def from_json(line: str) -> Frame:
@@ -112,6 +116,7 @@ def from_json(line: str) -> Frame:
             number=int(record.get("number", 0)),
             by=str(record.get("by", "")),
             note=str(record.get("note", "")),
+            stream=int(record.get("stream", 0)),
         )
     except (KeyError, TypeError, AttributeError) as error:
         message = f"not a frame of a transcript: {line[:80]!r}"

@@ -11,6 +11,7 @@ Pure: no socket, no clock.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.conversation.exchange import Stated
@@ -50,6 +51,13 @@ class HttpRefusal(NamedTuple):
     error: int = _INVALID_REQUEST
     headers: tuple[tuple[str, str], ...] = ()
     fillings: tuple[tuple[str, str], ...] = ()
+    id: str = "null"
+    """The token of the request's id, where it can be read."""
+
+    def body(self, sentence: str) -> bytes:
+        """Return the JSON-RPC error that goes out with it."""
+        said = json.dumps({"code": self.error, "message": sentence}, ensure_ascii=False)
+        return f'{{"jsonrpc":"2.0","id":{self.id},"error":{said}}}'.encode()
 
 
 class Posted(NamedTuple):
@@ -103,12 +111,12 @@ NO_JSON: Final = HttpRefusal(415, "no json")
 NO_EVENT: Final = HttpRefusal(400, "no event")
 
 
-def _no_schema(_tool: str) -> Json:
+def _no_schema(_call: Message) -> Json:
     return None
 
 
-def judge(request: HttpRequest, schema_of: Callable[[str], Json] = _no_schema) -> Inbound:
-    """Say what a request is. `schema_of` returns the inputSchema of a tool, None for no such."""
+def judge(request: HttpRequest, schema_of: Callable[[Message], Json] = _no_schema) -> Inbound:
+    """Say what a request is. `schema_of` returns the inputSchema of the tool of a call."""
     if request.method == "POST":
         return _posted(request, schema_of)
     if request.method not in ("GET", "DELETE"):
@@ -151,7 +159,7 @@ def _version_refused(version: str | None) -> HttpRefusal | None:
     return HttpRefusal(400, "version", fillings=(("version", version[:80]), ("known", known)))
 
 
-def _posted(request: HttpRequest, schema_of: Callable[[str], Json]) -> Inbound:
+def _posted(request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbound:
     headers = request.headers
     kind = (headers.get("content-type") or "").partition(";")[0].strip().lower()
     if kind != JSON or headers.get("content-encoding") is not None:
@@ -161,8 +169,13 @@ def _posted(request: HttpRequest, schema_of: Callable[[str], Json]) -> Inbound:
     line = _on_one_line(request.body)
     message = jsonrpc.read(line)
     if is_stateless(message, headers):
-        return _stateless(line, message, headers, schema_of)
-    return _with_handshake(line, message, headers)
+        found = _stateless(line, message, headers, schema_of)
+    else:
+        found = _with_handshake(line, message, headers)
+    named = message.id if isinstance(message, Message) and message.method else None
+    if isinstance(found, HttpRefusal) and named is not None:
+        return found._replace(id=named.token)
+    return found
 
 
 def _on_one_line(body: bytes) -> bytes:
@@ -209,7 +222,7 @@ def _stateless(
     line: bytes,
     message: Message | Batch | Malformed,
     headers: Headers,
-    schema_of: Callable[[str], Json],
+    schema_of: Callable[[Message], Json],
 ) -> Inbound:
     match message:
         case Malformed():
@@ -233,15 +246,14 @@ def _revision(message: Message) -> str:
 
 
 def stated_in(
-    message: Message, headers: Headers, schema_of: Callable[[str], Json] = _no_schema
+    message: Message, headers: Headers, schema_of: Callable[[Message], Json] = _no_schema
 ) -> Stated:
     """Judge a request of 2026-07-28: first what it says of itself, then its headers."""
     revision = _revision(message)
     lacking = next((key for key in versions.META_REQUIRED if key not in message.meta), None)
     if lacking is not None:
         return Stated(revision, examples.lacking(lacking))
-    tool = message.params.get("name") if message.method == "tools/call" else None
-    schema = schema_of(tool) if isinstance(tool, str) else None
+    schema = schema_of(message) if message.method == "tools/call" else None
     wrong = mirrored.mismatch_in(message, headers, schema)
     if wrong is None:
         return Stated(revision)

@@ -1,0 +1,1 @@
+"""Being the server over Streamable HTTP: many sessions in one process. Imported when asked for."""

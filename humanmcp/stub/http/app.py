@@ -1,0 +1,219 @@
+"""The endpoint: each request is judged, brought to its session, and answered there.
+
+An ASGI application without a framework: there is one path, and what is said on it is MCP's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from humanmcp.listening.bodies import Bodies, BodyError, BodyTrouble
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.http.headers import SESSION, Headers
+from humanmcp.protocol.http.inbound import (
+    Acknowledged,
+    HttpRefusal,
+    HttpRequest,
+    Posted,
+    SessionOver,
+    StreamWanted,
+    judge,
+    refused_body,
+)
+from humanmcp.protocol.http.outbound import EVENTS, JSON
+from humanmcp.protocol.json.jsonrpc import Malformed, Message
+from humanmcp.stub.http import guard
+from humanmcp.stub.http.responding import Answering, Response
+from humanmcp.stub.http.streams import OWN, Stream, after
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+
+    from starlette.types import Receive, Send
+
+    from humanmcp.protocol.http.inbound import Inbound
+    from humanmcp.stub.http.guard import HttpAddress
+    from humanmcp.stub.http.sessions import HttpSession, HttpSessions
+    from humanmcp.stub.http.streams import OutEvent
+
+    # Any: what ASGI calls a scope is a dictionary of many shapes
+    Scope: TypeAlias = MutableMapping[str, Any]
+
+logger = logging.getLogger(__name__)
+
+_TROUBLES: Final[Mapping[BodyTrouble, HttpRefusal]] = {
+    BodyTrouble.LARGE: HttpRefusal(413, "large"),
+    BodyTrouble.MUCH: HttpRefusal(413, "large"),
+    BodyTrouble.SLOW: HttpRefusal(408, "slow"),
+    BodyTrouble.BUSY: HttpRefusal(503, "busy", -32603),
+}
+_LONGEST_LENGTH: Final = 12
+"""Digits of a Content-Length that is looked at."""
+
+FAULT: Final = HttpRefusal(500, "fault", -32603)
+LISTENED_TO: Final = HttpRefusal(409, "listened to")
+ENDED: Final = HttpRefusal(404, "unknown session")
+
+
+class HttpApp:
+    """Everything at the address."""
+
+    def __init__(self, sessions: HttpSessions, address: HttpAddress) -> None:
+        """Serve these sessions."""
+        self._sessions = sessions
+        self._address = address
+        self._bodies = Bodies()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        headers = Headers.of(
+            (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
+        )
+        response = Response(receive, send, ())
+        refusal = guard.refused(scope["path"], headers, self._address)
+        try:
+            if refusal is None:
+                refusal = await self._serve(scope, headers, receive, send)
+        except Exception:
+            logger.exception("this should not happen; please report it")
+            refusal = FAULT
+        if refusal is not None:
+            logger.info("refused with %d: %s", refusal.status, refusal.why)
+            sentence = say("http", refusal.why, "en", **dict(refusal.fillings))
+            await response.refuse(refusal, sentence)
+
+    async def _serve(
+        self, scope: Scope, headers: Headers, receive: Receive, send: Send
+    ) -> HttpRefusal | None:
+        body = await self._body(headers, receive)
+        if isinstance(body, HttpRefusal):
+            return body
+        key = guard.bearer(headers)
+        inbound: Inbound = judge(
+            HttpRequest(scope["method"], headers, body),
+            lambda call: self._sessions.schema_of(call, key),
+        )
+        match inbound:
+            case HttpRefusal():
+                return inbound
+            case Acknowledged():
+                await Response(receive, send, ()).whole(202)
+                return None
+            case Posted():
+                return await self._posted(inbound, headers, key, (receive, send))
+            case StreamWanted():
+                return await self._listen(inbound, (receive, send))
+            case SessionOver():
+                return await self._end(inbound, (receive, send))
+
+    async def _body(self, headers: Headers, receive: Receive) -> bytes | HttpRefusal:
+        """Read a body within the limits."""
+        length = headers.get("content-length") or "0"
+        if not length.isascii() or not length.isdigit() or len(length) > _LONGEST_LENGTH:
+            return _TROUBLES[BodyTrouble.LARGE]
+        declared = int(length)
+        parts = []
+        try:
+            with self._bodies.coming(receive, "", declared) as body:
+                more = True
+                while more:
+                    message = await body.receive()
+                    if message["type"] == "http.disconnect":
+                        break
+                    parts.append(message.get("body", b""))
+                    more = message.get("more_body", False)
+        except BodyError as error:
+            return _TROUBLES[error.trouble]
+        return b"".join(parts)
+
+    # -- a message ------------------------------------------------------------------------------
+
+    async def _session_of(self, posted: Posted, key: str) -> HttpSession | HttpRefusal:
+        if posted.stated is not None and isinstance(posted.message, Message):
+            return await self._sessions.visit(posted.message, key)
+        if posted.session:
+            return self._sessions.find(posted.session)
+        return await self._sessions.open()
+
+    async def _posted(
+        self, posted: Posted, headers: Headers, key: str, asgi: tuple[Receive, Send]
+    ) -> HttpRefusal | None:
+        session = await self._session_of(posted, key)
+        if isinstance(session, HttpRefusal):
+            return session
+        response = Response(*asgi, _named(session))
+        revision = posted.stated.revision if posted.stated else session.revision
+        stream = session.bring(posted)
+        try:
+            stayed = await Answering(response, stream, revision).run(
+                as_json=headers.accepts(JSON), as_events=headers.accepts(EVENTS)
+            )
+        finally:
+            session.done(stream)
+        if not stayed:
+            session.connection.gone(stream, cancels=posted.stated is not None)
+        elif not response.is_begun:
+            return await self._nothing_said(posted, stream, response)
+        return None
+
+    async def _nothing_said(
+        self, posted: Posted, stream: Stream, response: Response
+    ) -> HttpRefusal | None:
+        """Say what it means that a message gets no answer: it is taken, and that is all."""
+        if stream.numbers or not stream.taken:
+            return ENDED
+        if isinstance(posted.message, Malformed):
+            return refused_body(posted.message)
+        await response.whole(202)
+        return None
+
+    # -- a stream of its own, and the end -------------------------------------------------------
+
+    async def _listen(self, wanted: StreamWanted, asgi: tuple[Receive, Send]) -> HttpRefusal | None:
+        """Let a client hear what belongs to no request, or what it missed of one."""
+        session = self._sessions.find(wanted.session)
+        if isinstance(session, HttpRefusal):
+            return session
+        streams, stream = session.connection.streams, Stream()
+        if wanted.after is None and streams.is_listened_to:
+            return LISTENED_TO
+        number = wanted.after.stream if wanted.after else OWN
+        place = wanted.after.place if wanted.after else streams.own_until
+        goes_on = streams.listen(stream, number, place)
+        missed = await asyncio.to_thread(_missed, session, number, place)
+        if not goes_on:
+            stream.end()
+        answering = Answering(Response(*asgi, _named(session)), stream, session.revision)
+        if not await answering.run_on(missed):
+            session.connection.gone(stream, cancels=False)
+        else:
+            streams.leave(stream)
+        return None
+
+    async def _end(self, wanted: SessionOver, asgi: tuple[Receive, Send]) -> HttpRefusal | None:
+        session = self._sessions.find(wanted.session)
+        if isinstance(session, HttpRefusal):
+            return session
+        self._sessions.forget(session)
+        session.connection.hang_up()
+        await Response(*asgi, ()).whole(204)
+        return None
+
+
+def _named(session: HttpSession) -> tuple[tuple[str, str], ...]:
+    """Return the header that names a session, where it has a name."""
+    return ((SESSION, session.id),) if session.id else ()
+
+
+def _missed(session: HttpSession, number: int, place: int) -> list[OutEvent]:
+    """Read from the transcript what went out on a stream after a place."""
+    frames = session.stub.ledger.inbox.frames(session.stub.ledger.name)
+    said = [
+        frame.raw
+        for frame in frames
+        if frame.way is Direction.OUT and (frame.number or frame.stream) == number
+    ]
+    return after(said, number, place)

@@ -1,0 +1,126 @@
+"""The connection of one session over HTTP: what its POSTs bring, and where each answer belongs.
+
+The event loop and the session's thread meet here. The session's side (`Connection`) hands over:
+what it sends is put into the event loop's queue, so the streams need no lock and keep the order.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from humanmcp.stub.connection import Backpressure, EndOfInput, HungUp, as_one_line
+from humanmcp.stub.http.streams import Stream, Streams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from humanmcp.protocol.conversation.exchange import Stated
+    from humanmcp.stub.connection import Incoming
+
+    Soon = Callable[..., object]
+
+
+class _Brought(NamedTuple):
+    """A line that a POST brought."""
+
+    line: bytes
+    stated: Stated | None
+    stream: Stream
+
+
+class HttpConnection:
+    """One client's POSTs and streams. `soon` calls a function in the event loop's thread."""
+
+    def __init__(self, soon: Soon) -> None:
+        """Begin with nothing said."""
+        self.closed = False
+        self.stated: Stated | None = None
+        self.streams = Streams()
+        self.backpressure: Final = Backpressure()
+        """Nothing waits here: what a client does not take waits in its own response."""
+        self._soon = soon
+        self._coming: SimpleQueue[_Brought | HungUp | EndOfInput] = SimpleQueue()
+        self._arrived: Callable[[], object] | None = None
+        self._taken: Stream | None = None
+
+    # -- the event loop's side ------------------------------------------------------------------
+
+    def bring(self, line: bytes, stated: Stated | None) -> Stream:
+        """Bring a line to the session. Returns the stream that its answer goes out on."""
+        stream = Stream()
+        self._come(_Brought(line, stated, stream))
+        return stream
+
+    def gone(self, stream: Stream, *, cancels: bool) -> None:
+        """Note that the client of a stream is gone, and whether that means a cancellation."""
+        stream.is_gone = True
+        numbers = sorted(stream.numbers)
+        self.streams.leave(stream)
+        if cancels:
+            for number in numbers:
+                self._come(HungUp(number))
+
+    def hang_up(self) -> None:
+        """Bring nothing more: the session is over when all that came was looked at."""
+        self.closed = True
+        self._come(EndOfInput())
+
+    def _come(self, what: _Brought | HungUp | EndOfInput) -> None:
+        self._coming.put(what)
+        if self._arrived is not None:
+            self._arrived()
+
+    def _began(self, stream: Stream, numbers: tuple[int, ...], cancels: bool) -> None:  # noqa: FBT001 - for a queue of calls
+        self.streams.posted(stream, numbers)
+        if stream.is_gone:  # while the session had not looked yet
+            self.gone(stream, cancels=cancels)
+
+    # -- the session's side ---------------------------------------------------------------------
+
+    def listen(self, arrived: Callable[[], object]) -> None:
+        """Call `arrived` in the event loop's thread, whenever a POST comes."""
+        self._arrived = arrived
+        arrived()
+
+    def get(self, timeout: float | None = 0) -> Incoming | None:
+        """Take what came next."""
+        try:
+            found = self._coming.get(timeout=timeout)
+        except Empty:
+            return None
+        if not isinstance(found, _Brought):
+            return found
+        self.stated, self._taken = found.stated, found.stream
+        return found.line
+
+    def came_with(self, numbers: Sequence[int]) -> None:
+        """Begin the stream of the line that was taken last."""
+        stream, self._taken = self._taken, None
+        if stream is not None:
+            self._soon(self._began, stream, tuple(numbers), self.stated is not None)
+
+    def unanswered(self, number: int) -> None:
+        """End the stream of a request that gets no answer."""
+        self._soon(self.streams.unanswered, number)
+
+    def send(self, line: bytes, *, related_to: int = 0, deliberate: bool = False) -> None:
+        """Let a line go out on the stream of its request."""
+        self._soon(self.streams.send, as_one_line(line, deliberate=deliberate)[:-1], related_to)
+
+    def send_raw(self, content: bytes) -> None:
+        """Let bytes go out as they are."""
+        self._soon(self.streams.send_raw, content)
+
+    def flush(self, timeout: float) -> None:
+        """Do nothing: what was sent is in the event loop's queue."""
+
+    def drain(self) -> Iterator[bytes]:
+        """Yield what came and was not taken."""
+        with suppress(Empty):
+            while True:
+                found = self._coming.get_nowait()
+                if isinstance(found, _Brought):
+                    self._soon(found.stream.end)
+                    yield found.line

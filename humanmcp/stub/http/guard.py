@@ -1,0 +1,96 @@
+"""What may reach the server at all, before anybody looks at a message.
+
+"Servers MUST validate the `Origin` header on all incoming connections to prevent DNS rebinding
+attacks": a page of a stranger's whose name leads to this computer says its own name in `Host`, and
+in `Origin`. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from humanmcp.protocol.http.inbound import HttpRefusal
+
+if TYPE_CHECKING:
+    from humanmcp.protocol.http.headers import Headers
+
+PATH: Final = "/mcp"
+LONGEST_KEY: Final = 512
+
+WRONG_HOST: Final = HttpRefusal(403, "host")
+FOREIGN: Final = HttpRefusal(403, "origin")
+NO_KEY: Final = HttpRefusal(401, "key", headers=(("www-authenticate", "Bearer"),))
+ELSEWHERE: Final = HttpRefusal(404, "path")
+
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAddress:
+    """Where the server listens. `key` is what a client must have, "" for nothing.
+
+    `is_open` says that others than this computer reach it: their names for it are not known.
+    """
+
+    host: str
+    port: int
+    key: str = ""
+    is_open: bool = False
+
+    @property
+    def url(self) -> str:
+        """The address that a client is given."""
+        shown = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{shown}:{self.port}{PATH}"
+
+    @property
+    def authorities(self) -> frozenset[str]:
+        """Every `Host` that is ours."""
+        port = f":{self.port}"
+        return frozenset(name + end for name in _LOOPBACK for end in (port, *_bare(self.port)))
+
+
+def _bare(port: int) -> tuple[str, ...]:
+    return ("",) if port == 80 else ()
+
+
+def refused(path: str, headers: Headers, address: HttpAddress) -> HttpRefusal | None:
+    """Return why a request may not enter; None lets it pass.
+
+    Nothing but the endpoint is there, the metadata of OAuth neither: a client that finds any, or is
+    told 401 without a key being asked for, begins to log in somewhere, which cannot end.
+    """
+    host = (headers.get("host") or "").lower()
+    hosts = headers.all("host")
+    if len(hosts) != 1 or not (address.is_open or host in address.authorities):
+        return WRONG_HOST
+    if not all(_is_ours(origin, host) for origin in headers.all("origin")):
+        return FOREIGN
+    if path != PATH:
+        return ELSEWHERE
+    return None if _has_key(headers, address.key) else NO_KEY
+
+
+def _is_ours(origin: str, host: str) -> bool:
+    """Return True if a page says that it comes from where it asks."""
+    try:
+        parts = urlsplit(origin.lower())
+    except ValueError:  # no address at all
+        return False
+    return parts.scheme == "http" and parts.netloc == host and not parts.path
+
+
+def _has_key(headers: Headers, key: str) -> bool:
+    if not key:
+        return True
+    sent = bearer(headers)
+    return hmac.compare_digest(sent.encode("utf-8", "replace"), key.encode("utf-8", "replace"))
+
+
+def bearer(headers: Headers) -> str:
+    """Return the key that a request brings, "" for none."""
+    scheme, _, token = (headers.get("authorization") or "")[:LONGEST_KEY].partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""

@@ -1,0 +1,206 @@
+"""One response, from the moment its request is with the session until its answer is out.
+
+0 s         nothing is sent: as long as nothing is, the status is open, too
+10 s        a stream begins, for clients give up after some 300 s without a byte
+every 15 s  a comment, which says nothing and keeps the connection
+the answer  the line, byte for byte: as the body, or as the last event of the stream
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from humanmcp.protocol.http.outbound import (
+    COMMENT,
+    EVENTS,
+    JSON,
+    EventId,
+    event,
+    priming,
+    status_of,
+)
+from humanmcp.protocol.spec.versions import R2025_11
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
+
+    from humanmcp.protocol.http.inbound import HttpRefusal
+    from humanmcp.stub.http.streams import OutEvent, Stream
+
+    # Any: what ASGI passes around are dictionaries of many shapes
+    AsgiMessage: TypeAlias = MutableMapping[str, Any]
+    Receive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
+    Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
+
+STATUS_WITHIN: Final = 10.0
+"""Seconds for which the status of an answer is open."""
+
+COMMENT_EVERY: Final = 15.0
+"""Seconds between two comments on a stream on which nothing else is said."""
+
+RETRY: Final = 1_000
+"""Milliseconds after which a client that lost its stream is asked to come again."""
+
+
+class Response:
+    """One HTTP response. `headers` go out with it whatever it becomes."""
+
+    def __init__(self, receive: Receive, send: Send, headers: Iterable[tuple[str, str]]) -> None:
+        """Send nothing yet."""
+        self._receive = receive
+        self._send = send
+        self._headers = tuple(headers)
+        self.is_begun = False
+
+    async def whole(
+        self, status: int, body: bytes = b"", kind: str = JSON, more: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        """Send a response at once."""
+        headers = [*self._headers, *more, ("content-length", str(len(body)))]
+        if body:
+            headers.append(("content-type", kind))
+        await self._start(status, headers)
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def refuse(self, refusal: HttpRefusal, sentence: str) -> None:
+        """Send a refusal, and hang up: not all of the request's body may be here."""
+        headers = (*refusal.headers, ("connection", "close"))
+        await self.whole(refusal.status, refusal.body(sentence), more=headers)
+
+    async def begin(self, first: bytes) -> None:
+        """Begin a stream with something that is no message."""
+        await self._start(
+            200,
+            [
+                *self._headers,
+                ("content-type", EVENTS),
+                ("cache-control", "no-cache, no-transform"),
+                ("x-accel-buffering", "no"),
+            ],
+        )
+        await self.say(first)
+
+    async def say(self, content: bytes) -> None:
+        """Say more on a stream."""
+        await self._send({"type": "http.response.body", "body": content, "more_body": True})
+
+    async def end(self) -> None:
+        """End a stream."""
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _start(self, status: int, headers: list[tuple[str, str]]) -> None:
+        self.is_begun = True
+        raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+        await self._send({"type": "http.response.start", "status": status, "headers": raw})
+
+    async def gone(self) -> None:
+        """Return when the client has hung up."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+def opening(revision: str, name: EventId) -> bytes:
+    """Return what a stream begins with: its name, where clients know what to do with it."""
+    resumable = R2025_11 <= revision < "2026"
+    return priming(name, RETRY) if resumable else COMMENT
+
+
+class Answering:
+    """What becomes of one stream: a body, or events."""
+
+    def __init__(self, response: Response, stream: Stream, revision: str) -> None:
+        """Answer on `response` what is said on `stream`, in one version of MCP."""
+        self._response = response
+        self._stream = stream
+        self._revision = revision
+        self._skip: dict[int, int] = {}
+
+    async def run(self, *, as_json: bool, as_events: bool) -> bool:
+        """Answer. Returns whether the client was there to the end.
+
+        `as_json` and `as_events` say what the client takes.
+        """
+        return await self._while_there(self._answer(as_json=as_json, as_events=as_events))
+
+    async def run_on(self, missed: Iterable[OutEvent]) -> bool:
+        """Say what a client missed, and go on. Returns whether it was there to the end."""
+        return await self._while_there(self._go_on(missed))
+
+    async def _while_there(self, answer: Coroutine[None, None, None]) -> bool:
+        gone = asyncio.ensure_future(self._response.gone())
+        answering = asyncio.ensure_future(answer)
+        try:
+            await asyncio.wait({gone, answering}, return_when=asyncio.FIRST_COMPLETED)
+            if answering.done():
+                answering.result()  # what went wrong, if anything did
+                return True
+            return False
+        finally:
+            for task in (gone, answering):
+                task.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await task
+
+    async def _answer(self, *, as_json: bool, as_events: bool) -> None:
+        if not as_json:
+            await self._go_on()
+            return
+        within = STATUS_WITHIN if as_events else None
+        try:
+            first = await asyncio.wait_for(self._first(as_events), within)
+        except TimeoutError:
+            await self._go_on()
+            return
+        if first is None:
+            return  # nothing was said: whoever asked says what that means
+        if first.last:
+            status = status_of(first.content, self._revision)
+            await self._response.whole(status, first.content)
+            return
+        await self._begin()
+        await self._say(first)
+        await self._go_on()
+
+    async def _first(self, as_events: bool) -> OutEvent | None:  # noqa: FBT001 - said by its name
+        """Return what decides the form of the response; a body has room for the answer alone."""
+        while True:
+            first = await self._stream.next()
+            if first is None or first.last or as_events:
+                return first
+
+    async def _begin(self) -> None:
+        numbers = self._stream.numbers
+        await self._response.begin(opening(self._revision, EventId(min(numbers, default=0), 0)))
+
+    async def _go_on(self, missed: Iterable[OutEvent] = ()) -> None:
+        """Say what a client missed, and then what comes, until the stream ends."""
+        if not self._response.is_begun:
+            await self._begin()
+        for one in missed:
+            await self._say(one)
+            if one.name is not None:
+                self._skip[one.name.stream] = one.name.place
+            if one.last:
+                await self._response.end()
+                return
+        while True:
+            try:
+                following = await asyncio.wait_for(self._stream.next(), COMMENT_EVERY)
+            except TimeoutError:
+                await self._response.say(COMMENT)
+                continue
+            if following is None:
+                await self._response.end()
+                return
+            await self._say(following)
+
+    async def _say(self, one: OutEvent) -> None:
+        if one.raw:
+            await self._response.say(one.content)
+            return
+        if one.name is not None and one.name.place <= self._skip.get(one.name.stream, 0):
+            return  # it was said from the transcript
+        resumable = self._revision < "2026"
+        await self._response.say(event(one.content, one.name if resumable else None))

@@ -1,0 +1,203 @@
+"""`humanmcp serve --http`: one process, an address, and as many sessions as clients come.
+
+event loop (main thread)   the sockets, the streams, which session a message belongs to
+attendant (one thread)     every session: what comes in, what people and the book answer
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import math
+import os
+import secrets
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+
+from humanmcp import __version__
+from humanmcp.inbox.attendant import Attendant
+from humanmcp.listening.sockets import Patient, listen
+from humanmcp.locales import say
+from humanmcp.locales.stop import StopError
+from humanmcp.stub.http.app import HttpApp
+from humanmcp.stub.http.guard import HttpAddress
+from humanmcp.stub.http.sessions import HttpSessions
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+    from types import FrameType
+
+    from humanmcp.stub.http.connection import HttpConnection
+    from humanmcp.stub.stub_session import StubSession
+
+PORT: Final = 8766
+"""The port that is tried first where none was given."""
+
+MOST_CONNECTIONS: Final = 4_000
+ENDS_WITHIN: Final = 2
+EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - only where somebody asked for it
+
+
+class HttpServeError(StopError):
+    """The address, or the key, cannot be used."""
+
+    room = "http"
+
+
+def address_of(text: str) -> tuple[str, int]:
+    """Read ADDRESS:PORT, ADDRESS or PORT; what is missing is loopback, and 0 for no port.
+
+    Raises:
+        HttpServeError: it is none of these.
+    """
+    host, colon, port = text.rpartition(":")
+    if text.isdigit():
+        host, port = "", text
+    elif not colon or text.endswith("]") or (text.count(":") > 1 and not text.startswith("[")):
+        host, port = text, ""
+    host = {"": "127.0.0.1", "localhost": "127.0.0.1"}.get(host, host).strip("[]")
+    try:
+        ipaddress.ip_address(host)
+        number = int(port or "0")
+    except ValueError as error:
+        raise HttpServeError("no address", value=text) from error
+    if number > 65535:
+        raise HttpServeError("no address", value=text)
+    return host, number
+
+
+def bind(text: str, key: str, *, lan: bool) -> tuple[socket.socket, HttpAddress]:
+    """Listen where it was asked for; beyond this computer only where that was said.
+
+    Raises:
+        HttpServeError: the address cannot be used.
+        OSError: there is no port.
+    """
+    host, port = address_of(text)
+    if lan and ipaddress.ip_address(host).is_loopback:
+        host = EVERYWHERE
+    is_open = not ipaddress.ip_address(host).is_loopback
+    if is_open and not (lan or key):
+        raise HttpServeError("beyond", address=host)
+    listening = listen(host, port or PORT)
+    got = int(listening.getsockname()[1])
+    if port and got != port:
+        listening.close()
+        raise HttpServeError("port taken", port=port)
+    return listening, HttpAddress(host, got, key, is_open)
+
+
+def read_key(name: str) -> tuple[str, Path | None]:
+    """Return the key that stands in a file, and the file where it was made now.
+
+    Raises:
+        HttpServeError: it is empty.
+        OSError: it can neither be read nor made.
+    """
+    path = Path(name).expanduser()
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            key = secrets.token_urlsafe(24)
+            file.write(f"{key}\n")
+            return key, path
+    key = path.read_text(encoding="utf-8").strip()
+    if not key or not key.isascii() or " " in key:
+        raise HttpServeError("no key", file=path)
+    return key, None
+
+
+class _Open:
+    """Keeps the attendant at work while no session is there."""
+
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Do nothing: nothing wakes it."""
+
+    def step(self, now: float) -> float | None:  # noqa: ARG002 - an `Attended`
+        """Wait for ever."""
+        return math.inf
+
+    def end(self) -> None:
+        """Do nothing."""
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn, which ends the streams when it ends, and says when it listens."""
+
+    def __init__(
+        self, config: uvicorn.Config, sessions: HttpSessions, ready: Callable[[], object]
+    ) -> None:
+        """Serve these sessions."""
+        super().__init__(config)
+        self._sessions = sessions
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams first: uvicorn waits for whatever is open."""
+        self._sessions.close()
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop in order; uvicorn would send itself the signal again, and so end without a word."""
+        del sig, frame
+        self.should_exit = True
+
+
+def serve(
+    listening: socket.socket,
+    address: HttpAddress,
+    make: Callable[[HttpConnection], StubSession],
+    ready: Callable[[], object],
+) -> None:
+    """Serve until somebody says stop. `make` makes the session of a connection."""
+    attendant = Attendant()
+    attendant.attend(_Open())
+    thread = threading.Thread(target=attendant.run, name="attendant")
+    thread.start()
+
+    async def run() -> None:
+        sessions = HttpSessions(make, attendant)
+        config = uvicorn.Config(
+            HttpApp(sessions, address),
+            http=Patient,
+            ws="none",
+            lifespan="off",
+            access_log=False,  # uvicorn would write it to stdout
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=ENDS_WITHIN,
+            limit_concurrency=MOST_CONNECTIONS,
+        )
+        silence = asyncio.ensure_future(sessions.end_the_silent())
+        try:
+            await _Uvicorn(config, sessions, ready).serve(sockets=[listening])
+        finally:
+            silence.cancel()
+
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(run())
+    finally:
+        attendant.stop()
+        thread.join()
+
+
+def told(address: HttpAddress, language: str, *, made: Path | None) -> str:
+    """Say where the server is, and who can reach it. `made` is the file of a new key."""
+    lines = [say("http", "hello", language, version=__version__, url=address.url)]
+    if made is not None:
+        lines.append(say("http", "new key", language, file=made))
+    if address.is_open:
+        lines.append(say("http", "open with key" if address.key else "open", language))
+    return "\n".join(lines) + "\n"

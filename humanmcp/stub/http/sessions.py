@@ -1,0 +1,237 @@
+"""Which session a message belongs to: by its id, or, where there are none, by who sends it.
+
+Up to 2025-11-25 `initialize` begins a session, and its id comes with every request. In 2026-07-28
+nothing is kept between two requests, but people want to see what belongs together: a *visitor* is
+who sends the same key and the same `clientInfo`. Two programs may say the same of themselves. Where
+one of them uses an id that is open already, it gets a session of its own: neither may end, or get
+the answer to, the request of the other.
+
+Everything here happens in the thread of the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
+from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.spec import versions
+from humanmcp.stub.http.connection import HttpConnection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.inbox.attendant import Attendant
+    from humanmcp.protocol.http.inbound import Posted
+    from humanmcp.protocol.json.jsonrpc import Json
+    from humanmcp.stub.http.streams import Stream
+    from humanmcp.stub.stub_session import StubSession
+
+logger = logging.getLogger(__name__)
+
+MOST_SESSIONS: Final = 2_000
+TOO_MANY: Final = HttpRefusal(503, "too many", -32603)
+
+VISIT_ENDS_AFTER: Final = 30 * 60.0
+"""Seconds of silence after which a visitor of 2026-07-28 has gone: nothing else says so."""
+
+SESSION_ENDS_AFTER: Final = 24 * 3600.0
+"""The same of a session that has an id: its client may come back to it."""
+
+_LOOK_EVERY: Final = 60.0
+_LONGEST_NAME: Final = 1000
+
+
+class HttpSession:
+    """One session with its connection. The attendant serves it in the place of the session."""
+
+    def __init__(
+        self,
+        name: str,
+        connection: HttpConnection,
+        stub: StubSession,
+        over: Callable[[HttpSession], object],
+    ) -> None:
+        """Tell `over`, from the attendant's thread, when it has ended."""
+        self.id = name
+        self.connection = connection
+        self.stub = stub
+        self.last_seen = 0.0
+        self._over = over
+        self._ids: dict[Stream, tuple[str, str | int | float]] = {}
+
+    # -- for the attendant ----------------------------------------------------------------------
+
+    def begin(self, wake: Callable[[], object]) -> None:
+        """Begin the session."""
+        self.stub.begin(wake)
+
+    def step(self, now: float) -> float | None:
+        """Step the session."""
+        return self.stub.step(now)
+
+    def end(self) -> None:
+        """End the session, and its streams."""
+        try:
+            self.stub.end()
+        finally:
+            self._over(self)
+
+    # -- for the event loop ---------------------------------------------------------------------
+
+    @property
+    def revision(self) -> str:
+        """The version that was agreed on."""
+        return self.stub.session.agreed
+
+    def bring(self, posted: Posted) -> Stream:
+        """Bring a message. Its id is in use until its stream ends."""
+        stream = self.connection.bring(posted.line, posted.stated)
+        if isinstance(posted.message, Message) and posted.message.id is not None:
+            self._ids[stream] = posted.message.id.key
+        return stream
+
+    def done(self, stream: Stream) -> None:
+        """Note that a stream is over: the id of its request may come again."""
+        self._ids.pop(stream, None)
+
+    def uses(self, message: Message) -> bool:
+        """Return True if a request under the same id is open."""
+        return message.id is not None and message.id.key in self._ids.values()
+
+    def knows_state(self, state: Json) -> bool:
+        """Return True if a question of this session went out with this `requestState`."""
+        return isinstance(state, str) and self.stub.session.state.asked_with(state)
+
+    def schema_of(self, tool: str) -> Json:
+        """Return the inputSchema of a tool, as it was listed last or as the book has it."""
+        known = self.stub.session.known
+        listed = (known.tools or {}).get(tool)
+        of_book = known.prepared.get("tools/list", {}).get("tools", ())
+        return _schema(listed or next((one for one in of_book if one.get("name") == tool), None))
+
+    @property
+    def is_idle(self) -> bool:
+        """Return True if nobody waits and nobody listens."""
+        return self.connection.streams.is_idle
+
+
+def _schema(tool: Json) -> Json:
+    return tool.get("inputSchema") if isinstance(tool, dict) else None
+
+
+def _visitor(message: Message, key: str) -> tuple[str, str]:
+    """Return who sends a request, as far as one can tell."""
+    client = message.meta.get(versions.META_CLIENT)
+    return key, json.dumps(client, sort_keys=True)[:_LONGEST_NAME]
+
+
+class HttpSessions:
+    """All sessions of the process."""
+
+    def __init__(self, make: Callable[[HttpConnection], StubSession], attendant: Attendant) -> None:
+        """Begin with none. `make` makes a session; it may take as long as a disk does."""
+        self._make = make
+        self._attendant = attendant
+        self._loop = asyncio.get_running_loop()
+        self._by_id: dict[str, HttpSession] = {}
+        self._visits: dict[tuple[str, str], list[HttpSession]] = {}
+        self._opening: asyncio.Lock = asyncio.Lock()
+
+    def find(self, name: str) -> HttpSession | HttpRefusal:
+        """Return the session of an id. "the server MUST respond with 404" to any other."""
+        found = self._by_id.get(name)
+        if found is not None:
+            self._seen(found)
+        return found or UNKNOWN_SESSION
+
+    async def open(self) -> HttpSession | HttpRefusal:
+        """Begin a session: its id is there before `initialize` is answered."""
+        found = await self._begin(secrets.token_urlsafe(24))
+        if isinstance(found, HttpSession):
+            self._by_id[found.id] = found
+        return found
+
+    async def visit(self, message: Message, key: str) -> HttpSession | HttpRefusal:
+        """Return the session of a visitor, a new one where there is none for it."""
+        who = _visitor(message, key)
+        async with self._opening:
+            open_ones = self._visits.setdefault(who, [])
+            found = self._visited(open_ones, message)
+            if found is not None:
+                self._seen(found)
+                return found
+            begun = await self._begin("")
+            if isinstance(begun, HttpSession):
+                open_ones.append(begun)
+            return begun
+
+    def _visited(self, open_ones: list[HttpSession], message: Message) -> HttpSession | None:
+        state = message.params.get("requestState")
+        for one in open_ones:
+            if state and one.knows_state(state):
+                return one
+        if message.kind is not Kind.REQUEST:
+            return open_ones[0] if open_ones else None
+        return next((one for one in open_ones if not one.uses(message)), None)
+
+    async def _begin(self, name: str) -> HttpSession | HttpRefusal:
+        if len(self._by_id) + sum(map(len, self._visits.values())) >= MOST_SESSIONS:
+            return TOO_MANY
+        connection = HttpConnection(self._loop.call_soon_threadsafe)
+        stub = await asyncio.to_thread(self._make, connection)
+        session = HttpSession(name, connection, stub, self._is_over)
+        self._attendant.attend(session)
+        self._seen(session)
+        return session
+
+    def _seen(self, session: HttpSession) -> None:
+        session.last_seen = self._loop.time()
+
+    def _is_over(self, session: HttpSession) -> None:
+        """Forget a session that has ended; called in the attendant's thread."""
+        with suppress(RuntimeError):  # the loop has ended with the server
+            self._loop.call_soon_threadsafe(self.forget, session)
+
+    def forget(self, session: HttpSession) -> None:
+        """Know a session no more: it is over."""
+        self._by_id.pop(session.id, None)
+        for who in [who for who, ones in self._visits.items() if session in ones]:
+            self._visits[who].remove(session)
+            if not self._visits[who]:
+                del self._visits[who]
+        session.connection.streams.close()
+
+    def close(self) -> None:
+        """End every stream: the server is about to end."""
+        for one in (
+            *self._by_id.values(),
+            *(one for ones in self._visits.values() for one in ones),
+        ):
+            one.connection.streams.close()
+
+    async def end_the_silent(self) -> None:
+        """End those that nothing was heard of for long, for as long as the server runs."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            now = self._loop.time()
+            visits = [one for ones in self._visits.values() for one in ones]
+            for ones, limit in (
+                (visits, VISIT_ENDS_AFTER),
+                (list(self._by_id.values()), SESSION_ENDS_AFTER),
+            ):
+                for one in ones:
+                    if one.is_idle and now - one.last_seen > limit:
+                        one.connection.hang_up()
+
+    def schema_of(self, message: Message, key: str) -> Json:
+        """Return the inputSchema of the tool that a visitor calls, None where it is not known."""
+        tool = message.params.get("name")
+        ones = self._visits.get(_visitor(message, key), [])
+        found = (one.schema_of(tool) for one in ones if isinstance(tool, str))
+        return next((schema for schema in found if schema is not None), None)

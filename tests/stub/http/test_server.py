@@ -1,0 +1,258 @@
+"""Being the server over HTTP, from a client's side and from a person's."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.protocol.spec import versions
+from tests.serving import Serving
+from tests.serving_http import ServingHttp, call, initialize, modern
+from tests.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANSWER = '{"content":[{"type":"text","text":"天気"}],"x":1e5,"b":1.0,"a":9007199254740993}'
+RULE = """
+[[rules]]
+method = "tools/call"
+result = { content = [{ type = "text", text = "天気" }] }
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return an inbox folder."""
+    return tmp_path / "inbox"
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """Return a book that answers every call with `ANSWER`."""
+    file = tmp_path / "book.toml"
+    file.write_text(RULE, encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("revision", versions.HANDSHAKE[1:])
+def test_a_whole_session_in_every_version_with_a_handshake(home: Path, revision: str) -> None:
+    """HTTP-5: initialize, a call that a person answers, and the end."""
+    with ServingHttp(home, "--opening", "book") as server:
+        headers = server.initialize(revision)
+        tools = server.ask(body='{"jsonrpc":"2.0","id":2,"method":"tools/list"}', headers=headers)
+        assert tools.json["result"]["tools"][0]["name"] == "ask_human"
+        waiting = server.open(headers, call(3))
+        server.answer(3, "sunny")
+        assert json.loads(waiting.response.read())["result"]["content"][0]["text"] == "sunny"
+        assert server.ask("DELETE", headers=headers).status == 204
+        assert server.ask(body=call(4), headers=headers).status == 404
+        waiting.close()
+
+
+def test_a_session_of_2026_has_no_id(home: Path) -> None:
+    """HTTP-5: nothing is minted, and the visitor's requests stand in one session of the inbox."""
+    with ServingHttp(home, "--opening", "book") as server:
+        tools = modern("tools/list")
+        got = server.ask(body=tools.body, headers=tools.headers)
+        assert got.status == 200
+        assert "mcp-session-id" not in got.headers
+        asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
+        waiting = server.open(asked.headers, asked.body)
+        server.answer(2, "sunny")
+        assert json.loads(waiting.response.read())["result"]["resultType"] == "complete"
+        assert len([*home.glob("sessions/*")]) == 1
+        waiting.close()
+
+
+def test_an_answer_is_byte_identical_over_stdio_json_and_events(home: Path, book: Path) -> None:
+    """HTTP-8: the three ways of one answer."""
+    with Serving(home, "--auto", "--book", str(book)) as stub:
+        stub.say(initialize("2025-11-25"))
+        stub.hear()
+        stub.say(call())
+        over_stdio = stub.hear_raw()
+    with ServingHttp(home, "--auto", "--book", str(book)) as server:
+        headers = server.initialize()
+        assert server.ask(body=call(), headers=headers).body == over_stdio
+        events = server.open({**headers, "Accept": "text/event-stream"}, call())
+        assert events.response.getheader("content-type") == "text/event-stream"
+        assert [data for _name, data in events.events() if data] == [over_stdio]
+
+
+def test_what_a_person_types_goes_out_as_it_was_typed(home: Path) -> None:
+    """HTTP-8: numbers, escapes and the order of members, in a body."""
+    with ServingHttp(home, "--opening", "book") as server:
+        headers = server.initialize()
+        waiting = server.open(headers, call())
+        typed = f'{{"jsonrpc":"2.0","id":2,"result":{ANSWER}}}'
+        (server.folder() / "out.txt").write_text(typed, encoding="utf-8")
+        assert waiting.response.read() == typed.encode()
+
+
+def test_nothing_is_sent_until_the_status_is_decided_and_then_a_stream_begins(home: Path) -> None:
+    """HTTP-9: first a name for the stream, then comments, then the answer."""
+    with ServingHttp(home, "--opening", "book", quick=True) as server:
+        headers = server.initialize()
+        waiting = server.open(headers, call())
+        assert waiting.response.status == 200
+        assert waiting.response.getheader("x-accel-buffering") == "no"
+        lines = waiting.lines()
+        assert [next(lines) for _ in range(4)] == [b"id: 2-0", b"retry: 1000", b"data: ", b""]
+        assert next(lines) == b":"
+        server.answer(2, "sunny")
+        rest = [line for line in lines if line not in (b":", b"")]
+        assert rest[:2] == [b"event: message", b"id: 2-1"]
+        waiting.close()
+
+
+def test_an_error_has_its_status_in_2026_and_200_before(home: Path) -> None:
+    """HTTP-4: 404 for a method that does not exist, 400 for a version that does not."""
+    with ServingHttp(home, "--auto") as server:
+        asked = modern("unknown/method")
+        got = server.ask(body=asked.body, headers=asked.headers)
+        assert (got.status, got.json["error"]["code"]) == (404, -32601)
+        headers = server.initialize()
+        old = server.ask(body='{"jsonrpc":"2.0","id":2,"method":"unknown/method"}', headers=headers)
+        assert (old.status, old.json["error"]["code"]) == (200, -32601)
+
+
+def test_a_header_that_lies_is_shown_and_a_person_may_answer_all_the_same(home: Path) -> None:
+    """HTTP-1: 200, where every other server says 400."""
+    with ServingHttp(home, "--opening", "book") as server:
+        asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
+        waiting = server.open({**asked.headers, "Mcp-Name": "another"}, asked.body)
+        status = server.folder() / "status.txt"
+        until(lambda: "Mcp-Name" in status.read_text(), "what is wrong with the header")
+        server.answer(1, "sunny")
+        assert waiting.response.status == 200
+        waiting.close()
+
+
+def test_a_client_of_2026_that_hangs_up_has_cancelled(home: Path) -> None:
+    """HTTP-10: "Closing the SSE response stream MUST be treated by the server as cancellation"."""
+    with ServingHttp(home, "--opening", "book") as server:
+        asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
+        waiting = server.open(asked.headers, asked.body)
+        folder = server.folder()
+        waiting.close()
+        until(lambda: [*folder.glob("cancelled/*")], "the request is cancelled")
+        assert not [*folder.glob("pending/*")]
+
+
+def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home: Path) -> None:
+    """HTTP-10: "Disconnection SHOULD NOT be interpreted as the client cancelling its request"."""
+    with ServingHttp(home, "--opening", "book", quick=True) as server:
+        headers = server.initialize()
+        waiting = server.open(headers, call())
+        name, data = next(waiting.events())
+        assert (name, data) == ("2-0", b"")
+        waiting.close()
+        server.answer(2, "sunny")
+        again = server.open({**headers, "Last-Event-ID": name}, verb="GET")
+        found = [(name, json.loads(data)) for name, data in again.events() if data]
+        assert [name for name, _ in found] == ["2-1"]
+        assert found[0][1]["result"]["content"][0]["text"] == "sunny"
+        # once more: nothing new, and what was missed once is there again
+        once_more = server.open({**headers, "Last-Event-ID": name}, verb="GET")
+        assert [name for name, data in once_more.events() if data] == ["2-1"]
+
+
+def test_a_stream_that_is_resumed_goes_on_where_it_was(home: Path) -> None:
+    """HTTP-11: the client is there again before the answer."""
+    with ServingHttp(home, "--opening", "book", quick=True) as server:
+        headers = server.initialize()
+        waiting = server.open(headers, call())
+        name, _ = next(waiting.events())
+        waiting.close()
+        again = server.open({**headers, "Last-Event-ID": name}, verb="GET")
+        assert again.response.status == 200
+        server.answer(2, "sunny")
+        assert [name for name, data in again.events() if data] == ["2-1"]
+
+
+def test_a_cancelled_request_gets_no_answer_and_its_post_ends(home: Path) -> None:
+    """HTTP-10: by a notification, up to 2025-11-25."""
+    with ServingHttp(home, "--opening", "book") as server:
+        headers = server.initialize()
+        waiting = server.open(headers, call())
+        server.folder()
+        cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}'
+        assert server.ask(body=cancel, headers=headers).status == 202
+        assert (waiting.response.status, waiting.response.read()) == (202, b"")
+
+
+def test_the_stream_of_a_session_gets_what_belongs_to_no_request(home: Path, book: Path) -> None:
+    """HTTP-12: also what was said before it began; and there is one such stream."""
+    with ServingHttp(home, "--auto", "--book", str(book)) as server:
+        headers = server.initialize()
+        book.write_text(f'[[tools]]\nname = "new"\n{RULE}', encoding="utf-8")
+        listening = server.open(headers, verb="GET")
+        events = listening.events()
+        name, data = next(event for event in events if event[1])
+        assert (name, json.loads(data)["method"]) == ("0-1", "notifications/tools/list_changed")
+        assert server.ask("GET", headers=headers).status == 409
+
+
+def test_a_subscription_of_2026_is_acknowledged_and_hears_of_changes(
+    home: Path, book: Path
+) -> None:
+    """HTTP-12: on the stream of its own request, under its own id."""
+    with ServingHttp(home, "--auto", "--book", str(book)) as server:
+        asked = modern("subscriptions/listen", 7, notifications={"toolsListChanged": True})
+        discover = modern("server/discover", 6)
+        server.ask(body=discover.body, headers=discover.headers)
+        listening = server.open(asked.headers, asked.body)
+        events = listening.events()
+        first = json.loads(next(events)[1])
+        assert first["method"] == "notifications/subscriptions/acknowledged"
+        book.write_text(f'[[tools]]\nname = "new"\n{RULE}', encoding="utf-8")
+        second = json.loads(next(events)[1])
+        assert second["method"] == "notifications/tools/list_changed"
+        assert second["params"]["_meta"][versions.META_SUBSCRIPTION] == 7
+        listening.close()
+
+
+def test_a_batch_of_2025_03_is_answered_in_one_array(home: Path, book: Path) -> None:
+    """HTTP-5: by one body."""
+    with ServingHttp(home, "--auto", "--book", str(book)) as server:
+        headers = server.initialize("2025-03-26")
+        got = server.ask(body=f"[{call(2)},{call(3)}]", headers=headers)
+        assert [one["id"] for one in got.json] == [2, 3]
+
+
+def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> None:
+    """HTTP-13: the same id twice at once: two sessions, and both are answered."""
+    with ServingHttp(home, "--opening", "book") as server:
+        asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
+        first = server.open(asked.headers, asked.body)
+        until(lambda: len([*home.glob("sessions/*/pending/*")]) == 1, "the first")
+        second = server.open(asked.headers, asked.body)
+        until(lambda: len([*home.glob("sessions/*/pending/*")]) == 2, "the second")
+        assert len([*home.glob("sessions/*")]) == 2
+        first.close()
+        second.close()
+
+
+def test_the_server_ends_in_order_when_it_is_told_to_stop(home: Path) -> None:
+    """HTTP-14: with a stream open and a request waiting, soon, and with its sessions closed."""
+    with ServingHttp(home, "--opening", "book") as server:
+        headers = server.initialize()
+        waiting = server.open(headers, call())
+        folder = server.folder()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(PATIENCE) == 0
+        assert '"closed"' in (folder / "session.json").read_text()
+        waiting.close()
+
+
+def test_nothing_is_said_on_stdout(home: Path) -> None:
+    """HTTP-14: it is nobody's wire."""
+    with ServingHttp(home, "--auto") as server:
+        server.initialize()
+        server.process.terminate()
+        assert server.process.stdout is not None
+        assert server.process.stdout.read() == b""
