@@ -241,6 +241,11 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     """
     if mode is Mode.BY_HAND:
         return BY_PERSON
+    wrong = exchange.stated.error if exchange.stated is not None else None
+    if wrong is not None and wrong["code"] == HEADER_MISMATCH and _is_stateless(book):
+        # Before any rule, which says nothing of headers. A person may think otherwise.
+        wait = 0.0 if mode is Mode.AUTO else HEADERS_AFTER
+        return Decision(wait, json.dumps(wrong), TextForm.ERROR, "book", stoppable=wait != 0)
     if book.rules:
         from humanmcp.protocol.policy.following import follow  # noqa: PLC0415 - only with rules
 

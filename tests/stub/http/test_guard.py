@@ -134,8 +134,10 @@ def test_a_body_without_end_is_cut(server: ServingHttp) -> None:
         b"POST http://evil.example/mcp HTTP/1.1\r\nHost: evil.example\r\n\r\n",
         b"CONNECT evil.example:80 HTTP/1.1\r\nHost: evil.example\r\n\r\n",
         b"GET /mcp HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
-        b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
-        b"Transfer-Encoding: chunked\r\n\r\n0",
+        (
+            b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n0"
+        ),
     ],
 )
 def test_whatever_bytes_come_are_answered_or_cut(server: ServingHttp, raw: bytes) -> None:
