@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -264,7 +263,7 @@ class _Parts(NamedTuple):
             session=Session(),
             ledger=Journal(connection, inbox, facts._replace(name=name), clock, limits),
             claim_files=claim,
-            shelf=copy(self.shelf),
+            shelf=self.shelf.another(),
             manner=self.manner,
             token=lambda: os.urandom(16).hex(),
             aside=self.stderr.say,

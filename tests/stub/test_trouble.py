@@ -481,7 +481,8 @@ def test_japanese_passes_on_a_system_that_knows_only_ascii(home: Path, tmp_path:
 WITHOUT_POSIX: Final = """
 import os, sys, types
 import argparse, asyncio, ctypes, http.client, jsonschema_rs, logging.handlers, multiprocessing
-import shutil, signal, socket, subprocess, tempfile, urllib.request, webbrowser
+import shutil, signal, socket, subprocess, tempfile, urllib.request, uvicorn, webbrowser
+import uvicorn.protocols.http.h11_impl
 sys.modules["msvcrt"] = types.ModuleType("msvcrt")
 sys.modules.update(dict.fromkeys(("fcntl", "termios", "tty", "pty", "resource", "grp", "pwd")))
 sys.platform, os.name = "win32", os.name

@@ -26,7 +26,7 @@ from humanmcp.protocol.http.inbound import (
 from humanmcp.protocol.http.outbound import EVENTS, JSON
 from humanmcp.protocol.json.jsonrpc import Malformed, Message
 from humanmcp.stub.http import guard
-from humanmcp.stub.http.responding import Answering, Response
+from humanmcp.stub.http.responding import HttpAnswer, HttpResponse
 from humanmcp.stub.http.streams import OWN, Stream, after
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class HttpApp:
         headers = Headers.of(
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
         )
-        response = Response(receive, send, ())
+        response = HttpResponse(receive, send, ())
         refusal = guard.refused(scope["path"], headers, self._address)
         try:
             if refusal is None:
@@ -100,7 +100,7 @@ class HttpApp:
             case HttpRefusal():
                 return inbound
             case Acknowledged():
-                await Response(receive, send, ()).whole(202)
+                await HttpResponse(receive, send, ()).whole(202)
                 return None
             case Posted():
                 return await self._posted(inbound, headers, key, (receive, send))
@@ -144,11 +144,11 @@ class HttpApp:
         session = await self._session_of(posted, key)
         if isinstance(session, HttpRefusal):
             return session
-        response = Response(*asgi, _named(session))
+        response = HttpResponse(*asgi, _named(session))
         revision = posted.stated.revision if posted.stated else session.revision
         stream = session.bring(posted)
         try:
-            stayed = await Answering(response, stream, revision).run(
+            stayed = await HttpAnswer(response, stream, revision).run(
                 as_json=headers.accepts(JSON), as_events=headers.accepts(EVENTS)
             )
         finally:
@@ -160,7 +160,7 @@ class HttpApp:
         return None
 
     async def _nothing_said(
-        self, posted: Posted, stream: Stream, response: Response
+        self, posted: Posted, stream: Stream, response: HttpResponse
     ) -> HttpRefusal | None:
         """Say what it means that a message gets no answer: it is taken, and that is all."""
         if stream.numbers or not stream.taken:
@@ -186,7 +186,7 @@ class HttpApp:
         missed = await asyncio.to_thread(_missed, session, number, place)
         if not goes_on:
             stream.end()
-        answering = Answering(Response(*asgi, _named(session)), stream, session.revision)
+        answering = HttpAnswer(HttpResponse(*asgi, _named(session)), stream, session.revision)
         if not await answering.run_on(missed):
             session.connection.gone(stream, cancels=False)
         else:
@@ -199,7 +199,7 @@ class HttpApp:
             return session
         self._sessions.forget(session)
         session.connection.hang_up()
-        await Response(*asgi, ()).whole(204)
+        await HttpResponse(*asgi, ()).whole(204)
         return None
 
 

@@ -44,7 +44,7 @@ RETRY: Final = 1_000
 """Milliseconds after which a client that lost its stream is asked to come again."""
 
 
-class Response:
+class HttpResponse:
     """One HTTP response. `headers` go out with it whatever it becomes."""
 
     def __init__(self, receive: Receive, send: Send, headers: Iterable[tuple[str, str]]) -> None:
@@ -107,10 +107,10 @@ def opening(revision: str, name: EventId) -> bytes:
     return priming(name, RETRY) if resumable else COMMENT
 
 
-class Answering:
+class HttpAnswer:
     """What becomes of one stream: a body, or events."""
 
-    def __init__(self, response: Response, stream: Stream, revision: str) -> None:
+    def __init__(self, response: HttpResponse, stream: Stream, revision: str) -> None:
         """Answer on `response` what is said on `stream`, in one version of MCP."""
         self._response = response
         self._stream = stream
