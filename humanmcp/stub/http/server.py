@@ -122,7 +122,7 @@ class _Open:
         """Wait for ever."""
         return math.inf
 
-    def end(self) -> None:
+    def leave(self) -> None:
         """Do nothing."""
 
 

@@ -75,10 +75,10 @@ class HttpSession:
         """Step the session."""
         return self.stub.step(now)
 
-    def end(self) -> None:
+    def leave(self) -> None:
         """End the session, and its streams."""
         try:
-            self.stub.end()
+            self.stub.leave()
         finally:
             self._over(self)
 
