@@ -35,6 +35,12 @@ YOUNG: Final = 120.0
 PATIENT: Final = 0.5
 """Seconds between two looks at `out.txt` when nobody has written for long, or ever."""
 
+RAREST: Final = 2.0
+"""Seconds between two slow looks at the most, however long nothing has happened."""
+
+RARER: Final = 60.0
+"""Seconds of silence for each second between two slow looks: one after a minute, two after two."""
+
 BEAT: Final = 0.25
 """Slow looks fall on multiples of it."""
 
@@ -68,9 +74,12 @@ class PollSchedule:
         self._text = -math.inf if text else math.inf
         self._rest = -math.inf
         self._stirred = -math.inf
+        self._happened = -math.inf
+        """When something happened last: a message, a ring, a text."""
 
     def arrived(self, now: float) -> None:
         """Note that a message came."""
+        self._happened = now
         if self.files:
             self._stir(now)
         if not self._bell:
@@ -79,6 +88,11 @@ class PollSchedule:
     def _stir(self, now: float) -> None:
         self._stirred = now
         self._text = min(self._text, now + QUICK)
+
+    def _slow(self, seconds: float, now: float) -> float:
+        """Return the moment of the next slow look: the longer nothing happens, the rarer."""
+        silence = (now - self._happened) / RARER
+        return _after(min(RAREST, max(seconds, silence)), now)
 
     def next(self) -> float:
         """Return the moment at which something is to be looked at."""
@@ -99,6 +113,8 @@ class PollSchedule:
         """Return True if to look at the desks; a ring is answered by it."""
         if now < self.next_desks:
             return False
+        if self.rung or self._happened == -math.inf:
+            self._happened = now
         self.rung = False
         self._desks = now + NAP  # should the look fail
         return True
@@ -106,8 +122,8 @@ class PollSchedule:
     def desks_were_seen(self, began: float, ended: float, *, waiting: bool) -> None:
         """Plan the next look at the desks. Rings that come soon are answered together."""
         self._not_before = began + (ended - began) / LOOKING
-        pause = SLOW if self._bell else NAP if waiting else PATIENT
-        self._desks = max(_after(pause, began), self._not_before)
+        at = self._slow(SLOW, began) if self._bell else _after(NAP if waiting else PATIENT, began)
+        self._desks = max(at, self._not_before)
 
     def text_is_due(self, now: float, *, waiting: bool) -> bool:
         """Return True if to look at `out.txt`, and plan the next look."""
@@ -115,17 +131,18 @@ class PollSchedule:
             return False
         young = (now - self._stirred) / YOUNG
         pause = min(PATIENT, QUICK * max(1.0, young)) if waiting else PATIENT
-        self._text = _after(pause, now)
+        rare = pause == PATIENT and not self.files
+        self._text = self._slow(pause, now) if rare else _after(pause, now)
         return True
 
     def text_changes(self, now: float, look_at: float) -> None:
         """Note that somebody writes in `out.txt`: look again at that moment at the latest."""
-        self._stirred = now
+        self._stirred = self._happened = now
         self._text = min(self._text, max(look_at, now + NAP))
 
     def rest_is_due(self, now: float) -> bool:
         """Return True if to look at everything else."""
         if now < self._rest:
             return False
-        self._rest = _after(REST_EVERY, now)
+        self._rest = self._slow(REST_EVERY, now)
         return True

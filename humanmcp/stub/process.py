@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 class Clock:
     """Real time. Tests put another one in its place."""
 
+    def __init__(self) -> None:
+        """Know no second yet: each is worked out once."""
+        self._second = -1
+        self._until_the_second = ""
+
     def now(self) -> float:
         """Seconds of a clock that only ever rises: for waiting and for limits."""
         return time.monotonic()
@@ -28,7 +33,10 @@ class Clock:
         """Return the wall clock in UTC, ISO 8601 with milliseconds: for people to read."""
         # `datetime` would write this as well, and costs every start a millisecond.
         seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
-        return time.strftime(f"%Y-%m-%dT%H:%M:%S.{milliseconds:03d}Z", time.gmtime(seconds))
+        if seconds != self._second:
+            self._second = seconds
+            self._until_the_second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+        return f"{self._until_the_second}.{milliseconds:03d}Z"
 
 
 class Stderr:

@@ -6,7 +6,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from humanmcp.inbox.poll_schedule import NAP, PATIENT, QUICK, SLOW, YOUNG, PollSchedule
+from humanmcp.inbox.poll_schedule import NAP, PATIENT, QUICK, RAREST, SLOW, YOUNG, PollSchedule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +46,16 @@ def test_a_waiting_stub_wakes_twice_a_second_and_not_a_hundred_times() -> None:
     assert count(agenda, 1000.0, 60) <= 60 / PATIENT + 2
 
 
+def test_the_longer_nothing_happens_the_rarer_it_wakes() -> None:
+    """Of hundreds in one process most have nothing to do; what happens makes a session quick."""
+    agenda = schedule(bell=True, files=False)
+    agenda.arrived(0.0)
+    assert count(agenda, 0.0, 30) > 30
+    assert count(agenda, HOUR, HOUR) <= 3 * HOUR / RAREST + 2
+    agenda.arrived(2 * HOUR)
+    assert count(agenda, 2 * HOUR, 30) > 30
+
+
 def test_with_text_files_it_looks_quickly_while_a_message_is_young_and_rarely_later() -> None:
     """An answer that is saved within two minutes is found within 25 ms."""
     agenda = schedule(bell=True, files=True)
@@ -60,7 +70,7 @@ def test_who_types_is_looked_at_quickly_again() -> None:
     """In a session whose text files nobody asked for, too; and at the moment that was named."""
     agenda = schedule(bell=True, files=False)
     assert count(agenda, 0.0, HOUR) <= HOUR / PATIENT + 2
-    now = HOUR + 1
+    now = HOUR + RAREST
     assert agenda.text_is_due(now, waiting=True)
     agenda.text_changes(now, now + 0.02)
     assert not agenda.text_is_due(now + 0.01, waiting=True)

@@ -1,0 +1,97 @@
+"""Many sessions in one process: what they cost at rest, and how soon a reply is out."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from bench.figures import Figure, percentile
+from bench.load import BARELY
+from bench.peer import TOO_LONG, call, exists, watch
+from humanmcp.common.book_file import BookFile
+from humanmcp.inbox.attendant import Attendant
+from humanmcp.inbox.contract import Key, Reply, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.policy.answer_book import Mode
+from humanmcp.protocol.session import Session
+from humanmcp.stub.connection import MemoryConnection
+from humanmcp.stub.journal import Journal
+from humanmcp.stub.limits import SeenLimits
+from humanmcp.stub.options import ServeOptions
+from humanmcp.stub.process import Clock
+from humanmcp.stub.stub_session import StubSession
+from humanmcp.stub.text_files.documents import decode
+from humanmcp.stub.text_files.files import TextFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SESSIONS: Final = 500
+WAITING: Final = 2
+IDLE_FOR: Final = 10.0
+
+
+def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
+    """Sessions of one attendant, each with requests that wait."""
+    few = rounds <= BARELY
+    count = 10 if few else SESSIONS
+    inbox, attendant = FolderInbox(folder / "crowd"), Attendant()
+    shelf, limits = BookFile(inbox.home / "book.toml"), SeenLimits(inbox.home)
+    joined = [_join(inbox, attendant, shelf, limits) for _ in range(count)]
+    thread = threading.Thread(target=attendant.run)
+    thread.start()
+    for connection, name in joined:
+        for number in range(1, WAITING + 1):
+            connection.say(call(number).rstrip(b"\n"))
+        watch(exists(str(inbox.home / "sessions" / name / "pending" / f"{WAITING:04d}")))
+    time.sleep(1 if few else 5)  # all of them have said what they had to say
+    began, on_core = time.perf_counter(), time.process_time()
+    time.sleep(0.5 if few else IDLE_FOR)
+    share = (time.process_time() - on_core) / (time.perf_counter() - began) * 100
+    what = f"{count} waiting sessions in one process: share of a core"
+    yield Figure(what, f"{share:.2f} %", share, 10, "% of a core")
+    took = [_answered(inbox, *joined[turn * 7 % count], turn) for turn in range(min(rounds, count))]
+    p50, p99 = statistics.median(took) * 1e3, percentile(took, 0.99) * 1e3
+    what = f"reply to the client, one of {count} sessions"
+    yield Figure(what, f"p50 {p50:.1f} ms, p99 {p99:.1f} ms", p99, 100, "ms at p99")
+    attendant.stop()
+    thread.join()
+
+
+def _join(
+    inbox: FolderInbox, attendant: Attendant, shelf: BookFile, limits: SeenLimits
+) -> tuple[MemoryConnection, str]:
+    connection, clock = MemoryConnection(), Clock()
+    facts = SessionFacts(name="", started=clock.stamp())
+    facts = facts._replace(name=inbox.begin(facts))
+    own = inbox.folder(facts.name)
+    session = StubSession(
+        session=Session(),
+        ledger=Journal(connection, inbox, facts, clock, limits),
+        claim_files=partial(TextFiles.claim, own, decode=decode, language="en", shared=False),
+        shelf=shelf,
+        manner=ServeOptions(Mode.BY_HAND),
+        token=lambda: "token",
+        aside=lambda _text: None,
+        when_quiet=lambda _session: None,
+    )
+    attendant.attend(session)
+    return connection, facts.name
+
+
+def _answered(inbox: FolderInbox, connection: MemoryConnection, name: str, turn: int) -> float:
+    """Answer a request that waits. Returns how long it took until its client heard."""
+    number = 1 + turn // SESSIONS
+    inbox.send(Key(name, number), Reply("sunny", TextForm.TEXT, by="bench"))
+    began = time.perf_counter()
+    if connection.hear(TOO_LONG) is None:
+        raise TimeoutError
+    return time.perf_counter() - began
+
+
+ALL: Final = (sessions,)
