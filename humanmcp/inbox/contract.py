@@ -409,6 +409,9 @@ class DeskInbox(SessionInbox, Protocol):
     def save(self, key: Key, draft: Draft) -> None:
         """Keep what a person is writing. Also after the exchange was closed: nothing is lost."""
 
+    def put_aside(self, key: Key, draft: Draft) -> None:
+        """Keep a text that something else takes the place of, beside the draft (`Item.kept`)."""
+
     def send(self, key: Key, reply: Reply) -> None:
         """Send a reply. The stub judges it; a refused one comes back as the draft.
 

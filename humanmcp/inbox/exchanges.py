@@ -235,6 +235,10 @@ class SessionFolder:
             self.follow(number, lambda _, path: self.keep(path, lost))
             raise TakenError(Key(self.name, number), *winner)
 
+    def put_aside(self, number: int, draft: Draft) -> None:
+        """Keep a text beside the draft, wherever the exchange lies."""
+        self.follow(number, lambda _, path: self.keep(path, draft))
+
     def keep(self, path: Path, draft: Draft) -> None:
         """Keep a text beside the draft, under the next free number, unless it is there already."""
         kept = kept_drafts(path)

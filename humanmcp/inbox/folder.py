@@ -361,6 +361,11 @@ class FolderInbox:
             self._folder(key.session).save(key.number, draft)
         self._ring(key.session)
 
+    def put_aside(self, key: Key, draft: Draft) -> None:
+        """Keep a text that something else takes the place of, beside the draft."""
+        with keeping("draft", number=key.number):
+            self._folder(key.session).put_aside(key.number, draft)
+
     def send(self, key: Key, reply: Reply) -> None:
         """Send a reply. The stub judges it; a refused one comes back as the draft."""
         with keeping("reply", number=key.number):

@@ -2,7 +2,7 @@
 // What the check says, under the box: how many problems, which, and the line that would go out.
 
 import { byId, maybe } from "./dom.js";
-import { fixed, ProblemList } from "./problemlist.js";
+import { fixed, ProblemList, problemParts } from "./problemlist.js";
 import { say, tellFailed, visible } from "./words.js";
 
 const LONGEST_LINE = 100_000;
@@ -12,6 +12,10 @@ export class Diagnostics {
   /** @param {Composer} composer */
   constructor(composer) {
     this.composer = composer;
+    this.first = "null";
+    const seen = new IntersectionObserver(([{ isIntersecting }]) => { byId("first-problem").hidden = isIntersecting; });
+    seen.observe(byId("problems"));
+    composer.closing.signal.addEventListener("abort", () => seen.disconnect());
     this.refusedEmpty = false; // Send was pressed with nothing written
     this.list = new ProblemList({
       fix: (problem) => this.fix(problem),
@@ -39,11 +43,21 @@ export class Diagnostics {
     this.list.show(form ? views.form.marks.show(problems, (problem) => this.fix(problem)) : problems);
     views.json.mark(problems.filter((one) => !one.field), draft.text);
     const blocking = problems.filter((one) => one.blocks).length;
+    this.showFirst(problems.find((one) => one.blocks));
     const found = byId("found");
     found.className = `found ${blocking ? "bad" : problems.length || quiet ? "" : "good"}`;
     found.textContent = this.sentence(quiet, blocking, problems.length);
     anyway.hidden = draft.locked || !blocking || !verdict.forcible;
     this.showWire();
+  }
+
+  // Why Send is blocked stands beside it, while what is wrong is listed out of sight.
+  /** @param {DiagnosticShape} [problem] */
+  showFirst(problem) {
+    const now = JSON.stringify(problem ?? null);
+    if (now === this.first) return;
+    this.first = now;
+    byId("first-problem").replaceChildren(...problem ? problemParts(problem, (one) => this.fix(one)).filter((one) => one !== null) : []);
   }
 
   /** @param {boolean} quiet @param {number} blocking @param {number} all */

@@ -51,9 +51,10 @@ export class DraftStore {
   /** @param {MessageDocument} draft */
   async save(draft) {
     this.stop();
-    const { text, touched } = draft;
+    const { text, touched, replaced } = draft;
+    const aside = replaced?.text ?? "";
     try {
-      const { at } = await call(`${this.path}/draft`, { text, form: "message", touched, hold: this.hold, who: this.who });
+      const { at } = await call(`${this.path}/draft`, { text, form: "message", touched, hold: this.hold, who: this.who, aside });
       if (text !== draft.text || this.closed) return;
       this.keepHere(draft, Date.parse(at));
       byId("saved-at").textContent = say("saved");

@@ -77,6 +77,17 @@ export class Page {
     tick();
   }
 
+  // Show what is open as it is now.
+  /** @param {string} path */
+  async reopen(path) {
+    const composer = this.composer;
+    const page = await part(path).catch(() => null);
+    const main = page?.getElementById("main");
+    if (!page || !main || composer !== this.composer || composer?.draft.typed) return;
+    this.open(page, byId("main"), main);
+    this.started({ focus: false });
+  }
+
   // Nothing was open and something came: show it, as the first visit would have.
   async openFirst() {
     if (!document.querySelector(".empty")) return;

@@ -5,6 +5,7 @@ import { all, byId } from "./dom.js";
 import { FormView } from "./formview.js";
 import { JsonView } from "./jsonview.js";
 import { TextView } from "./textview.js";
+import { say } from "./words.js";
 
 /** @type {ViewName[]} */
 const NAMES = ["text", "form", "json"];
@@ -20,7 +21,7 @@ export class Views {
     /** @type {ViewName} */
     this.current = "json";
     this.tabs = all(box, "[role=tab]", HTMLButtonElement);
-    this.remembered = `humanmcp:view:${draft.facts.method}`;
+    this.remembered = `humanmcp:view:${draft.facts.method} ${draft.facts.tool}`;
     for (const tab of this.tabs) {
       tab.addEventListener("click", () => this.choose(viewOf(tab)));
       tab.addEventListener("keydown", (event) => this.moveTab(event, tab));
@@ -67,7 +68,10 @@ export class Views {
   }
 
   offer() {
-    for (const tab of this.tabs) tab.disabled = !this[viewOf(tab)].usable;
+    for (const tab of this.tabs) {
+      tab.disabled = !this[viewOf(tab)].usable;
+      tab.title = tab.disabled ? say(viewOf(tab) === "form" ? "noform" : "noone") : "";
+    }
     this.composer.toolbar.fillKind();
   }
 

@@ -33,5 +33,7 @@ export function tell(sentence, seconds = 5) {
 
 /** @param {unknown} error */
 export function tellFailed(error) {
-  tell(say("failed", { why: error instanceof Error ? error.message : String(error) }), 10);
+  // A browser words in its own language that nobody answers.
+  const why = error instanceof TypeError ? say("nodesk") : error instanceof Error ? error.message : String(error);
+  tell(say("failed", { why }), 10);
 }

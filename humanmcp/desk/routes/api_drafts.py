@@ -54,13 +54,17 @@ class TextBody:
 
 @dataclass
 class DraftBody:
-    """What a person is writing. `hold` stops the answer book; `who` names the page that writes."""
+    """What a person is writing. `hold` stops the answer book; `who` names the page that writes.
+
+    `aside` is a text that this one took the place of: it is kept beside it.
+    """
 
     text: str
     form: TextForm = TextForm.MESSAGE
     touched: bool = True
     hold: bool = False
     who: str = ""
+    aside: str = ""
 
 
 @dataclass
@@ -152,6 +156,8 @@ def keep(request: Request, session: str, number: int, body: DraftBody) -> KeptSh
     key, at = Key(session, number), now()
     draft = Draft(body.text, body.form, body.touched, body.hold, BY, at)
     desk.inbox.save(key, draft)
+    if body.aside:
+        desk.inbox.put_aside(key, Draft(body.aside, touched=True, by=BY, at=at))
     if body.touched:
         desk.board.writes(key, Writer(body.who[:LONGEST_NAME], called(request)))
     desk.board.refresh(*key)

@@ -286,7 +286,9 @@ def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
     desk.board.listens(item.key)  # first, so that an answer that comes just now is not missed
     questions = input_requests.requests_shown(case)
     desk.board.listens(item.key, on=any(not one.outcome for one in questions))
+    waiting = desk.board.waiting()
     return {
+        "following": next((one for one in waiting if one.key != item.key), None),
         "questions": questions,
         "facts": facts,
         "badge": row_words.badge_of(facts),

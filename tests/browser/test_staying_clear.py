@@ -1,0 +1,86 @@
+"""What keeps a person from stopping to think: why Send is blocked, what became of what is open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seats import Window, begin, call, request
+from tests.browser.test_answering import read_json, write_json
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.desk.desking import Desking
+    from tests.serving import Serving
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+
+def test_d12_why_send_is_blocked_stands_beside_it(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D12: with its fix, where the list of problems is below the fold."""
+    begin(host, desk)
+    host.say(request("tools/list", None, "1"))
+    page = window(viewport={"width": 1280, "height": 560}).page
+    page.locator("#tab-json").click()
+    write_json(page, read_json(page).replace('"id": 1,', '"id": "1",') + "\n" * 40)
+    page.keyboard.press("Control+Home")
+    first = page.locator("#first-problem")
+    expect(first).to_be_in_viewport()
+    expect(first).to_contain_text("id")
+    first.locator("button.fix").click()
+    until(lambda: '"id": 1,' in read_json(page), "the id is mended")
+    expect(first).to_be_hidden()
+
+
+def test_d15_what_was_answered_elsewhere_shows_its_answer_and_the_next(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D15: no dead form stays, the picture has the answer, and one click opens the next request."""
+    begin(host, desk)
+    host.say(call("7", city="Tokyo"))
+    host.say(call("8", city="Osaka"))
+    page = window().page
+    expect(page.locator(".scripted .asked")).to_contain_text("Tokyo")
+    one = desk.get("/api/exchanges")["waiting"][0]
+    path = f"/api/exchanges/{one['session']}/{one['number']}/reply"
+    desk.post(path, {"text": "sunny", "form": "text"})
+    expect(page.locator("#sent-line")).to_contain_text("sunny")
+    expect(page.locator("#send")).to_have_count(0)
+    expect(page.locator(".sequence .result")).to_have_count(2)
+    expect(page.locator(".banner.answered")).to_contain_text("by you")
+    page.get_by_role("link", name="Next: get_forecast").click()
+    expect(page.locator(".asked")).to_contain_text("Osaka")
+
+
+def test_d3_a_replaced_text_stays_in_the_folder(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """D3: also where the browser is closed before Undo."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window().page
+    page.locator("#sentence").fill("a careful answer")
+    page.locator("#more summary").click()
+    page.locator("#template").click()
+    expect(page.locator("#saved-at")).to_have_text("Draft saved")
+    kept = desk.home.glob("sessions/*/**/kept-*.json")
+    assert any("a careful answer" in one.read_text(encoding="utf-8") for one in kept)
+
+
+def test_d16_a_disabled_view_says_why(desk: Desking, host: Serving, window: Windows) -> None:
+    """D16: Form without a form and Text without a text have their reason."""
+    begin(host, desk)
+    host.say(call("1", city="Tokyo"))
+    page = window().page
+    expect(page.locator("#tab-form")).to_have_attribute(
+        "title", "There is no form for this. Write it in JSON."
+    )
+    expect(page.locator("#tab-text")).to_have_attribute("title", "")
