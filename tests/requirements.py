@@ -512,6 +512,10 @@ REQUIREMENTS: Final = {
         "Each kind of mistake is explained with a wrong and a right example that the check has "
         "judged, and with the sentence of the specification."
     ),
+    "SHIP-11": (
+        "Workflows test every system and Python that is named and publish what a tag names, with "
+        "actions that nobody can exchange; the container serves without rights."
+    ),
     "SHIP-10": (
         "The site has every page of the manual and a page for each mistake, in both languages, "
         "without a dead link and without anything from elsewhere."

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from docs import make_install, make_manifests
 from humanmcp import __version__
 from humanmcp.common import published
+from humanmcp.common.settings import Settings
 from humanmcp.connecting.hosts import HOSTS
 from tests.serving import bare_environment
 
@@ -27,8 +29,12 @@ HOOKS: Final = ROOT / ".pre-commit-hooks.yaml"
 WRONG: Final = '{"content":[{"type":"txt","text":"sunny"}]}'
 GOOD: Final = '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"sunny"}]}}'
 
+PORT: Final = Settings().port
+
 VERSIONED: Final = {
     "action.yml": r"humanmcp==([\d.]+)$",
+    "docs/how-to/publish.md": r"v(\d+\.\d+\.\d+)`",
+    "docs/how-to/publish.ja.md": r"v(\d+\.\d+\.\d+)`",
     "docs/how-to/check-in-your-repository.md": r"(?:rev: |@)v(\d+\.\d+\.\d+)$",
     "docs/how-to/check-in-your-repository.ja.md": r"(?:rev: |@)v(\d+\.\d+\.\d+)$",
 }
@@ -261,3 +267,61 @@ def test_the_skill_names_the_tool_and_its_arguments(listed: list[Any]) -> None:
     (tool,) = listed
     arguments = set(re.findall(r"`(\w+)`", skill)) - {"humanmcp", tool["name"]}
     assert arguments == set(tool["inputSchema"]["properties"])
+
+
+# -- workflows and containers -------------------------------------------------------------------
+
+WORKFLOWS: Final = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda path: path.name)
+def test_a_workflow_trusts_no_name_that_can_be_moved(path: Path) -> None:
+    """SHIP-11: each action by the hash of a commit, with its version beside it."""
+    used = re.findall(r"uses: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert used or path == ACTION
+    for one in used:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", one)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_may_only_read_where_it_does_not_say_more(path: Path) -> None:
+    """SHIP-11: and no password of it stays in the clone that tests run in."""
+    text = path.read_text(encoding="utf-8")
+    assert "\npermissions:\n  contents: read\n" in text
+    assert text.count("actions/checkout@") == text.count("persist-credentials: false")
+
+
+def test_every_python_and_system_that_is_named_is_tested() -> None:
+    """SHIP-11: what the package says of itself, a workflow runs."""
+    text = read(".github/workflows/test.yml")
+    described = read("pyproject.toml")
+    for version in re.findall(r"Python :: (3\.\d+)", described):
+        assert f'"{version}"' in text
+    for system in ("ubuntu", "macos", "windows"):
+        assert f"{system}-" in text
+    assert "run: .ci/run" in text
+
+
+@pytest.mark.parametrize("program", [("actionlint",), ("zizmor", "--offline", "--quiet")])
+def test_the_linters_of_workflows_have_nothing_to_say(program: tuple[str, ...]) -> None:
+    """SHIP-11: where they are installed."""
+    if shutil.which(program[0]) is None:
+        pytest.skip(f"there is no {program[0]} here")
+    files = [str(path) for path in WORKFLOWS]
+    run = subprocess.run([*program, *files], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_the_container_starts_the_server_as_somebody_without_rights() -> None:
+    """SHIP-11: under the name that the registry knows."""
+    text = read("Dockerfile")
+    assert re.search(r"^USER [1-9]\d*$", text, re.MULTILINE)
+    assert f'io.modelcontextprotocol.server.name="{published.REGISTRY_NAME}"' in text
+    assert 'CMD ["serve"' in text
+
+
+def test_the_page_of_the_development_container_is_forwarded() -> None:
+    """SHIP-11: the port that the page is served on."""
+    settings = json.loads(read(".devcontainer/devcontainer.json"))
+    assert settings["forwardPorts"] == [PORT]
+    assert str(PORT) in settings["portsAttributes"]
