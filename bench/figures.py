@@ -22,7 +22,7 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """Say whether the bound of the design is kept."""
+        """Return True if the bound of the design is kept."""
         if not self.bound:
             return ""
         return "ok" if self.value <= self.bound else "MISSED"

@@ -656,7 +656,7 @@ def _quoted(found: re.Match[str]) -> str:
 
 
 def is_part(block: str, whole: str) -> bool:
-    """Say whether a block is a run of whole lines of a file."""
+    """Return True if a block is a run of whole lines of a file."""
     return f"\n{block}" in f"\n{whole}"
 
 

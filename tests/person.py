@@ -137,7 +137,7 @@ class Person:
 
 
 def is_taken(out_txt: Path) -> bool:
-    """Say whether the text of an `out.txt` was taken."""
+    """Return True if the text of an `out.txt` was taken."""
     try:
         return out_txt.stat().st_size == 0
     except FileNotFoundError:

@@ -136,7 +136,7 @@ class Serving:
         (self.session / "out.txt").write_text(text, encoding="utf-8")
 
     def taken(self) -> bool:
-        """Say whether `out.txt` was taken."""
+        """Return True if `out.txt` was taken."""
         file = self.session / "out.txt"
         return not file.exists() or file.stat().st_size == 0
 

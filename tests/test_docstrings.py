@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 HOUSE: Final = Path(humanmcp.__file__).parent
 COVERED: Final = (
-    *("cli.py", "common", "completion.py", "connecting", "demo", "locales", "play.py"),
-    *("protocol/conversation", "protocol/json", "protocol/session.py", "pytest.py"),
+    *("answering", "cli.py", "common", "completion.py", "connecting", "demo", "desk/presenters"),
+    *("export", "host/commands", "host/models", "locales", "play.py", "protocol/conversation"),
+    *("protocol/json", "protocol/session.py", "pytest.py", "setup", "terminal_desk"),
 )
 """The modules and packages whose docstrings are read; the list grows until it is all of them."""
 
@@ -42,6 +43,20 @@ def not_plain(tree: ast.AST) -> list[str]:
         for line, text in sorted(docstrings(tree))
         for found in NOT_PLAIN.finditer(text)
     ]
+
+
+@pytest.mark.parametrize("folder", ["bench", "docs", "tests"])
+def test_docstrings_outside_the_package_say_what_is_returned(folder: str) -> None:
+    """No "Say whether"; who does not do something may be nobody in a story of a test."""
+    files = sorted((HOUSE.parent / folder).rglob("*.py"))
+    trees = [(file.name, ast.parse(file.read_text("utf-8"))) for file in files]
+    found = [
+        f"{name}, line {line}"
+        for name, tree in trees
+        for line, text in docstrings(tree)
+        if re.match(r"(?:Say|Tell) (?:whether|if)\b", text)
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize("place", COVERED)

@@ -32,7 +32,7 @@ HARD_TO_END: Final = Path(__file__).parent / "child_of_child.py"
 
 
 def lives(pid: int) -> bool:
-    """Say whether a process runs. A zombie does not."""
+    """Return True if a process runs. A zombie does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
     except OSError:

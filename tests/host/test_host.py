@@ -286,7 +286,7 @@ def test_no_child_outlives_the_host(tmp_path: Path, how: str) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Say whether a process still runs."""
+    """Return True if a process still runs."""
     status = read(Path(f"/proc/{pid}/status"))
     return status != "" and "\nState:\tZ" not in status
 

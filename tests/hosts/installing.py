@@ -104,7 +104,7 @@ def _npm(folder: Path, *packages: str) -> None:
 
 
 def _is_new_enough(wanted: str) -> bool:
-    """Say whether the Node.js of this machine is what a package asks for, such as `>=22.0.0`."""
+    """Return True if the Node.js of this machine is what a package asks for, such as `>=22.0.0`."""
     least = re.search(r"\d+", wanted)
     if least is None:
         return True

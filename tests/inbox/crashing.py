@@ -45,7 +45,7 @@ class Countdown:
 
     @property
     def happened(self) -> bool:
-        """Say whether the call was reached."""
+        """Return True if the call was reached."""
         return self.count >= self.at
 
 

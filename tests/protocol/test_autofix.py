@@ -64,7 +64,7 @@ def leaves(value: object) -> Iterator[str]:
 
 
 def in_order(part: str, whole: str) -> bool:
-    """Say whether the letters of a text all stand in another, in their order."""
+    """Return True if the letters of a text all stand in another, in their order."""
     rest = iter(whole)
     return all(letter in rest for letter in part)
 

@@ -44,7 +44,7 @@ def exchange_of(method: str, revision: str) -> Exchange:
 
 
 def refused_by_referee(method: str, revision: str, result: object) -> bool:
-    """Say whether mcp_types rejects a result.
+    """Return True if mcp_types rejects a result.
 
     An answer with `resultType` is held against the one model it names: the union of both accepts
     anything as a question back.

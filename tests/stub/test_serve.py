@@ -223,7 +223,7 @@ def test_a_vanished_parent_ends_it_within_three_seconds(home: Path, tmp_path: Pa
 
 
 def _alive(pid: int) -> bool:
-    """Say whether a process runs: one that has ended but was not reaped does not."""
+    """Return True if a process runs: one that has ended but was not reaped does not."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as stat:  # noqa: PTH123 - no file of ours
             return stat.read().rpartition(")")[2].split()[0] != "Z"

@@ -93,7 +93,7 @@ class Tapped:
             raise AssertionError("no line reached the client") from None
 
     def hears_nothing_yet(self) -> bool:
-        """Say whether nothing has reached the client that was not heard."""
+        """Return True if everything that reached the client was heard."""
         return self._lines.empty()
 
     def close(self) -> tuple[int, bytes, bytes]:

@@ -51,7 +51,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def lives(pid: int) -> bool:
-    """Say whether a process runs (a zombie does not)."""
+    """Return True if a process runs (a zombie does not)."""
     with suppress(OSError):
         os.kill(pid, 0)
         status = subprocess.run(

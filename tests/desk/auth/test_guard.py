@@ -134,7 +134,7 @@ def test_no_route_answers_a_foreign_host(desking: Desking, tmp_path: Path) -> No
 
 
 def is_published(method: str, path: str) -> bool:
-    """Say whether everybody may see it: the door, the icon, the files of the page."""
+    """Return True if it may be seen without a login: the door, the icon, the files of the page."""
     return method == "GET" and (path in guard.PUBLIC or path.startswith(guard.STATIC))
 
 

@@ -124,7 +124,7 @@ _METHODS = st.sampled_from(list(methods.REQUESTS))
 
 
 def quietly(codes: Any) -> bool:  # noqa: ANN401 - problems
-    """Say whether no problem says that the check itself failed."""
+    """Return True if no problem says that the check itself failed."""
     return all(each.code != "X01" for each in codes)
 
 

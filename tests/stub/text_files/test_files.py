@@ -90,7 +90,7 @@ class Desk:
         self.out.write_bytes(content.encode() if isinstance(content, str) else content)
 
     def has_trouble(self) -> bool:
-        """Say whether the disk keeps something from being written."""
+        """Return True if the disk keeps something from being written."""
         return self.files.trouble is not None
 
     @property
@@ -196,7 +196,7 @@ def test_tail_that_is_left_running_shows_the_next_session(tmp_path: Path) -> Non
 
 
 def ready(process: subprocess.Popen[bytes]) -> bool:
-    """Say whether the process has said something."""
+    """Return True if the process has said something."""
     assert process.stdout is not None
     return bool(select.select([process.stdout], [], [], 0.05)[0])
 
