@@ -408,7 +408,7 @@ def test_s1_a_server_can_be_started_anew_from_the_chat(tmp_path: Path) -> None:
     )
     assert run.stdout.count("slow  the session could not be opened: the server speaks 2026") == 2
     assert run.stdout.count("dice  tools: 1") == 2
-    assert "/reconnect nobody: write the name of one of: slow, dice" in run.stdout
+    assert "/reconnect nobody: no server has this name; choose from slow, dice" in run.stdout
     assert run.stderr.count('dice Client :  {"jsonrpc":"2.0","id":101,"method":"initialize"') == 2
     assert "server/discover" not in run.stderr
 
