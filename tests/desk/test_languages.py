@@ -76,9 +76,12 @@ def test_the_text_to_start_from_is_in_the_readers_language(
     desking: Desking, waiting: str, language: str
 ) -> None:
     """In the interface, after *Hold*, and after *Back to the template*: these were in English."""
-    asked = f"lang={language}"
-    for act in ("", "hold", "template"):
-        if act:
-            desking.submit(f"/m/{waiting}?{asked}", act=act, text="x")
-        shown = desking.get(f"/api/exchanges/{waiting}?{asked}")
-        assert PLACEHOLDERS[language] in shown["draft"]["text"]
+    asked, inbox = f"lang={language}", FolderInbox(desking.home)
+    key = Key(waiting.partition("/")[0], 1)
+    shown = desking.get(f"/api/exchanges/{waiting}?{asked}")
+    assert PLACEHOLDERS[language] in shown["draft"]["text"]
+    for act in ("hold", "template"):
+        desking.submit(f"/m/{waiting}?{asked}", act=act, text="x")
+        draft = inbox.item(key).draft
+        assert draft is not None
+        assert PLACEHOLDERS[language] in draft.text

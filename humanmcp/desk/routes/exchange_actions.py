@@ -59,7 +59,7 @@ def _act(request: Request, key: Key, values: dict[str, str]) -> Response:
         case "hold" | "progress on" | "progress off" as act_on:
             _keep_quiet(desk, key, act_on, spoken(request))
         case "template":
-            _save(desk, key, Draft("", touched=False))
+            _save(desk, key, service.starting_draft(desk.case(key), spoken(request)))
         case "save":
             _save(desk, key, Draft(text, form, touched=True))
         case "mend":
