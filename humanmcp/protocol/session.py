@@ -93,6 +93,8 @@ class Session:
         self.exchanges = Exchanges()
         self.unreadable = 0
         """Lines that could not be read: each may be answered with one deliberate -32700."""
+        self.offers: Mapping[str, Any] = {}
+        """What we declare when we are asked; a client of 2026-07-28 need not ask."""
         self.notice = ""
         """The method of the peer's last message, where that is a notification; else nothing."""
         self._peer, self._own = _SIDES[role]
@@ -419,7 +421,7 @@ class Session:
         if exchange is None or not methods.of(exchange.method).stays_open:
             return None
         wanted = exchange.request.params.get("notifications")
-        offered = self.known.offered or {}
+        offered = self._offered
         honoured = {
             name: value
             for name, value in (wanted.items() if isinstance(wanted, dict) else ())
@@ -431,12 +433,17 @@ class Session:
             f'"notifications":{_text(honoured)}}}}}'
         )
 
+    @property
+    def _offered(self) -> Mapping[str, Any]:
+        """What the client was told that we offer, or would have been: it need not ask."""
+        return self.offers if self.known.offered is None else self.known.offered
+
     def list_changed(self, capability: str) -> tuple[str, ...]:
         """Return what tells the client that a list of ours is another one: it asks for it again.
 
         Nothing for a client that was not offered such a list, or has not opened the session yet.
         """
-        if capability not in (self.known.offered or {}):
+        if capability not in self._offered:
             return ()
         return self._told_of(
             f"notifications/{capability}/list_changed", {}, capability, wanted=True

@@ -86,6 +86,7 @@ class ReplyDispatcher:
     def _prepare(self) -> None:
         """Let drafts start from what the book has, and answers name the server that it names."""
         known, book = self._session.known, self._shelf.book
+        self._session.offers = book.offered()
         named = (book.name, book.title) != (Book().name, Book().title)
         self._session.known = known._replace(
             prepared=prepared(book), server=server_info(book) if named else {}

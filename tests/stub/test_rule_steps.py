@@ -204,3 +204,17 @@ def test_a_rule_changes_what_is_offered_on_its_second_call(seat: Callable[[str],
     assert [one["name"] for one in client.hear()["result"]["tools"]] == ["ask"]
     client.call(5, "next")
     assert client.text() == "one"
+
+
+def test_a_client_that_did_not_ask_what_is_offered_is_told_of_changes_too(
+    seat: Callable[[str], Seat],
+) -> None:
+    """2026-07-28: a client need not call `server/discover`."""
+    client = seat(R2026)
+    client.send(1, "subscriptions/listen", notifications={"toolsListChanged": True})
+    assert client.hear()["params"]["notifications"] == {"toolsListChanged": True}
+    client.call(2, "next")
+    assert client.text() == "one"
+    client.call(3, "next")
+    assert client.hear()["method"] == "notifications/tools/list_changed"
+    assert client.text() == "two"

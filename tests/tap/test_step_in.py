@@ -419,6 +419,38 @@ def test_the_answer_book_answers_forwards_and_holds(home: Path) -> None:
         assert (Direction.OUT, 1, "book: rule 1", "answered instead") in notes(tapped)
 
 
+def test_a_rule_at_a_tap_uses_the_arguments_and_one_that_asks_holds(home: Path) -> None:
+    """A tap says nothing of its own and asks nobody: such a request is a person's."""
+    book = home.parent / "book.toml"
+    book.write_text(
+        """
+[[rules]]
+tool = "dice"
+where = { sides = 6 }
+text = "{sides} sides"
+
+[[rules]]
+tool = "dice"
+text = "what you say"
+ask = { user = { method = "roots/list" } }
+""",
+        encoding="utf-8",
+    )
+
+    def call(number: int, sides: int) -> bytes:
+        params = f'{{"name":"dice","arguments":{{"sides":{sides}}}}}'
+        return (
+            f'{{"jsonrpc":"2.0","id":{number},"method":"tools/call","params":{params}}}\n'.encode()
+        )
+
+    with Tapped(home, server("echo"), "--book", str(book)) as tapped:
+        tapped.say(call(1, 6))
+        assert json.loads(tapped.hear())["result"]["content"][0]["text"] == "6 sides"
+        tapped.say(call(2, 2))
+        (item,) = tapped.held()
+        assert item.id == "2"
+
+
 def test_a_saved_book_is_followed_and_a_broken_one_is_said(home: Path) -> None:
     """While the tap runs; the last good book stays in force."""
     book = home.parent / "book.toml"
