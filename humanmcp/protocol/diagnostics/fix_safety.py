@@ -82,8 +82,7 @@ def _replacing(old: str, new: str, path: Path) -> Applicability:
 
 def _leaves(text: str) -> Iterator[str]:
     """Yield the names, texts and numbers of a JSON text, without regard to case and spaces."""
-    for found in _LEAF.finditer(text):
-        token = found[0]
+    for token in set(_LEAF.findall(text)):
         word = json.loads(token, strict=False) if token.startswith('"') else token
         if word.startswith(("{", "[")):
             yield from _leaves(word)  # JSON in a text: its words are what was typed

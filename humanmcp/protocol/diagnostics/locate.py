@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, LineIndex, TextEdit
 from humanmcp.protocol.diagnostics.raw import HOLE, FixKind, pointer
-from humanmcp.protocol.json.jsonrpc import members, skip_space, value_end
+from humanmcp.protocol.json.jsonrpc import item_spans, member_spans, skip_space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -105,7 +105,7 @@ class Placer:
     def _contents(self, spot: Spot) -> Mapping[Step, Spot]:
         """Map the members of an object, or the items of a list, to their places. Once each."""
         if spot.start not in self._inside:
-            self._inside[spot.start] = contents(self.source.json, spot.start, spot.end)
+            self._inside[spot.start] = contents(self.source.json, spot.start)
         return self._inside[spot.start]
 
     def _ordered(self, spot: Spot) -> list[Spot]:
@@ -192,35 +192,11 @@ class Placer:
         return TextEdit(spot.name_start, after[0].name_start if after else spot.end, "")
 
 
-def contents(json: str, start: int, end: int) -> Mapping[Step, Spot]:
+def contents(json: str, start: int) -> Mapping[Step, Spot]:
     """Map what an object or list at `start` directly holds to its places. The last name counts."""
     if json[start : start + 1] == "{":
-        return {
-            name: Spot(at, until, first, last)
-            for name, at, until, first, last in _members(json, start, end)
-        }
+        return {name: Spot(*places) for name, *places in member_spans(json, start)}
     if json[start : start + 1] == "[":
-        return dict(enumerate(_items(json, start)))
+        spans = item_spans(json, start)
+        return {index: Spot(at, at, at, end) for index, (at, end) in enumerate(spans)}
     return {}
-
-
-def _members(json: str, start: int, end: int) -> Iterable[tuple[str, int, int, int, int]]:
-    part = json[start:end]
-    last = 1
-    for name, first, until in members(part):
-        name_start = skip_space(part, last)
-        if part[name_start : name_start + 1] == ",":
-            name_start = skip_space(part, name_start + 1)
-        name_end = value_end(part, name_start)
-        yield name, start + name_start, start + name_end, start + first, start + until
-        last = until
-
-
-def _items(json: str, start: int) -> Iterable[Spot]:
-    at = skip_space(json, start + 1)
-    while json[at : at + 1] not in ("]", ""):
-        end = value_end(json, at)
-        yield Spot(at, at, at, end)
-        at = skip_space(json, end)
-        if json[at : at + 1] == ",":
-            at = skip_space(json, at + 1)

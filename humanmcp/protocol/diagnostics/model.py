@@ -10,6 +10,8 @@ from __future__ import annotations
 import enum
 import re
 from bisect import bisect_left, bisect_right, insort
+from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -126,6 +128,11 @@ def together(problems: Iterable[Diagnostic]) -> list[TextEdit]:
 
     Of two that change the same place the earlier problem's counts; a fix is taken whole or not.
     """
+    problems = tuple(problems)
+    fixes = (one.fix for one in problems if one.fix is not None)
+    every = sorted((edit for fix in fixes for edit in fix.edits), key=itemgetter(0, 1))
+    if all(one.end <= after.start for one, after in pairwise(every)):
+        return every
     taken: list[tuple[int, int, int, TextEdit]] = []
     for problem in problems:
         edits = problem.fix.edits if problem.fix is not None else ()

@@ -9,7 +9,10 @@ from __future__ import annotations
 import enum
 import json
 import re
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # A decoded JSON value. `Any`, because JSON has no narrower type that a reader would gain from.
 Json: TypeAlias = Any
@@ -210,20 +213,32 @@ def member(text: str, name: str) -> str | None:
 
 def members(text: str) -> list[tuple[str, int, int]]:
     """List the members of the object in `text` as (name, start, end of the value)."""
-    spans: list[tuple[str, int, int]] = []
     at = skip_space(text, 0)
     if text[at : at + 1] != "{":
-        return spans
+        return []
+    return [(name, start, end) for name, _at, _until, start, end in member_spans(text, at)]
+
+
+def member_spans(text: str, at: int) -> Iterator[tuple[str, int, int, int, int]]:
+    """Yield each member of the object at a place: its name, its start and end, those of the value.
+
+    `text` must be valid JSON.
+    """
+    found = _NAME.match(text, at + 1)
+    while found is not None:
+        end = value_end(text, found.end())
+        name = json.loads(found[1]) if "\\" in found[1] else found[1][1:-1]
+        yield name, found.start(1), found.end(1), found.end(), end
+        found = _NAME.match(text, end)
+
+
+def item_spans(text: str, at: int) -> Iterator[tuple[int, int]]:
+    """Yield each item of the list at a place: its start and end. `text` must be valid JSON."""
     at = skip_space(text, at + 1)
-    while text[at : at + 1] == '"':
-        key, at = json.decoder.scanstring(text, at + 1, False)  # type: ignore[attr-defined]  # noqa: FBT003 - typeshed leaves it out; the argument is `strict`
-        at = skip_space(text, skip_space(text, at) + 1)  # over the colon
+    while text[at : at + 1] not in ("]", ""):
         end = value_end(text, at)
-        spans.append((key, at, end))
-        at = skip_space(text, end)
-        if text[at : at + 1] == ",":
-            at = skip_space(text, at + 1)
-    return spans
+        yield at, end
+        at = _COMMA.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing, too
 
 
 def ids_in(text: str) -> set[str]:
@@ -236,18 +251,12 @@ _AN_ID: Final = re.compile(r'"id"[ \t]*:[ \t]*("(?:[^"\\]|\\.)*"|-?\d+)')
 
 def _elements(text: str) -> list[str]:
     """List the texts of the elements of the array in `text`, which must be valid JSON."""
-    parts: list[str] = []
-    at = skip_space(text, skip_space(text, 0) + 1)
-    while text[at : at + 1] != "]":
-        end = value_end(text, at)
-        parts.append(text[at:end])
-        at = skip_space(text, end)
-        if text[at : at + 1] == ",":
-            at = skip_space(text, at + 1)
-    return parts
+    return [text[start:end] for start, end in item_spans(text, skip_space(text, 0))]
 
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
+_NAME: Final = re.compile(rf"[ \t\r\n]*+,?[ \t\r\n]*+({_STRING})[ \t\r\n]*+:[ \t\r\n]*+", re.DOTALL)
+_COMMA: Final = re.compile(r"[ \t\r\n]*+,?[ \t\r\n]*+")
 _NO_SPACE: Final = str.maketrans("", "", " \t\r\n")
 _DECODER: Final = json.JSONDecoder()
 _ONE_STRING: Final = re.compile(_STRING, re.DOTALL)

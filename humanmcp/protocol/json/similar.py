@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -22,15 +23,18 @@ def alike(typed: Json, known: Iterable[Word]) -> Word | None:
     if not isinstance(typed, str) or not typed or len(typed) > 64:
         return None
     letters = plain(typed)
+    one = letters.rstrip("s")
     best: Word | None = None
     best_distance = 3
     for word in known:
         if not isinstance(word, str):
             continue
         other = plain(word)
-        if letters == other or letters.rstrip("s") == other.rstrip("s") != "":
+        if letters == other or (one and one == other.rstrip("s")):
             return word
         allowed = 2 if len(other) > 7 else 1 if len(other) > 2 else 0
+        if abs(len(letters) - len(other)) > allowed:
+            continue
         distance = slips(letters, other, allowed)
         if distance <= allowed and distance < best_distance:
             best, best_distance = word, distance
@@ -66,14 +70,16 @@ def half_width(word: str) -> str:
     return (word if word.isascii() else unicodedata.normalize("NFKC", word)).lower()
 
 
+@lru_cache(maxsize=1000)  # the known words are asked for again for each that was typed
 def plain(word: str) -> str:
     """Return a word without what case, separators and full-width letters make of it."""
-    return "".join(letter for letter in half_width(word) if letter.isalnum())
+    word = half_width(word)
+    return word if word.isalnum() else "".join(filter(str.isalnum, word))
 
 
 def slips(one: str, other: str, limit: int) -> int:
     """Count letters left out, added, changed or swapped; anything above `limit` is limit + 1."""
-    if abs(len(one) - len(other)) > limit or len(set(one).difference(other)) > limit:
+    if len(set(one).difference(other)) > limit:
         return limit + 1
     before: list[int] = []
     row = list(range(len(other) + 1))

@@ -23,6 +23,8 @@ from humanmcp.protocol.repair.scalars import (
     NO_NUMBERS,
     NUMBERLIKE,
     QUOTES,
+    RIGHT_NAME,
+    RIGHT_VALUE,
     WORD,
     ScalarReader,
 )
@@ -35,6 +37,10 @@ from humanmcp.protocol.repair.scanner import (
 )
 
 _STRUCTURE: Final = re.compile(r"""\s*[:：]\s*[{\[｛［"'“\d-]""")
+_GOES_ON: Final = r"[ \t\r\n]*+(?=[!-~])(?![#/,;}\]])"
+"""Nothing but plain white space, and after it what is neither a comment nor an end."""
+_RIGHT_COMMA: Final = re.compile(rf"[ \t\r\n]*+(,){_GOES_ON}")
+_RIGHT_COLON: Final = re.compile(rf"[ \t\r\n]*+:{_GOES_ON}")
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "result", "error", "content"})
 """Names by which an answer is known when they stand without quotes and without a brace."""
 
@@ -159,7 +165,9 @@ class _RepairParser(ScalarReader):
 
     def value(self) -> None:
         """Read one value."""
-        if self.right_value():
+        right = RIGHT_VALUE.match(self.text, self.at)
+        if right is not None:  # it has no mistake, and its container goes on after it
+            self.at = right.end()
             return
         char = self.mark()
         if not char:
@@ -232,6 +240,10 @@ class _RepairParser(ScalarReader):
 
     def _separator(self) -> int:
         """Read what follows a value in a container; return where its comma is, or -1."""
+        right = _RIGHT_COMMA.match(self.text, self.at)
+        if right is not None:
+            self.at = right.end()
+            return right.start(1)
         last = self.at
         char = self.space()
         if char in (",", ";"):
@@ -300,6 +312,10 @@ class _RepairParser(ScalarReader):
 
     def _name(self) -> str:
         """Read the name of a member."""
+        right = RIGHT_NAME.match(self.text, self.at)
+        if right is not None:
+            self.at = right.end()
+            return right[0][1:-1]
         if self.peek() in QUOTES:
             return self.name()
         found = WORD.match(self.text, self.at) or NUMBERLIKE.match(self.text, self.at)
@@ -319,6 +335,10 @@ class _RepairParser(ScalarReader):
 
     def _colon(self) -> bool:
         """Read the colon after a name; say whether a value follows that is still to be read."""
+        right = _RIGHT_COLON.match(self.text, self.at)
+        if right is not None:
+            self.at = right.end()
+            return True
         last = self.at
         char = self.space()
         if char == ":":

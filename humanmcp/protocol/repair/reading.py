@@ -75,23 +75,18 @@ class Reading(NamedTuple):
 def as_typed(edits: tuple[TextEdit, ...]) -> Callable[[int], int]:
     """Return what turns offsets of a mended text into those of the text as typed."""
     starts: list[int] = []
-    steps: list[tuple[int, int, int, int]] = []
     grown = 0
-    for edit in edits:
-        start = edit.start + grown
-        end = start + len(edit.new)
-        starts.append(start)
-        steps.append((edit.start, edit.end, start, end))
-        grown += len(edit.new) - (edit.end - edit.start)
+    for start, end, new in edits:
+        starts.append(start + grown)
+        grown += len(new) - (end - start)
 
     def typed(at: int) -> int:
         place = bisect_right(starts, at) - 1
         if place < 0:
             return at
-        begin, end, mended_start, mended_end = steps[place]
-        if at >= mended_end:
-            return end + at - mended_end
-        return min(begin + at - mended_start, end)
+        begin, end, new = edits[place]
+        inside = at - starts[place]
+        return end + inside - len(new) if inside >= len(new) else min(begin + inside, end)
 
     return typed
 

@@ -40,13 +40,28 @@ NUMBERLIKE: Final = re.compile(rf"[+\-.\w＋．０-９{MINUS}]+")
 _SUSPECT: Final = re.compile(r'[\\"\x00-\x1f\ud800-\udfff]')
 _PLAIN_TEXT: Final = r'"[^"\\\x00-\x1f\ud800-\udfff”＂]*+"'
 """A text with nothing in it that could be a mistake."""
-_RIGHT_VALUE: Final = re.compile(
+RIGHT_VALUE: Final = re.compile(
     rf"(?:{_PLAIN_TEXT}|-?(?:0|[1-9]\d{{0,14}})(?:\.\d{{1,15}})?|true|false|null)"
     r"(?=[ \t\r\n]*+[,\]}])",
     re.ASCII,
 )
-_RIGHT_NAME: Final = re.compile(
-    rf"{_PLAIN_TEXT}(?= ?:)"
+_RIGHT_TEXT: Final = re.compile(
+    r'"[^"\\\x00-\x1f\ud800-\udfff”＂]*+'
+    r'(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f\ud800-\udfff”＂]*+)*+"'
+    r"(?=[ \t\r\n]*+[,\]}])"
+)
+"""A text with right escapes, of which some may be half a character."""
+_OTHERWISE_QUOTED: Final = "|".join(
+    rf"[{opens}][^{closes}\"\\\x00-\x1f\ud800-\udfff]*+[{closes}]"
+    for opens, closes in (("'", "'"), ("`", "`"), (CURLY, CURLY), (CURLY_SINGLE, CURLY_SINGLE))
+)
+"""A text with nothing wrong but its quotes."""
+_REQUOTED_TEXT: Final = re.compile(rf"(?:{_OTHERWISE_QUOTED})(?=[ \t\r\n]*+[,\]}}])")
+_REQUOTED_NAME: Final = re.compile(rf"(?:{_OTHERWISE_QUOTED})(?= ?:)")
+_ONE_PIECE: Final = re.compile(rf"{_PLAIN_TEXT}(?=[ \t\r\n]*+[,\]}}:]|[ \t\r\n]++[\"'{{\[])")
+"""A text that ends beyond doubt where its first quote is, by what follows."""
+RIGHT_NAME: Final = re.compile(
+    rf"{_PLAIN_TEXT}(?= ?[:=])"
     # The colon after it may be lost: then a value follows that cannot be the text going on.
     r'|"[\w$\-]*+"(?= +(?:[{\["]|(?:-?\d[\d.eE+-]*|true|false|null)\s*[,}\]]))'
 )
@@ -93,14 +108,6 @@ class ScalarReader(RepairScanner):
     line_seen: tuple[int, int] = (0, -1)
     """Where a line that was looked at begins and ends."""
     tries: int = _MOST_TRIES
-
-    def right_value(self) -> bool:
-        """Pass over a value that has no mistake, and that its container goes on after."""
-        found = _RIGHT_VALUE.match(self.text, self.at)
-        if found is None:
-            return False
-        self.at = found.end()
-        return True
 
     def word(self) -> None:
         """Read `true`, `false`, `null`, what other languages call them, or text unquoted."""
@@ -176,11 +183,10 @@ class ScalarReader(RepairScanner):
 
     def name(self) -> str:
         """Read the name of a member in quotes; return its text, roughly, for comparing names."""
-        right = _RIGHT_NAME.match(self.text, self.at)
-        if right is not None:
-            self.at = right.end()
-            return right[0][1:-1]
-        piece = self.piece(self.at)
+        start = self.at
+        if self._requoted(_REQUOTED_NAME):
+            return self.text[start + 1 : self.at - 1]
+        piece = self.piece(start)
         if not self.is_name(piece.end) or '"' in self.text[piece.inner : piece.last]:
             lost = _LOST_QUOTE.match(self.text, piece.inner)
             if lost:  # `"error: {`: the text would swallow what belongs to the next name
@@ -190,14 +196,34 @@ class ScalarReader(RepairScanner):
 
     def text_value(self) -> None:
         """Read a text, and what is joined to it: Python reads texts side by side as one."""
+        right = _RIGHT_TEXT.match(self.text, self.at)
+        if right is not None and ":\\" not in right[0]:  # of `C:\temp` the path is meant
+            self.at = right.end()
+            self._halves(right.start() + 1, self.at - 1)
+            return
+        if self._requoted(_REQUOTED_TEXT):
+            return
         pieces = [self.piece(self.at)]
         while (following := self._joined(pieces[-1])) is not None:
             pieces.append(following)
         self._write(pieces)
 
+    def _requoted(self, shape: re.Pattern[str]) -> bool:
+        """Pass over a text in which nothing but the quotes has to be mended."""
+        found = shape.match(self.text, self.at)
+        if found is None:
+            return False
+        start, self.at = found.span()
+        self._straighten(start, start + 1)
+        self._straighten(self.at - 1, self.at)
+        return True
+
     def piece(self, start: int) -> Piece:
         """Find out where the text in quotes that starts here ends, and mend nothing yet."""
         text = self.text
+        sure = _ONE_PIECE.match(text, start)
+        if sure is not None:
+            return Piece(start, start + 1, sure.end() - 1, sure.end())
         quotes = text[start] * 3
         if quotes in ('"""', "'''") and text.startswith(quotes, start):
             end = text.find(quotes, start + 3)
@@ -367,7 +393,7 @@ class ScalarReader(RepairScanner):
 
     def _halves(self, start: int, end: int) -> None:
 
-        if "\\u" not in self.text[start:end]:
+        if self.text.find("\\u", start, end) < 0:
             return
         for first, last in half_characters(self.text[start:end]):
             half = self.text[start + first : start + last]

@@ -116,7 +116,7 @@ class Method(NamedTuple):
 
     def result_in(self, revision: str) -> str:
         """Return the object that answers it in one version."""
-        return dict(self.result_of).get(revision, self.result)
+        return dict(self.result_of).get(revision, self.result) if self.result_of else self.result
 
 
 class Extension(NamedTuple):

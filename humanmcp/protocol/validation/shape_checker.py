@@ -428,7 +428,7 @@ _IGNORED: Final = (mcp.MemberUnknown, mcp.MemberTooNew, mcp.MemberTooOld)
 
 def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> list[RawDiagnostic]:
     """Report the members that are missing and those that do not belong there."""
-    known = {name for name, member in shape.members.items() if member.exists(revision)}
+    known = dict.fromkeys(n for n, member in shape.members.items() if member.exists(revision))
     strange = [name for name in value if name not in known]
     if shape.alone and strange:
         return [mcp.NotEmpty(path, replace_with(path, {}), key=shown(strange[0]))]
@@ -450,7 +450,10 @@ def _names(value: dict[str, Json], path: Path, shape: Shape, revision: str) -> l
         if nested is not None:
             strange = []
     if not shape.open:
-        odd = [each for name in strange for each in _strange(name, value, path, shape, revision)]
+        free = [name for name in known if name not in value]
+        odd = [
+            each for name in strange for each in _strange(name, value, path, shape, revision, free)
+        ]
         # first things first: what is missing counts more than what is merely ignored
         found += [each for each in odd if not lacking or not isinstance(each, _IGNORED)]
     return found
@@ -482,10 +485,15 @@ def _misspelt(  # noqa: PLR0913, PLR0917 - what the sentence needs
     return mcp.MemberMisnamed(at, mend, at_name=True, key=name, typed=shown(typed), where=where)
 
 
-def _strange(
-    name: str, value: dict[str, Json], path: Path, shape: Shape, revision: str
+def _strange(  # noqa: PLR0913, PLR0917 - what the sentence needs
+    name: str,
+    value: dict[str, Json],
+    path: Path,
+    shape: Shape,
+    revision: str,
+    free: list[str],
 ) -> list[RawDiagnostic]:
-    """Report a member that this revision does not know in this object."""
+    """Report a member that this revision does not know; `free` are those that are still free."""
     at = (*path, name)
     member, key = shape.members.get(name), shown(name)
     if member is not None:
@@ -501,9 +509,6 @@ def _strange(
         )
         late = kind(at, delete(at), at_name=True, key=key, revision=revision, since=when)
         return found or [late]
-    free = [
-        known for known, m in shape.members.items() if m.exists(revision) and known not in value
-    ]
     meant = alike(name, free)
     if meant is not None:
         mend = rename_to(at, meant)

@@ -94,7 +94,7 @@ def trouble_in(schema: JsonObject) -> tuple[Path, Detail] | None:
     The dialect is the one that `$schema` names, else 2020-12 as MCP says. What is too large to be
     looked through, or in another dialect, is taken at its word.
     """
-    if _plain(schema):
+    if is_plain(schema):
         return None
     dialect = _dialect_of(schema)
     if dialect is None and isinstance(schema.get("$schema"), str):
@@ -115,7 +115,7 @@ def unusable_in(schema: JsonObject) -> tuple[Path, Detail] | None:
     NOT automatically dereference" those that lead out of it.
     https://modelcontextprotocol.io/specification/2026-07-28/basic#json-schema-usage
     """
-    if _plain(schema):
+    if is_plain(schema):
         return None
     if _dialect_of(schema) is None:
         return ("$schema",), unchecked("unknown dialect", _stated(schema))
@@ -366,7 +366,7 @@ _REGEX: Final = {"format": "regex"}
 # -- plain schemas ------------------------------------------------------------------------------
 
 
-def _plain(schema: Json, depth: int = 0) -> bool:
+def is_plain(schema: Json, depth: int = 0) -> bool:
     """Return True if a schema is valid beyond doubt: everyday keywords, each of its right kind."""
     if isinstance(schema, bool):
         return True
@@ -383,9 +383,9 @@ def _plain_keyword(name: str, item: Json, depth: int) -> bool:  # noqa: PLR0911 
     if name in _TEXTS:
         return isinstance(item, str)
     if name == "properties":
-        return isinstance(item, dict) and all(_plain(each, depth + 1) for each in item.values())
+        return isinstance(item, dict) and all(is_plain(each, depth + 1) for each in item.values())
     if name in ("items", "additionalProperties"):
-        return _plain(item, depth + 1)
+        return is_plain(item, depth + 1)
     if name == "required":
         texts = isinstance(item, list) and all(isinstance(each, str) for each in item)
         return texts and len(set(item)) == len(item)

@@ -62,6 +62,9 @@ def usable_schemas(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
                 yield from _schema(answer.exchange, schema, answer.at("tools", index, member))
 
 
+_LOOKS: Final = ((NoSchema, validator.trouble_in), (UnusableSchema, validator.unusable_in))
+
+
 def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagnostic]:
     required, properties = schema.get("required"), schema.get("properties")
     if "required" in schema and not isinstance(required, list):
@@ -70,7 +73,7 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
         at = (*path, "required")
         mend = replace_with(at, [required]) if isinstance(required, str) else None
         return [NotAList(at, mend, key="required", got="text", example='["…"]')]
-    for kind, look in ((NoSchema, validator.trouble_in), (UnusableSchema, validator.unusable_in)):
+    for kind, look in () if validator.is_plain(schema) else _LOOKS:
         trouble = look(schema)
         if trouble is not None:
             inside, broken = trouble
