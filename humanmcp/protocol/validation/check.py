@@ -159,7 +159,9 @@ def _meant(value: Json) -> TextForm:
 
     An object without any member of the envelope is the answer itself: the envelope is ours to add.
     """
-    if not isinstance(value, dict) or not _ENVELOPE.isdisjoint(map(half_width, value)):
+    if not isinstance(value, dict) or not _ENVELOPE.isdisjoint(value):
+        return TextForm.MESSAGE
+    if not _ENVELOPE.isdisjoint(map(half_width, value)):
         return TextForm.MESSAGE
     return TextForm.ERROR if {"code", "message"} <= set(value) <= _ERROR else TextForm.RESULT
 

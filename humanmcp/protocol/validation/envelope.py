@@ -6,7 +6,7 @@ must carry, and nothing of what a result holds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.diagnostics.kinds import mcp, rpc
 from humanmcp.protocol.diagnostics.raw import (
@@ -26,14 +26,35 @@ from humanmcp.protocol.diagnostics.raw import (
 from humanmcp.protocol.json.jsonrpc import json_type
 from humanmcp.protocol.json.similar import alike, half_width
 from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, RequestId
 
 MEMBERS: Final = ("jsonrpc", "id", "result", "error")
 """What may stand at the top of an answer."""
+_NAMES: Final = frozenset(MEMBERS)
+
+
+class AnswerEnvelope(NamedTuple):
+    """The members at the top of an answer, the id that it must have, and how its id was typed."""
+
+    value: JsonObject
+    expected: RequestId
+    typed: str
+
+    @property
+    def strange(self) -> list[str]:
+        """List the members that no answer has."""
+        return [name for name in self.value if name not in MEMBERS]
+
+
+rule: Final[RuleSet[AnswerEnvelope]] = RuleSet()
+"""What JSON-RPC asks of the members at the top of an answer."""
 
 
 def is_bare(value: Json) -> bool:
@@ -56,14 +77,12 @@ def judge_envelope(
     if not is_bare(value):
         if not _looks_like_an_answer(value):
             return [_no_answer(value, expected)]
-        found += _judge_version(value)
-        found += _judge_id(value, expected, typed)
-        found += _judge_members(value, expected)
+        found += rule.judge("", AnswerEnvelope(value, expected, typed))
     return found + judge_body(value, revision)
 
 
 def _looks_like_an_answer(value: JsonObject) -> bool:
-    if any(name in value for name in (*MEMBERS, "method")):
+    if not _NAMES.isdisjoint(value) or "method" in value:
         return True
     return any(half_width(name) in MEMBERS for name in value)
 
@@ -87,15 +106,20 @@ def _names(value: JsonObject) -> str:
     return shown(", ".join(f'"{name}"' for name in list(value)[:3])) or "{}"
 
 
-def _judge_version(value: JsonObject) -> list[RawDiagnostic]:
-    if "jsonrpc" not in value:
-        typed = alike("jsonrpc", [name for name in value if name not in MEMBERS])
-        if typed is not None:
-            return [misspelt((), typed, "jsonrpc")]
-        return [rpc.VersionMissing((), insert(("jsonrpc",), "2.0"))]
-    if value["jsonrpc"] != "2.0" or not isinstance(value["jsonrpc"], str):
-        return [rpc.VersionMissing(("jsonrpc",), replace_with(("jsonrpc",), "2.0"))]
-    return []
+@rule()
+def version_of_json_rpc(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
+    """`jsonrpc`: "A String specifying the version of the JSON-RPC protocol. MUST be exactly "2.0"".
+
+    https://www.jsonrpc.org/specification#response_object
+    """
+    if "jsonrpc" in answer.value:
+        if answer.value["jsonrpc"] == "2.0":
+            return ()
+        return (rpc.VersionMissing(("jsonrpc",), replace_with(("jsonrpc",), "2.0")),)
+    typed = alike("jsonrpc", answer.strange)
+    if typed is not None:
+        return (misspelt((), typed, "jsonrpc"),)
+    return (rpc.VersionMissing((), insert(("jsonrpc",), "2.0")),)
 
 
 def misspelt(path: Path, typed: str, meant: str) -> RawDiagnostic:
@@ -105,26 +129,32 @@ def misspelt(path: Path, typed: str, meant: str) -> RawDiagnostic:
     return rpc.MemberMisspelt(at, mend, at_name=True, key=meant, typed=shown(typed))
 
 
-def _judge_id(value: JsonObject, expected: RequestId, typed: str) -> list[RawDiagnostic]:
+@rule()
+def id_of_the_request(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
+    """`id`: "It MUST be the same as the value of the id member in the Request Object".
+
+    https://www.jsonrpc.org/specification#response_object
+    """
+    value, expected, typed = answer
     wanted = expected.token
     if "id" not in value:
         nearly = next((name for name in value if half_width(name) == "id"), None)
         if nearly:
-            return [misspelt((), nearly, "id")]
+            return (misspelt((), nearly, "id"),)
         mend = FixAction(FixKind.INSERT, ("id",), wanted, label="insert")
-        return [rpc.IdMissing((), mend, id=wanted)]
+        return (rpc.IdMissing((), mend, id=wanted),)
     got = value["id"]
     kind: type[rpc.WrongId] = rpc.OtherId
     if isinstance(got, bool) or not isinstance(got, (str, int, float)):
         kind = rpc.IdMalformed
     elif _same_id(got, expected, typed):
-        return []
+        return ()
     elif str(got) == str(expected.value):
         kind = rpc.IdOfOtherType
     elif isinstance(got, float):
         kind = rpc.IdMalformed
     mend = FixAction(FixKind.REPLACE, ("id",), wanted, label="replace")
-    return [kind(("id",), mend, typed=shown(typed or quoted(got)), id=shown(wanted))]
+    return (kind(("id",), mend, typed=shown(typed or quoted(got)), id=shown(wanted)),)
 
 
 def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
@@ -134,31 +164,48 @@ def _same_id(got: str | float, expected: RequestId, typed: str) -> bool:
     return got == expected.value and (isinstance(got, int) or typed == expected.token)
 
 
-def _judge_members(value: JsonObject, expected: RequestId) -> list[RawDiagnostic]:
+@rule()
+def result_or_error(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
+    """One of them "MUST be included, but both members MUST NOT be included".
+
+    https://www.jsonrpc.org/specification#response_object
+    """
+    value = answer.value
     if "method" in value:
-        return [rpc.LooksLikeRequest(("method",), delete(("method",)), at_name=True)]
-    found: list[RawDiagnostic] = []
-    both = "result" in value and "error" in value
-    strange = [name for name in value if name not in MEMBERS]
-    if both:
+        return (rpc.LooksLikeRequest(("method",), delete(("method",)), at_name=True),)
+    if "result" in value and "error" in value:
         none = next((name for name in ("error", "result") if value[name] is None), None)
         mend = delete((none,)) if none else None
-        found.append(rpc.ResultAndError(("error",), mend, at_name=True))
-    elif "result" not in value and "error" not in value:
-        typed = next((name for name in strange if alike(name, ("result", "error"))), None)
-        if typed is not None:
-            meant = alike(typed, ("result", "error")) or "result"
-            strange.remove(typed)
-            found.append(misspelt((), typed, meant))
-        else:
-            found.append(_no_body(value, strange, expected))
-            strange = []
-    found += [
+        return (rpc.ResultAndError(("error",), mend, at_name=True),)
+    if "result" in value or "error" in value:
+        return ()
+    typed = _misspelt_body(answer)
+    if typed is not None:
+        return (misspelt((), typed, alike(typed, ("result", "error")) or "result"),)
+    return (_no_body(value, answer.strange, answer.expected),)
+
+
+@rule()
+def nothing_else(answer: AnswerEnvelope) -> Iterable[RawDiagnostic]:
+    """JSON-RPC knows no other members, and the TypeScript clients drop a message that has one."""
+    value = answer.value
+    if len(value) <= len(MEMBERS) and value.keys() <= _NAMES:
+        return ()
+    bodied = "result" in value or "error" in value
+    typed = None if bodied else _misspelt_body(answer)
+    if "method" in value or (not bodied and typed is None):
+        return ()  # which is said already
+    return [
         rpc.MemberStrange((name,), delete((name,)), at_name=True, key=shown(name))
-        for name in strange
-        if half_width(name) not in ("jsonrpc", "id") and alike("jsonrpc", [name]) is None
+        for name in answer.strange
+        if name != typed
+        and half_width(name) not in ("jsonrpc", "id")
+        and alike("jsonrpc", [name]) is None
     ]
-    return found
+
+
+def _misspelt_body(answer: AnswerEnvelope) -> str | None:
+    return next((name for name in answer.strange if alike(name, ("result", "error"))), None)
 
 
 def _no_body(value: JsonObject, strange: list[str], expected: RequestId) -> RawDiagnostic:

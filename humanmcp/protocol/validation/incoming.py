@@ -6,7 +6,7 @@ tap lets pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.diagnostics.kinds import mcp, rpc
@@ -30,15 +30,39 @@ from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import judge_result, one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more
 from humanmcp.protocol.validation.rules.lifecycle import OtherVersion
+from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
-    from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
 _NOBODY: Final = Known()
+
+
+class HeardMessage(NamedTuple):
+    """A request or notification that came in, the revision of its session, what is known of it."""
+
+    message: Message
+    revision: str
+    known: Known
+
+    @property
+    def is_request(self) -> bool:
+        """Return True if it wants an answer."""
+        return self.message.kind is Kind.REQUEST
+
+    @property
+    def params(self) -> JsonObject:
+        """Its parameters."""
+        return self.message.params
+
+
+rule: Final[RuleSet[HeardMessage]] = RuleSet()
+"""What MCP asks of what comes in, beside its envelope and the shape of its parameters."""
 
 
 class ArgumentsUnfit(SchemaDiagnostic, code="M08", severity=Severity.WARNING):
@@ -59,12 +83,8 @@ def remarks(
     `also` is what was found by who knows the messages before it. `strict` is for whoever may still
     change it: an error is one, not a warning about somebody else.
     """
-    found = [*_envelope(message), *also]
-    found += _method(message, revision, known)
-    if message.kind is Kind.REQUEST:
-        found += _order(message, revision, known)
-        if message.method == "tools/call":
-            found += _call(message, known)
+    heard = HeardMessage(message, revision, known)
+    found = [*_envelope(message), *also, *rule.judge(message.method, heard)]
     return _with_params(message, revision, found, strict=strict)
 
 
@@ -156,50 +176,87 @@ def _envelope(message: Message) -> list[RawDiagnostic]:
     return found
 
 
-def _method(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
-    """Say that a method is not one of this revision, and which one was probably meant."""
-    unserved = versions.unserved_in(message)
-    if unserved is not None:
-        at: Path = ("params", "_meta", versions.META_REVISION)
-        return [mcp.RevisionUnknown(at, typed=quoted(unserved))]
+@rule()
+def method_of_the_revision(heard: HeardMessage) -> Iterator[RawDiagnostic]:
+    """A method is one of the revision that is spoken; else it is said which one may be meant.
+
+    "Both parties MUST: Respect the negotiated protocol version"
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
+    """
+    message, revision, known = heard
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
-    if record.is_in(revision):
-        return []
+    if record.is_in(revision) or versions.unserved_in(message) is not None:
+        return
     at, name = ("method",), shown(message.method)
-    if message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:
-        return [mcp.RequestWithoutId(at, method=name)]
-    if record.name:
-        there = ", ".join(record.versions)
-        return [mcp.MethodOfOther(at, method=name, revision=revision, revisions=there)]
     meant = alike(message.method, (*methods.REQUESTS, *methods.NOTIFICATIONS))
-    if meant is not None:
-        return [mcp.MethodMisspelt(at, method=name, revision=revision, meant=meant)]
-    extended = declares_more(known.offered) or declares_more(known.client_capabilities)
-    kind = mcp.MayBeOfExtension if extended else mcp.MethodUnknown
-    return [kind(at, method=name, revision=revision)]
+    if message.kind is Kind.NOTIFICATION and message.method in methods.REQUESTS:
+        yield mcp.RequestWithoutId(at, method=name)
+    elif record.name:
+        there = ", ".join(record.versions)
+        yield mcp.MethodOfOther(at, method=name, revision=revision, revisions=there)
+    elif meant is not None:
+        yield mcp.MethodMisspelt(at, method=name, revision=revision, meant=meant)
+    else:
+        extended = declares_more(known.offered) or declares_more(known.client_capabilities)
+        kind = mcp.MayBeOfExtension if extended else mcp.MethodUnknown
+        yield kind(at, method=name, revision=revision)
 
 
-def _order(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
-    """MCP, lifecycle: the client should send nothing but pings before it is initialized."""
-    if features(revision).stateless or known.initialized or methods.of(message.method).early:
-        return []
-    return [mcp.BeforeInitialized(("method",), method=shown(message.method))]
+@rule()
+def revision_that_there_is(heard: HeardMessage) -> Iterator[RawDiagnostic]:
+    """2026-07-28: a request states the revision that it is written in, one that there is.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
+    """
+    unserved = versions.unserved_in(heard.message)
+    if unserved is not None:
+        at = ("params", "_meta", versions.META_REVISION)
+        yield mcp.RevisionUnknown(at, typed=quoted(unserved))
 
 
-def _call(message: Message, known: Known) -> list[RawDiagnostic]:
-    params = message.params
-    if "args" in params and "arguments" not in params:
-        return [mcp.ArgsForArguments(("params", "args"), at_name=True)]
-    if known.tools is None:
-        return []
+@rule()
+def initialized_first(heard: HeardMessage) -> Iterator[RawDiagnostic]:
+    """The handshake comes before everything else.
+
+    "The client SHOULD NOT send requests other than pings before the server has responded to the
+    `initialize` request." https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
+    """
+    message, revision, known = heard
+    ready = features(revision).stateless or known.initialized or methods.of(message.method).early
+    if message.kind is Kind.REQUEST and not ready:
+        yield mcp.BeforeInitialized(("method",), method=shown(message.method))
+
+
+@rule("tools/call")
+def arguments_by_their_name(heard: HeardMessage) -> Iterator[RawDiagnostic]:
+    """The arguments of a tool stand under `arguments`.
+
+    https://modelcontextprotocol.io/specification/2025-11-25/server/tools#calling-tools
+    """
+    if heard.is_request and "args" in heard.params and "arguments" not in heard.params:
+        yield mcp.ArgsForArguments(("params", "args"), at_name=True)
+
+
+@rule("tools/call")
+def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
+    """A call names a tool that was listed, and fits what it takes.
+
+    "Servers MUST: Validate all tool inputs"
+    https://modelcontextprotocol.io/specification/2025-11-25/server/tools#security-considerations
+    """
+    params, tools = heard.params, heard.known.tools
+    misnamed = "args" in params and "arguments" not in params
+    if not heard.is_request or tools is None or misnamed:
+        return
     name = params.get("name")
-    tool = known.tools.get(name) if isinstance(name, str) else None
+    tool = tools.get(name) if isinstance(name, str) else None
     if tool is None:
-        names = shown(", ".join(known.tools)) or "?"
-        return [mcp.NoSuchTool(("params", "name"), tool=quoted(name), tools=names)]
+        names = shown(", ".join(tools)) or "?"
+        yield mcp.NoSuchTool(("params", "name"), tool=quoted(name), tools=names)
+        return
     schema = tool.get("inputSchema") if isinstance(tool, dict) else None
     at = ("params", "arguments") if "arguments" in params else ("params",)
-    return validator.first_found(ArgumentsUnfit, params.get("arguments", {}), schema, at)
+    yield from validator.first_found(ArgumentsUnfit, params.get("arguments", {}), schema, at)
 
 
 def _params(message: Message, revision: str) -> list[RawDiagnostic]:
@@ -217,7 +274,11 @@ def _params(message: Message, revision: str) -> list[RawDiagnostic]:
 
 
 def _meta_first(found: list[RawDiagnostic], params: JsonObject) -> list[RawDiagnostic]:
-    """2026-07-28: without its two members of `_meta` a request says nothing of itself."""
+    """2026-07-28: without its two members of `_meta` a request says nothing of itself.
+
+    "A request missing any required field is malformed"
+    https://modelcontextprotocol.io/specification/2026-07-28/basic
+    """
     meta = params.get("_meta")
     needed = versions.META_REQUIRED
     missing = [key for key in needed if not isinstance(meta, dict) or key not in meta]

@@ -6,7 +6,7 @@ declared; each gate here names the sentence of MCP it stands for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.diagnostics.grouping import grouped
@@ -32,12 +32,14 @@ from humanmcp.protocol.validation.envelope import judge_error, misspelt
 from humanmcp.protocol.validation.results import one_each
 from humanmcp.protocol.validation.rules.elicitation import declares_more
 from humanmcp.protocol.validation.rules.placeholders import unwritten
+from humanmcp.protocol.validation.rules.registry import RuleSet
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from humanmcp.protocol.conversation.exchange import Known
     from humanmcp.protocol.conversation.progress import Progress
-    from humanmcp.protocol.diagnostics.raw import Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
 _CANCELLED = "notifications/cancelled"
@@ -106,10 +108,8 @@ def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> li
         return [rpc.MethodNoText(("method",), got=json_type(method))]
     found = _envelope(value)
     is_request = "id" in value
-    if is_request:
-        found += _request(value, method, revision, known)
-    else:
-        found += _notice(value, method, revision, known)
+    rules = own_request if is_request else own_notice
+    found += rules.first(method, OwnMessage(value, method, revision, known))
     if not found and not initialized and not methods.of(method).early:
         found = _too_early(revision)
     if method == _CANCELLED and "params" not in value:
@@ -132,8 +132,9 @@ def gates(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
     """
     if known.offered is None:
         return []
-    judged = _request if message.kind is Kind.REQUEST else _notice
-    found = judged(message.body, message.method, revision, known)
+    rules = own_request if message.kind is Kind.REQUEST else own_notice
+    own = OwnMessage(message.body, message.method, revision, known)
+    found = rules.first(message.method, own)
     return [each for each in found if isinstance(each, _GATES)]
 
 
@@ -192,21 +193,68 @@ def _envelope(value: JsonObject) -> list[RawDiagnostic]:
     return found
 
 
-def _request(value: JsonObject, method: str, revision: str, known: Known) -> list[RawDiagnostic]:
-    at: Path = ("method",)
-    own = value["id"]
-    if isinstance(own, bool) or not isinstance(own, (str, int)):
-        return [rpc.OwnIdMalformed(("id",), replace_with(("id",), "h-1"), typed=quoted(own))]
-    if method.startswith("notifications/"):
-        return [rpc.NotificationWithId(("id",), delete(("id",)), at_name=True)]
-    if not features(revision).server_requests:
-        return [rpc.NoServerRequests(at, method=shown(method))]
-    if revision not in methods.named(method, is_request=True).to_client:
-        return [_not_ours(method, revision)]
-    missing = methods.undeclared(method, value.get("params"), known.client_capabilities)
+class OwnMessage(NamedTuple):
+    """A request or notification of the person's own: what it says, to whom."""
+
+    value: JsonObject
+    method: str
+    revision: str
+    known: Known
+
+
+own_request: Final[RuleSet[OwnMessage]] = RuleSet()
+"""What MCP asks of a request to the client: the first rule that finds something says it."""
+own_notice: Final[RuleSet[OwnMessage]] = RuleSet()
+"""The same of a notification."""
+
+
+@own_request()
+def own_id(own: OwnMessage) -> Iterator[RawDiagnostic]:
+    """A request has an id.
+
+    "Requests MUST include a string or integer ID."
+    https://modelcontextprotocol.io/specification/2025-11-25/basic#requests
+    """
+    typed = own.value["id"]
+    if isinstance(typed, bool) or not isinstance(typed, (str, int)):
+        yield rpc.OwnIdMalformed(("id",), replace_with(("id",), "h-1"), typed=quoted(typed))
+
+
+@own_request()
+def notification_without_id(own: OwnMessage) -> Iterator[RawDiagnostic]:
+    """What only tells something has none.
+
+    "Notifications MUST NOT include an ID."
+    https://modelcontextprotocol.io/specification/2025-11-25/basic#notifications
+    """
+    if own.method.startswith("notifications/"):
+        yield rpc.NotificationWithId(("id",), delete(("id",)), at_name=True)
+
+
+@own_request()
+def requests_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
+    """2026-07-28 has no requests to the client, and each other revision has its own.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns
+    """
+    if not features(own.revision).server_requests:
+        yield rpc.NoServerRequests(("method",), method=shown(own.method))
+    elif own.revision not in methods.named(own.method, is_request=True).to_client:
+        yield _not_ours(own.method, own.revision)
+
+
+@own_request()
+def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
+    """A client is asked for what it declared.
+
+    "Both parties MUST: Only use capabilities that were successfully negotiated"
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
+    """
+    declared = own.known.client_capabilities
+    missing = methods.undeclared(own.method, own.value.get("params"), declared)
     if missing:
-        return [rpc.CapabilityNotDeclared(at, capability=missing, method=shown(method))]
-    return []
+        name = shown(own.method)
+        yield rpc.CapabilityNotDeclared(("method",), capability=missing, method=name)
 
 
 def _beyond(method: str, revision: str, known: Known) -> list[RawDiagnostic]:
@@ -240,27 +288,48 @@ def _not_ours(method: str, revision: str) -> RawDiagnostic:
     return rpc.NotSentByServers(("method",), mend, method=shown(method), revision=revision)
 
 
-def _notice(value: JsonObject, method: str, revision: str, known: Known) -> list[RawDiagnostic]:
-    at: Path = ("method",)
-    record = methods.named(method, is_request=False)
-    if revision not in record.to_client:
-        if revision in methods.of(method).to_client:
-            return [rpc.IdMissing((), insert(("id",), "h-1"), id='"h-1"')]
-        return _beyond(method, revision, known)
-    streamed = features(revision).subscriptions
-    if streamed and record.capability and method != LOG:
-        params = value.get("params")
-        meta = params.get("_meta") if isinstance(params, dict) else None
-        if not isinstance(meta, dict) or versions.META_SUBSCRIPTION not in meta:
-            return [rpc.SubscriptionMissing(at)]
-    capability = record.capability
-    if capability and known.offered is not None and capability not in known.offered:
-        if streamed and method == LOG:
-            return []
-        return [rpc.CapabilityNotOffered(at, capability=capability, method=method)]
-    return []
+@own_notice()
+def notices_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
+    """A notification is one of the revision, and goes to the client."""
+    if own.revision in methods.named(own.method, is_request=False).to_client:
+        return
+    if own.revision in methods.of(own.method).to_client:
+        yield rpc.IdMissing((), insert(("id",), "h-1"), id='"h-1"')
+    else:
+        yield from _beyond(own.method, own.revision, own.known)
+
+
+@own_notice()
+def subscription_named(own: OwnMessage) -> Iterator[RawDiagnostic]:
+    """2026-07-28: what goes to those who listen names their subscription.
+
+    https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+    """
+    streamed = features(own.revision).subscriptions and own.method != LOG
+    if not streamed or not methods.named(own.method, is_request=False).capability:
+        return
+    params = own.value.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    if not isinstance(meta, dict) or versions.META_SUBSCRIPTION not in meta:
+        yield rpc.SubscriptionMissing(("method",))
+
+
+@own_notice()
+def declared_by_the_server(own: OwnMessage) -> Iterator[RawDiagnostic]:
+    """A server sends what it declared: "Only use capabilities that were successfully negotiated".
+
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
+    """
+    method, offered = own.method, own.known.offered
+    capability = methods.named(method, is_request=False).capability
+    by_request = features(own.revision).subscriptions and method == LOG
+    if capability and offered is not None and capability not in offered and not by_request:
+        yield rpc.CapabilityNotOffered(("method",), capability=capability, method=method)
 
 
 def _too_early(revision: str) -> list[RawDiagnostic]:
-    """MCP, lifecycle: before `initialized` a server should send nothing but pings and logs."""
+    """Before `initialized` servers "SHOULD NOT send requests other than pings and logging".
+
+    https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
+    """
     return [] if features(revision).stateless else [rpc.TooEarly(("method",))]

@@ -1,13 +1,14 @@
-"""The rules for answers: what MCP asks of a result or an error that no shape can say.
+"""Rules: what the specification asks of a text that no shape can say.
 
-A rule is one function with `@rule(…)`: it gets an answer, and reports what is wrong with it.
-Results come in any shape, right or wrong, so every rule looks before it steps. Each can be called
-alone, so that no rule breaks the tests of another.
+A rule is one function with `@rule(…)`: it gets an answer, and reports what is wrong with it. The
+rules of envelopes, of what comes in and of what goes out first are sets of their own, each beside
+what asks them. Texts come in any shape, right or wrong, so every rule looks before it steps. Each
+can be called alone, so that no rule breaks the tests of another.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange, Known
     from humanmcp.protocol.diagnostics.raw import Path, RawDiagnostic
     from humanmcp.protocol.json.jsonrpc import JsonObject
+
+Judged = TypeVar("Judged")
+RuleFor: TypeAlias = "Callable[[Judged], Iterable[RawDiagnostic]]"
 
 
 class JudgedAnswer(NamedTuple):
@@ -35,11 +39,50 @@ class JudgedAnswer(NamedTuple):
         return (*self.path, *steps)
 
 
-Rule: TypeAlias = "Callable[[JudgedAnswer], Iterable[RawDiagnostic]]"
+class RuleSet(Generic[Judged]):
+    """The rules for one kind of text, in the order in which they were registered."""
 
-_FOR_RESULTS: Final[dict[str, list[Rule]]] = {}
-_FOR_ERRORS: Final[dict[str, list[Rule]]] = {}
-_EVERY: Final = ""
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._rules: list[tuple[tuple[str, ...], RuleFor[Judged]]] = []
+        self._chosen: dict[str, tuple[RuleFor[Judged], ...]] = {}
+
+    def __call__(self, *methods: str) -> Callable[[RuleFor[Judged]], RuleFor[Judged]]:
+        """Register a rule for these methods; for every method where none is named."""
+
+        def register(function: RuleFor[Judged]) -> RuleFor[Judged]:
+            self._rules.append((methods, function))
+            self._chosen.clear()
+            return function
+
+        return register
+
+    def of(self, method: str) -> tuple[RuleFor[Judged], ...]:
+        """Return the rules for a method: those for all methods first. Chosen once for each."""
+        found = self._chosen.get(method)
+        if found is None:
+            every = (rule for methods, rule in self._rules if not methods)
+            own = (rule for methods, rule in self._rules if method in methods)
+            found = self._chosen[method] = (*every, *own)
+        return found
+
+    def judge(self, method: str, judged: Judged) -> list[RawDiagnostic]:
+        """Return what the rules for a method find."""
+        found: list[RawDiagnostic] = []
+        for each in self.of(method):
+            found += each(judged)
+        return found
+
+    def first(self, method: str, judged: Judged) -> list[RawDiagnostic]:
+        """Return what the first rule finds that finds anything: the others no longer matter."""
+        found = (list(each(judged)) for each in self.of(method))
+        return next(filter(None, found), [])
+
+
+Rule: TypeAlias = "RuleFor[JudgedAnswer]"
+
+_FOR_RESULTS: Final[RuleSet[JudgedAnswer]] = RuleSet()
+_FOR_ERRORS: Final[RuleSet[JudgedAnswer]] = RuleSet()
 
 
 def rule(*methods: str, errors: bool = False) -> Callable[[Rule], Rule]:
@@ -47,18 +90,9 @@ def rule(*methods: str, errors: bool = False) -> Callable[[Rule], Rule]:
 
     `errors` registers it for errors in the place of results.
     """
-    table = _FOR_ERRORS if errors else _FOR_RESULTS
-
-    def register(function: Rule) -> Rule:
-        for method in methods or (_EVERY,):
-            table.setdefault(method, []).append(function)
-        return function
-
-    return register
+    return (_FOR_ERRORS if errors else _FOR_RESULTS)(*methods)
 
 
 def judge(answer: JudgedAnswer, *, errors: bool = False) -> list[RawDiagnostic]:
     """Return what the rules of its method find in an answer."""
-    table = _FOR_ERRORS if errors else _FOR_RESULTS
-    rules = (*table.get(_EVERY, ()), *table.get(answer.exchange.method, ()))
-    return [found for each in rules for found in each(answer)]
+    return (_FOR_ERRORS if errors else _FOR_RESULTS).judge(answer.exchange.method, answer)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
+from humanmcp.protocol.validation import envelope, incoming, outgoing
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, lists, registry
 from humanmcp.protocol.validation.rules.lifecycle import CalledClient
 from humanmcp.protocol.validation.rules.registry import JudgedAnswer, judge, rule
@@ -68,8 +70,8 @@ def test_a_question_back_is_judged_as_one() -> None:
 
 def test_a_rule_is_found_by_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registered once, it is part of the check, and of no other method's."""
-    monkeypatch.setattr(registry, "_FOR_RESULTS", {})
-    monkeypatch.setattr(registry, "_FOR_ERRORS", {})
+    monkeypatch.setattr(registry, "_FOR_RESULTS", registry.RuleSet())
+    monkeypatch.setattr(registry, "_FOR_ERRORS", registry.RuleSet())
 
     @rule("ping")
     def never(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
@@ -84,3 +86,28 @@ def test_a_rule_is_found_by_its_method(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [each.code for each in judge(answer("x", {}), errors=True)] == ["M50"]
     verdict = check(asked("ping"), '{"result": {"name": 1}}')
     assert "M49" in codes(verdict.problems)
+
+
+def test_a_rule_of_what_comes_in_can_be_asked_alone() -> None:
+    """What else is wrong with the same call is not told."""
+    call = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b","args":{}}}')
+    assert isinstance(call, Message)
+    heard = incoming.HeardMessage(call, "2025-11-25", Known(tools={"a": {}}))
+    assert [one.code for one in incoming.arguments_by_their_name(heard)] == ["M87"]
+    assert [one.code for one in incoming.initialized_first(heard)] == ["M86"]
+    assert list(incoming.method_of_the_revision(heard)) == []
+
+
+def test_of_what_goes_out_first_the_first_rule_that_finds_something_says_it() -> None:
+    """An id that is none matters before the method that there is not."""
+    own = outgoing.OwnMessage({"id": None}, "no/such", "2025-11-25", Known())
+    assert [one.code for one in outgoing.own_request.first("no/such", own)] == ["R36"]
+    assert [one.code for one in outgoing.own_request.judge("no/such", own)] == ["R36", "R33"]
+
+
+def test_a_rule_of_the_envelope_can_be_asked_alone() -> None:
+    """A wrong id and a missing version are two rules."""
+    answered = envelope.AnswerEnvelope({"id": 2, "result": {}}, RequestId.of(1), "")
+    assert [one.code for one in envelope.id_of_the_request(answered)] == ["R03"]
+    assert [one.code for one in envelope.version_of_json_rpc(answered)] == ["R01"]
+    assert [one.code for one in envelope.result_or_error(answered)] == []
