@@ -88,8 +88,7 @@ class AtInbox:
         self._seq = 0
         self._over = threading.Event()
         self._left = threading.Event()
-        self._bell = inbox.bell(self.name)
-        self._agenda = PollSchedule(bell=self._bell is not None, text=False)
+        self._agenda = PollSchedule(inbox.bell(self.name), text=False)
         attend_beside(self)
 
     # -- the respondent ------------------------------------------------------------------------
@@ -112,8 +111,8 @@ class AtInbox:
                 self._questions.pop(number, None)
             judge(NOT_KEPT, TextForm.ERROR)
             return
-        if self._bell is None:
-            self._rung()  # from now on it is looked at more often
+        self._agenda.arrived(time.monotonic())
+        self._wake()  # where no bell hangs it is looked at more often from now on
         if question.over.is_set():  # withdrawn while it was on its way to the inbox
             with contextlib.suppress(InboxError):  # or just after: then it is closed there already
                 self.inbox.close(Key(self.name, number), ExchangeState.CANCELLED)
@@ -171,12 +170,7 @@ class AtInbox:
     def begin(self, wake: Callable[[], object]) -> None:
         """Be woken by whoever rings at a desk."""
         self._wake = wake
-        if self._bell is not None:
-            self._bell.listen(self._rung)
-
-    def _rung(self) -> None:
-        self._agenda.rung = True
-        self._wake()
+        self._agenda.listen(wake)
 
     def step(self, now: float) -> float | None:
         """Take what was handed in."""

@@ -12,7 +12,12 @@ Slow looks fall on a beat that all sessions of a process share, so that it wakes
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from humanmcp.inbox.contract import Doorbell
 
 NAP: Final = 0.01
 """Seconds between two looks at the desks where no bell hangs and something waits."""
@@ -61,8 +66,8 @@ def _after(seconds: float, now: float) -> float:
 class PollSchedule:
     """The next moments. `rung` is set from the bell's thread; all else belongs to the session."""
 
-    def __init__(self, *, bell: bool, text: bool = True) -> None:
-        """Everything is to be looked at now. `bell`: one hangs. `text`: there is an `out.txt`."""
+    def __init__(self, bell: Doorbell | None, *, text: bool = True) -> None:
+        """Everything is to be looked at now. `text`: there is an `out.txt`."""
         self.rung = False
         self.duties = -math.inf
         self.files = False
@@ -76,6 +81,16 @@ class PollSchedule:
         self._stirred = -math.inf
         self._happened = -math.inf
         """When something happened last: a message, a ring, a text."""
+
+    def listen(self, wake: Callable[[], object]) -> None:
+        """Call `wake` after each ring, from the bell's thread."""
+
+        def rung() -> None:
+            self.rung = True
+            wake()
+
+        if self._bell is not None:
+            self._bell.listen(rung)
 
     def arrived(self, now: float) -> None:
         """Note that a message came."""

@@ -86,8 +86,7 @@ class StubSession:
         self.clock = ledger.clock
         self.exit_status = 0
         """What a process that serves this session alone ends with."""
-        self._bell = ledger.inbox.bell(ledger.name)
-        self._agenda = PollSchedule(bell=self._bell is not None)
+        self._agenda = PollSchedule(ledger.inbox.bell(ledger.name))
         voice = Keepalive(session, manner, shelf)
         self.answers = ReplyDispatcher(session, ledger, shelf, manner, voice)
         self._handed_in = HandedIn(session, ledger, self.answers, voice, self._exit)
@@ -137,13 +136,7 @@ class StubSession:
         """Be woken by lines of the client, and by whoever rings at a desk."""
         self._wake = wake
         self.connection.listen(wake)
-        if self._bell is not None:
-            self._bell.listen(self._rung)
-
-    def _rung(self) -> None:
-        """Wake, from the bell's thread."""
-        self._agenda.rung = True
-        self._wake()
+        self._agenda.listen(wake)
 
     def step(self, now: float) -> float | None:
         """Take one thing in and look around."""

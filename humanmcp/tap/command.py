@@ -185,8 +185,8 @@ def _tap(
         session=session,
     )
     attendant = Attendant()
-    attendant.attend(tap)
-    with StopSignals(tap.pass_on):
+    with StopSignals(tap.pass_on):  # before the server is heard: it may be told to end at once
+        attendant.attend(tap)
         attendant.run()
     status = child.status or 0
     logger.info("the server has ended with status %s", status)

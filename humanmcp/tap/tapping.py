@@ -129,8 +129,8 @@ class Tap:
                 (Direction.ERR, child.stderr),
             )
         }
-        self._bell = None if session is None else session.inbox.bell(session.name)
-        self._agenda = PollSchedule(bell=self._bell is not None, text=False)
+        bell = None if session is None else session.inbox.bell(session.name)
+        self._agenda = PollSchedule(bell, text=False)
         self._agenda.duties = math.inf
         self._kill_at: float | None = None
         self._killed = False
@@ -140,16 +140,11 @@ class Tap:
     def begin(self, wake: Callable[[], object]) -> None:
         """Let everything flow."""
         self._events.wake = wake
-        if self._bell is not None:
-            self._bell.listen(self._rung)
+        self._agenda.listen(wake)
         self._recorder.start()
         for pump in self._pumps.values():
             pump.start()
         self._child.watch(lambda: self._events.put(ChildEnded()))
-
-    def _rung(self) -> None:
-        self._agenda.rung = True
-        self._events.wake()
 
     def _stream_ended(self, way: Direction) -> None:
         self._events.put(StreamEnded(way))

@@ -9,14 +9,25 @@ from typing import TYPE_CHECKING
 from humanmcp.inbox.poll_schedule import NAP, PATIENT, QUICK, RAREST, SLOW, YOUNG, PollSchedule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 HOUR = 3600.0
 
 
+class _Hanging:
+    """A bell that somebody may ring."""
+
+    def listen(self, rung: Callable[[], object]) -> None:
+        """Keep what is to be called."""
+        self.rung = rung
+
+
+HANGS = _Hanging()
+
+
 def schedule(*, bell: bool, files: bool) -> PollSchedule:
     """Make a schedule; `files` says that a person asked for the text files."""
-    made = PollSchedule(bell=bell)
+    made = PollSchedule(HANGS if bell else None)
     made.files = files
     return made
 

@@ -131,17 +131,17 @@ def test_a_session_that_ends_is_no_business_of_the_others(room: Room) -> None:
 def test_a_line_says_to_which_request_it_belongs(room: Room) -> None:
     """The inbox's number, not the client's id: a POST of HTTP is found by it."""
     connection, session = room.join()
-    connection.say(call("seventeen", "here"))
-    until(lambda: connection.numbers == (1,), "the call")
     connection.say(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
-    until(lambda: connection.numbers == (), "a line that asks nothing")
-    key = Key(session.ledger.name, 1)
-    until((room.inbox.folder(key.session) / "pending" / "0001").exists, "the call in the inbox")
     log = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'
+    key = Key(session.ledger.name, 1)
     room.inbox.say(key.session, Reply(log, by="test"))
     heard = connection.hear(PATIENCE)
-    assert heard is not None
-    assert (heard.content, heard.related_to) == (log.encode(), 0)
+    assert heard == (log.encode(), 0)
+    connection.say(call("seventeen", "here"))
+    until((room.inbox.folder(key.session) / "pending" / "0001").exists, "the call in the inbox")
+    assert connection.numbers == (1,)
+    room.inbox.say(key.session, Reply(log, by="test"))
+    assert connection.hear(PATIENCE) == (log.encode(), 1)  # it is about the one that is open
     room.inbox.send(key, Reply("sunny", TextForm.TEXT, by="test"))
     heard = connection.hear(PATIENCE)
     assert heard is not None

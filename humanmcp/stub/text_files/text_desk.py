@@ -1,7 +1,9 @@
 """The text files as the desk of one session: each line is copied, what is typed there is done.
 
 Here the files meet the session. `files.py` knows when a text is complete, `out_txt.py` judges it,
-`status.py` says what becomes of each line.
+`status.py` says what becomes of each line. Other desks hand in through `answering/service.py` and
+wait for the process that speaks to the client; here that process itself looks, in the very step
+that would have to answer: so a text goes to the session at once.
 """
 
 from __future__ import annotations
