@@ -117,7 +117,7 @@ def _end_desk_with(stack: contextlib.ExitStack, home: Path) -> None:
 
 
 def _links(home: Path, table: Table) -> dict[Chair, str]:
-    """Make one address a person: each opens the desk once, at the view of their seat."""
+    """Make one address a person: each opens the desk once, at their seat and at no other."""
     from humanmcp.desk.http import launch  # noqa: PLC0415 - only where a page is wanted
 
     try:
@@ -126,7 +126,7 @@ def _links(home: Path, table: Table) -> dict[Chair, str]:
         if facts is None:
             return {}
         return {
-            chair: f"{launch.login_address(facts)}&s={quote(session)}"
+            chair: f"{launch.login_address(facts, session)}&s={quote(session)}"
             for chair, session in table.sessions.items()
             if chair in table.plan.people
         }

@@ -493,6 +493,7 @@ REQUIREMENTS: Final = {
     "D14": "Whoever types on after Send loses no letter.",
     "D15": "What was answered elsewhere shows its answer, and offers the next request.",
     "D16": "The focus stays where a person works, and Esc closes what is open.",
+    "D17": "Each seat of a play has its own door.",
     # -- What is published
     "SHIP-1": "The wheel and the source distribution are the same bytes whoever builds them.",
     "SHIP-2": "The version is written once, and everything that is published says it.",

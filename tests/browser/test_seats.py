@@ -165,8 +165,8 @@ def test_l9_two_people_play_to_the_end_without_a_word_of_json(
         server.locator("#send").click()
 
     shows(model, '"sampling/createMessage"')
-    chosen = model.locator("#list .sessions [aria-current]")
-    expect(chosen).to_contain_text("model")
+    # D17: their door leads to their seat, so there is nothing to choose between.
+    expect(model.locator("#list .sessions")).to_have_count(0)
     model.get_by_role("button", name=f"{words['start.call']} weather__").click()
     model.locator("#form-fields input").press_sequentially("Tokyo")
     model.keyboard.press("Control+Enter")
@@ -179,7 +179,7 @@ def test_l9_two_people_play_to_the_end_without_a_word_of_json(
     server.keyboard.press("Control+Enter")
 
     expect(model.locator("article.message .turn")).to_have_count(3)
-    expect(chosen).to_contain_text("model")
+    expect(model.locator("#rows .row")).to_have_count(1)
     model.get_by_role("button", name=words["start.say"]).click()
     model.locator("#form-fields textarea").fill("It is sunny in Tokyo.")
     model.keyboard.press("Control+Enter")
@@ -248,3 +248,20 @@ def test_the_client_s_person_asks_the_server_themselves(lay: Callable[..., Table
     host.locator("#form-fields select").first.select_option(label="decline")
     host.locator("#send").click()
     table.end()
+
+
+def test_d17_each_seat_has_its_own_door(lay: Callable[..., Table]) -> None:
+    """D17: the model's page cannot see or answer what waits for the server."""
+    table = lay("model,server")
+    server, model = table.pages["server"], table.pages["model"]
+    shows(server, '"initialize"')
+    key = server.locator("article.message").get_attribute("data-key")
+    start = model.url.partition("?")[0]
+    expect(model.locator("#rows .row")).to_have_count(0)
+    model.goto(f"{start}history")
+    expect(model.locator("main")).not_to_contain_text("initialize")
+    refused = model.goto(f"{start}m/{key}")
+    assert refused is not None
+    assert refused.status == 403
+    reply = model.request.post(f"{start}api/exchanges/{key}/reply", data={"text": "{}"})
+    assert reply.status == 403

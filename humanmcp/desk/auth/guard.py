@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.requests import ClientDisconnect
 
-from humanmcp.desk.auth.visit_path import place_of, placed, visit_of, within
+from humanmcp.desk.auth.visit_path import SEAT, place_of, placed, visit_of, within
 from humanmcp.listening.bodies import LARGEST, Bodies, Body, BodyError, BodyTrouble
 from humanmcp.protocol.json.escaping import one_line
 
@@ -79,6 +79,9 @@ FOREIGN: Final = Refusal(403, "foreign")
 NOT_JSON: Final = Refusal(415, "no json")
 NOT_FORM: Final = Refusal(415, "no form")
 STRANGER: Final = Refusal(401, "stranger")
+OTHER_SEAT: Final = Refusal(403, "seat")
+
+_SESSION: Final = re.compile(rb"\d{8}T\d{6}Z-[0-9A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +257,7 @@ class Guard:
         The cookie alone opens nothing: other servers of this computer may have been sent it.
         """
         path: str = scope["path"]
+        SEAT.set("")
         if path in PUBLIC or path.startswith(STATIC):
             return None
         bearer = header(scope["headers"], "authorization")
@@ -264,7 +268,11 @@ class Guard:
         visit = visit_of(place_of(scope), cookie_of(scope, self._address.cookie))
         if visit and self._door.knows_visit(visit):
             scope.setdefault("state", {})["visit"] = visit
-            return None
+            seat = self._door.seat_of(visit)
+            SEAT.set(seat)
+            asked = scope["raw_path"] + b"?" + scope.get("query_string", b"")
+            named = {one.decode() for one in _SESSION.findall(asked)}
+            return OTHER_SEAT if seat and named - {seat} else None
         return STRANGER
 
     async def _refuse(self, refusal: Refusal, scope: Scope, send: Send) -> None:

@@ -45,6 +45,8 @@ _LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 class _Visit:
     began: float
     seen: float
+    seat: str = ""
+    """The one session that it may see; "" for all of them."""
 
 
 def elapsed() -> float:
@@ -67,7 +69,7 @@ class Door:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     tell: Callable[[str], None] = field(default=lambda _code: None)
     """Shows the new code where the old one was printed: wrong ones may be anybody's."""
-    _keys: dict[bytes, float] = field(default_factory=dict)
+    _keys: dict[bytes, tuple[float, str]] = field(default_factory=dict)
     _visits: dict[str, _Visit] = field(default_factory=dict)
     _code: str = ""
     _wrong: int = 0
@@ -86,20 +88,20 @@ class Door:
         """The short code for people whose browser is elsewhere: `ABCD-EFGH`."""
         return f"{self._code[:4]}-{self._code[4:]}"
 
-    def new_key(self) -> str:
-        """Make a key that opens the door once, within five minutes."""
+    def new_key(self, seat: str = "") -> str:
+        """Make a key that opens the door once, within five minutes; to one session if named."""
         key = secrets.token_urlsafe(16)
         with self._lock:
             now = self.clock()
-            self._keys = {known: until for known, until in self._keys.items() if until > now}
-            self._keys[_digest(key)] = now + KEY_LIFE
+            self._keys = {known: one for known, one in self._keys.items() if one[0] > now}
+            self._keys[_digest(key)] = now + KEY_LIFE, seat
         return key
 
     def enter_with_key(self, key: str) -> str | None:
         """Use up a one-time key. Returns the visit, named by both of its secrets, or None."""
         with self._lock:
-            until = self._keys.pop(_digest(key), 0.0)
-            return self._begin() if until > self.clock() else None
+            until, seat = self._keys.pop(_digest(key), (0.0, ""))
+            return self._begin(seat) if until > self.clock() else None
 
     def enter_with_code(self, code: str) -> str | None:
         """Try the short code. Every few wrong ones there is a new code: guessing leads nowhere."""
@@ -151,10 +153,16 @@ class Door:
         with self._lock:
             return _digest(visit).hex() in self._visits
 
-    def _begin(self) -> str:
+    def seat_of(self, visit: str) -> str:
+        """Return the one session that a visit may see, "" for all of them."""
+        with self._lock:
+            found = self._visits.get(_digest(visit).hex())
+            return found.seat if found else ""
+
+    def _begin(self, seat: str = "") -> str:
         visit = visit_of(secrets.token_urlsafe(16), secrets.token_urlsafe(32))
         now = self.clock()
-        self._visits[_digest(visit).hex()] = _Visit(now, now)
+        self._visits[_digest(visit).hex()] = _Visit(now, now, seat)
         self._write()
         return visit
 
@@ -163,7 +171,9 @@ class Door:
         if self.file is None:
             return
         ahead = self.wall() - self._written
-        record = {name: [v.began + ahead, v.seen + ahead] for name, v in self._visits.items()}
+        record = {
+            name: [v.began + ahead, v.seen + ahead, v.seat] for name, v in self._visits.items()
+        }
         try:
             write_private(self.file, json.dumps(record))
         except OSError as error:  # a full disk: the visits still count until this desk ends
@@ -194,8 +204,8 @@ def _read(file: Path, ahead: float) -> dict[str, _Visit]:
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
         return {
-            str(name): _Visit(float(began) - ahead, float(seen) - ahead)
-            for name, (began, seen) in record.items()
+            str(name): _Visit(float(began) - ahead, float(seen) - ahead, "".join(map(str, seat)))
+            for name, (began, seen, *seat) in record.items()
         }
     except FileNotFoundError:
         return {}

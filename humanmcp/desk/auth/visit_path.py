@@ -12,10 +12,14 @@ Knows scopes and addresses; who may visit stands in `login.py`.
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from starlette.types import Scope
+
+SEAT: Final = ContextVar("seat", default="")
+"""The one session that the visitor of this request may see; "" for all of them."""
 
 _PLACE: Final = re.compile(rb"/~([A-Za-z0-9_-]{16,64})(?=/|\Z)")
 

@@ -128,17 +128,19 @@ def forget_facts(folder: Path) -> None:
     (folder / FACTS_NAME).unlink(missing_ok=True)
 
 
-def login_address(facts: DeskFacts) -> str:
+def login_address(facts: DeskFacts, session: str = "") -> str:
     """Ask a running desk for an address with a one-time key in its fragment.
+
+    With a session it opens that one and no other.
 
     Raises:
         NoDeskError: it gives no key.
         OSError: the desk does not answer.
     """
-    return ways_in(facts)[0]
+    return ways_in(facts, session)[0]
 
 
-def ways_in(facts: DeskFacts) -> tuple[str, str]:
+def ways_in(facts: DeskFacts, session: str = "") -> tuple[str, str]:
     """Ask a running desk for the ways in: an address with a one-time key, and the short code.
 
     The key stands in the fragment, which is never sent, so it reaches no log and no Referer.
@@ -153,7 +155,7 @@ def ways_in(facts: DeskFacts) -> tuple[str, str]:
         connection.request(
             "POST",
             "/api/login-key",
-            body=b"{}",
+            body=json.dumps({"session": session}).encode(),
             headers={
                 "Authorization": f"Bearer {facts.token}",
                 "Content-Type": "application/json",

@@ -64,16 +64,25 @@ def set_visit(response: Response, desk: Desk, visit: str) -> None:
     )
 
 
+@dataclass
+class LoginKeyBody:
+    """The one session that the key opens; "" for all of them."""
+
+    session: str = ""
+
+
 @calls.post("/login-key")
-async def login_key(request: Request) -> LoginKeyShape:
+async def login_key(request: Request, body: LoginKeyBody) -> LoginKeyShape:
     """Make a one-time key, which opens `/login#k=KEY` within five minutes.
+
+    With a `session` its visit sees that session and no other.
 
     Only for who shows the token: a visit gets 403, so that no key outlives it.
     """
     if visit_of(request):
         raise HTTPException(403, say("desk", "login.token only", spoken(request)))
     door = desk_of(request).door
-    return {"key": door.new_key(), "code": door.code}
+    return {"key": door.new_key(body.session), "code": door.code}
 
 
 @calls.post("/logout")

@@ -13,6 +13,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.desk.auth.visit_path import SEAT
 from humanmcp.desk.presenters.rows import Badge, Row, badge_of, row
 from humanmcp.inbox.contract import Key, Life, UnknownItemError
 from humanmcp.inbox.letters import rank_of
@@ -267,7 +268,8 @@ class Board:
         with self._lock:
             views = [
                 SessionView(seen.facts, seen.badge, _count(seen))
-                for seen in self._sessions.values()
+                for name, seen in self._sessions.items()
+                if SEAT.get() in {"", name}
             ]
         return sorted(views, key=lambda view: rank_of(view.facts.letter), reverse=True)
 
@@ -293,7 +295,7 @@ class Board:
             rows = [
                 one
                 for name, seen in self._sessions.items()
-                if not session or name == session
+                if session in {"", name} and SEAT.get() in {"", name}
                 for one in seen.rows.values()
             ]
         return sorted(rows, key=lambda one: (one.subscription, one.arrived, one.key))
@@ -301,7 +303,8 @@ class Board:
     def count(self) -> int:
         """Count what waits."""
         with self._lock:
-            return sum(map(_count, self._sessions.values()))
+            mine = [one for name, one in self._sessions.items() if SEAT.get() in {"", name}]
+            return sum(map(_count, mine))
 
     # -- questions of our own -------------------------------------------------------------------
 
