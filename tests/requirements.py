@@ -98,6 +98,8 @@ REQUIREMENTS: Final = {
     "HTTP-14": "The process ends in order when it is told to, and stdout stays empty.",
     "HTTP-15": "Pages of strangers, missing keys and other paths are refused with a status.",
     "HTTP-16": "What is large, slow or endless harms neither the server nor its other clients.",
+    "HTTP-17": "The official clients have whole sessions with a person over HTTP.",
+    "HTTP-18": "The official conformance suite passes all that it requires of a server.",
     # -- A capture between a client and a server
     "CAPTURE-1": "A tap is put before any server command, and the client notices nothing.",
     "CAPTURE-2": (

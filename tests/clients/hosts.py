@@ -53,7 +53,10 @@ class Host:
         return self.play_with([*COMMAND, "--home", str(home), *flags], home)
 
     def play_with(self, server: Sequence[str], home: Path) -> Understood:
-        """Play the weather session with any server; its home directory is that of `home`."""
+        """Play the weather session with any server, or one at an address.
+
+        Its home directory is that of `home`.
+        """
         if self.script:
             return _with_node(self, server, home)
         return anyio.run(_with_python, self.mode, server, home)
@@ -68,9 +71,11 @@ CLIENT_2_PIN: Final = Host("client2-pin", "pin", "client2.mjs", ("2026-07-28",))
 
 
 async def _with_python(mode: str, server: Sequence[str], home: Path) -> Understood:
-    parameters = StdioServerParameters(
+    parameters: str | StdioServerParameters = StdioServerParameters(
         command=server[0], args=list(server[1:]), env=bare_environment(home.parent)
     )
+    if server[0].startswith("http:"):
+        parameters = server[0]
     with anyio.fail_after(PATIENCE):
         async with Client(parameters, mode=mode) as client:
             listed = await client.list_tools()

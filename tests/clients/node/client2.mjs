@@ -1,6 +1,6 @@
-// @modelcontextprotocol/client 2.x: node client2.mjs MODE COMMAND ARGUMENTS…
+// @modelcontextprotocol/client 2.x: node client2.mjs MODE COMMAND ARGUMENTS…, or an address
 // MODE is legacy (its default), auto, or the revision to pin.
-import { Client } from "@modelcontextprotocol/client";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { weather } from "./weather.mjs";
 
@@ -8,5 +8,7 @@ const [mode, command, ...args] = process.argv.slice(2);
 const named = mode === "legacy" || mode === "auto" ? mode : { pin: mode };
 await weather(
   new Client({ name: "client2", version: "1.0.0" }, { versionNegotiation: { mode: named } }),
-  new StdioClientTransport({ command, args, stderr: "inherit" }),
+  command.startsWith("http:")
+    ? new StreamableHTTPClientTransport(new URL(command))
+    : new StdioClientTransport({ command, args, stderr: "inherit" }),
 );

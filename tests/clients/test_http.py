@@ -1,0 +1,82 @@
+"""Real clients over HTTP, and the official conformance suite."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.clients.hosts import (
+    CLIENT_2_AUTO,
+    CLIENT_2_LEGACY,
+    CLIENT_2_PIN,
+    NODE,
+    PYTHON_AUTO,
+    PYTHON_LEGACY,
+    SDK_1,
+    Host,
+)
+from tests.clients.test_weather import check_weather, with_a_probe_answered
+from tests.person import Person
+from tests.serving import bare_environment
+from tests.serving_http import ServingHttp
+
+CONFORMANCE: Final = Path(__file__).parents[2] / "samples" / "conformance.toml"
+SUITE: Final = ("node", str(NODE / "conformance.mjs"), "server")
+SUMMARY: Final = re.compile(r"^([\u2713\u2717]) (\S+): \d+ passed, \d+ failed$", re.MULTILINE)
+UNSCORED: Final = re.compile(r"^  [\u2713\u2717] (\S+) \(", re.MULTILINE)
+
+
+def with_node(host: Host) -> Any:  # noqa: ANN401 - pytest does not name the type of a parameter set
+    """Mark a client that needs Node.js."""
+    return pytest.param(host, marks=pytest.mark.node, id=host.name)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        PYTHON_LEGACY,
+        PYTHON_AUTO,
+        with_node(SDK_1),
+        with_node(CLIENT_2_LEGACY),
+        with_node(CLIENT_2_AUTO),
+        with_node(CLIENT_2_PIN),
+    ],
+    ids=str,
+)
+def test_every_client_has_the_weather_session_with_a_person(host: Host, tmp_path: Path) -> None:
+    """HTTP-17: the tools, the texts and the errors, each typed into `out.txt`."""
+    home = tmp_path / "home"
+    with ServingHttp(home, "--opening", "hand") as server, Person(home, with_a_probe_answered):
+        found = host.play_with([server.url], home)
+    revision = "2024-11-05" if host.mode == "legacy" else "2026-07-28"
+    check_weather(found, revision)
+
+
+@pytest.mark.node
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("revision", "required"), [("2025-11-25", 30), ("2026-07-28", 37)])
+def test_the_official_suite_passes_what_it_requires(
+    revision: str, required: int, tmp_path: Path
+) -> None:
+    """HTTP-18: with the sample book; what the suite does not score is run as well."""
+    with ServingHttp(tmp_path / "home", "--auto", "--book", str(CONFORMANCE)) as server:
+        done = subprocess.run(
+            [*SUITE, "--url", server.url, "--requirements", revision],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=280,
+            cwd=tmp_path,
+            env=bare_environment(tmp_path),
+        )
+    said = done.stdout + done.stderr
+    unscored = set(UNSCORED.findall(said))
+    scored = {name: mark for mark, name in SUMMARY.findall(said) if name not in unscored}
+    assert [name for name, mark in scored.items() if mark != "\u2713"] == []
+    assert len(scored) == required
+    assert done.returncode == 0
