@@ -139,7 +139,7 @@ class Case:
             return ()
         if held is not None and held.answered is not None:
             return check.check(held.answered, self.item.line, known=self.known).problems
-        remarks = check.remarks(found, self.item.revision, self.known)
+        remarks = (*self.item.headers, *check.remarks(found, self.item.revision, self.known))
         if self.has_twin:
             return (*remarks, check.same_id(found, self.item.revision))
         return remarks

@@ -241,6 +241,8 @@ class Item(NamedTuple):
     """Texts that lost to another reply or were overtaken by one, oldest first."""
     way: Direction = Direction.IN
     asked: str = ""
+    headers: tuple[Diagnostic, ...] = ()
+    """What is wrong with what came beside the line, in the headers of HTTP."""
 
     @property
     def is_subscription(self) -> bool:

@@ -165,12 +165,14 @@ _REQUEST: Final = ("line", "method", "id", "revision", "arrived", "purpose", "wa
 
 def request_record(item: Item) -> Record:
     """Return the record of `request.json`."""
-    return {name: getattr(item, name) for name in _REQUEST}
+    record = {name: getattr(item, name) for name in _REQUEST}
+    return record | ({"headers": _list_of(item.headers)} if item.headers else {})
 
 
 def read_request(key: Key, state: ExchangeState, record: Record) -> Item:
     """Read `request.json`: an item that nothing has been added to yet."""
-    return read(Item, _has_text(record, "line"), _REQUEST, key=key, state=state)
+    headers = _problems_in(record, "headers")
+    return read(Item, _has_text(record, "line"), _REQUEST, key=key, state=state, headers=headers)
 
 
 def read_draft(record: Record) -> Draft:
@@ -224,7 +226,11 @@ def _list(record: Record, name: str) -> Sequence[Any]:
 
 def problems_record(problems: Sequence[Diagnostic]) -> Record:
     """Return the record of `problems.json`, and of what became of a saying."""
-    return {"problems": [_problem_record(problem) for problem in problems]}
+    return {"problems": _list_of(problems)}
+
+
+def _list_of(problems: Sequence[Diagnostic]) -> list[Record]:
+    return [_problem_record(problem) for problem in problems]
 
 
 def _problem_record(problem: Diagnostic) -> Record:
@@ -237,7 +243,11 @@ def _problem_record(problem: Diagnostic) -> Record:
 
 def read_problems(record: Record) -> tuple[Diagnostic, ...]:
     """Read `problems.json`, or what became of a saying."""
-    return tuple(_read_problem(_object(value)) for value in _list(record, "problems"))
+    return _problems_in(record, "problems")
+
+
+def _problems_in(record: Record, name: str) -> tuple[Diagnostic, ...]:
+    return tuple(_read_problem(_object(value)) for value in _list(record, name))
 
 
 def _read_problem(record: Record) -> Diagnostic:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from humanmcp.inbox.poll_schedule import PollSchedule
     from humanmcp.protocol.conversation.events import Event
     from humanmcp.protocol.conversation.exchange import Exchange
+    from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session
     from humanmcp.stub.connection import TooLong
@@ -277,6 +278,7 @@ class Arrivals:
             arrived=now,
             waiting=vigil.waiting(),
             draft=Draft(start, by=BY_US, at=now),
+            headers=_of_headers(exchange),
         )
 
     def _request_repeated(self, exchange: Exchange, now: float) -> None:
@@ -356,3 +358,10 @@ class Arrivals:
             vigil.decision = self._answers.decision(exchange)
             self._answers.let_book_go_on(exchange, vigil, self._ledger.clock.now())
             self._agenda.duties = min(self._agenda.duties, vigil.next())
+
+
+def _of_headers(exchange: Exchange) -> tuple[Diagnostic, ...]:
+    """Return what the check says of the headers that a request came with."""
+    found = exchange.stated.found if exchange.stated is not None else ()
+    codes = {one.code for one in found}
+    return tuple(one for one in exchange.remarks if one.code in codes) if codes else ()

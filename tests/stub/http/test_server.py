@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.answering.case import case_of
+from humanmcp.inbox.contract import Key
+from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.spec import versions
 from tests.serving import Serving
 from tests.serving_http import ServingHttp, call, initialize, modern
@@ -127,6 +130,8 @@ def test_a_header_that_lies_is_shown_and_a_person_may_answer_all_the_same(home: 
         waiting = server.open({**asked.headers, "Mcp-Name": "another"}, asked.body)
         status = server.folder() / "status.txt"
         until(lambda: "Mcp-Name" in status.read_text(), "what is wrong with the header")
+        case = case_of(open_inbox(home), Key(status.parent.name, 1))
+        assert [one.code for one in case.remarks] == ["N13"]  # the page and the terminal show it
         server.answer(1, "sunny")
         assert waiting.response.status == 200
         waiting.close()
