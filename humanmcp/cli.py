@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import itertools
 import os
 import stat
 import sys
@@ -54,6 +55,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Every command and the module that is it. Their one-line help: `locales/`, room `command`."""
 
 SHELL_NAMES: Final = ("bash", "zsh", "fish")
+"""The shells whose completion can be printed: those of `completion.py`."""
 INTERRUPTED: Final = 130
 """What shells say of a program that Ctrl-C ended: 128 and the number of SIGINT."""
 
@@ -62,10 +64,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     if not words:
-        words = ["serve"] if _stdin_is_a_pipe() else ["--help"]
+        words = ["serve"] if _stdin_is_a_pipe() else []
     words = _ordered(words)
     language = _language(words)
     try:
+        if not words:
+            return _welcome(language)
         if words[0] not in COMMANDS:
             _overview(language).parse_args(words)  # leaves: it knows no command of its own
             return USAGE_ERROR
@@ -88,6 +92,13 @@ def _run(name: str, words: Sequence[str], language: str) -> int:
     return int(module.run(arguments, load(vars(arguments))))
 
 
+def _welcome(language: str) -> int:
+    from humanmcp.welcome import welcome  # noqa: PLC0415 - no server needs it
+
+    welcome(load({}), language)
+    return 0
+
+
 def _language(words: Sequence[str]) -> str:
     """Return the language to speak before the command line is read: by its flags all the same."""
     flags = {name: _flag(words, f"--{name}") for name in ("home", "lang")}
@@ -99,13 +110,14 @@ def _language(words: Sequence[str]) -> str:
 
 def _ordered(words: Sequence[str]) -> list[str]:
     """Put `--lang` behind the command or flag that it stands before."""
-    taken = 2 if words[0] == "--lang" else 1 if words[0].startswith("--lang=") else 0
+    first = words[0] if words else ""
+    taken = 2 if first == "--lang" else 1 if first.startswith("--lang=") else 0
     return [*words[taken : taken + 1], *words[:taken], *words[taken + 1 :]]
 
 
 def _flag(words: Sequence[str], name: str) -> str:
     """Return what stands after a flag; "" where it is not given."""
-    for word, after in zip(words, (*words[1:], ""), strict=True):
+    for word, after in itertools.pairwise((*words, "")):
         if word == "--":
             break
         if word == name:

@@ -515,6 +515,7 @@ REQUIREMENTS: Final = {
         "Each kind of mistake is explained with a wrong and a right example that the check has "
         "judged, and with the sentence of the specification."
     ),
+    "SHIP-12": "`humanmcp` alone says what runs and waits here, and four things to do now.",
     "SHIP-11": (
         "Workflows test every system and Python that is named and publish what a tag names, with "
         "actions that nobody can exchange; the container serves without rights."

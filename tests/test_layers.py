@@ -29,7 +29,7 @@ FLOORS: Final = (
     ("answering", "listening"),
     ("demo", "export"),
     ("stub", "desk", "tap", "host", "terminal_desk", "setup"),
-    ("book", "play", "pytest"),
+    ("book", "play", "pytest", "welcome"),
     ("cli",),
     ("__main__",),
 )
