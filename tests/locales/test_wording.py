@@ -63,6 +63,9 @@ JAPANESE: Final = {
     "生きている": "動いている",
     "マシン": "コンピューター",
     "インボックス": "受信箱",
+    "わか[るらりっ]": "分かる",
+    "[一二三四五六七八九]つ": "1 つ, 2 つ",
+    "\uff1a(?!,)": "a colon of half width and a space",
     r"[ぁ-ヿ一-鿿][?!]": "か。, or no mark",
 }
 """What must not be read in a Japanese sentence, and what is written in its place."""
