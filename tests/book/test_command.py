@@ -165,7 +165,7 @@ do = "hold"
     ("words", "sentence"),
     [
         (["nowhere.toml"], "nowhere.toml: it cannot be read"),
-        (["a", "b"], "One book at a time"),
+        (["a", "b"], "Give one book only"),
         (["--from"], "Say what to copy"),
         (["--from", "https://example.org/mcp"], "is an address"),
         (["--from", "nowhere"], "nowhere"),
