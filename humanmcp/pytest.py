@@ -12,14 +12,15 @@ else when a test asks for a server.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from subprocess import Popen
 
     from humanmcp.answering.calls import ReceivedCall
     from humanmcp.answering.case import Case
@@ -38,12 +39,47 @@ class MockServer:
     home: Path
     """Its inbox folder; `humanmcp desk --home` shows it."""
     flags: tuple[str, ...] = ()
+    _started: list[tuple[Popen[bytes], str]] = field(default_factory=list)
 
     @property
     def command(self) -> list[str]:
         """What a client starts, word by word: the program first."""
         words = (sys.executable, "-m", "humanmcp", "serve", "--opening", "book")
         return [*words, "--home", str(self.home), "--book", str(self.book), *self.flags]
+
+    @property
+    def address(self) -> str:
+        """Where it is over Streamable HTTP; it is started when this is asked for first."""
+        if not self._started:
+            self._started.append(self._start())
+        return self._started[0][1]
+
+    def _start(self) -> tuple[Popen[bytes], str]:
+        import re  # noqa: PLC0415 - see the head of this module
+        import subprocess  # noqa: PLC0415 - likewise
+
+        from humanmcp.answering.service import await_result  # noqa: PLC0415 - likewise
+
+        told = self.home / "http.log"
+        with told.open("wb") as log:
+            process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own words
+                [*self.command, "--http"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
+        found = await_result(lambda: re.search(rb"http://\S+/mcp", told.read_bytes()), PATIENCE)
+        if found is None:
+            process.kill()
+            raise AssertionError(f"the server did not start: {told.read_text('utf-8')}")
+        return process, found[0].decode()
+
+    def stop(self) -> None:
+        """End the process that serves the address; the fixture does it after each test."""
+        for process, _ in self._started:
+            process.terminate()
+            process.wait()
+        self._started.clear()
 
     @property
     def book(self) -> Path:
@@ -128,7 +164,7 @@ def _send(case: Case, text: str, form: str) -> None:
 
 
 @pytest.fixture
-def humanmcp_server(tmp_path: Path) -> Callable[..., MockServer]:
+def humanmcp_server(tmp_path: Path) -> Iterator[Callable[..., MockServer]]:
     """Make a mock MCP server: `humanmcp_server(BOOK, *FLAGS)`. BOOK is a path, or a TOML text.
 
     Without a book it offers the tool `ask_human`, and each call waits for `answer`.
@@ -144,4 +180,6 @@ def humanmcp_server(tmp_path: Path) -> Callable[..., MockServer]:
         made.append(server)
         return server
 
-    return make
+    yield make
+    for server in made:
+        server.stop()

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 import tomllib
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ import pytest
 from humanmcp.pytest import humanmcp_server
 from tests.asking import R2025
 from tests.serving import Serving
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,3 +136,19 @@ def test_pytest_finds_the_plugin_where_humanmcp_is_installed() -> None:
     """The fixture is there without a word in a `conftest.py`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["entry-points"]["pytest11"] == {"humanmcp": "humanmcp.pytest"}
+
+
+def test_it_has_an_address_for_a_client_that_takes_a_url(server: MockServer) -> None:
+    """One process, started when it is asked for; the same book, and the same list of calls."""
+    address = server.address
+    assert server.address == address
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    body = request(1, "initialize", **OPENING).encode()
+    opening = urllib.request.Request(address, body, headers)
+    with urllib.request.urlopen(opening) as answer:
+        assert b'"protocolVersion"' in answer.read()
+    until(server.calls, "the session is shown")  # that follows the first answer
+    assert [one.method for one in server.calls()] == ["initialize"]
+    server.stop()
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(opening)
