@@ -141,10 +141,13 @@ def _mistaken(count: int) -> Iterator[tuple[str, str]]:
     """Yield texts with so many mistakes of one kind, and the name of the kind."""
     kinds = {
         "missing colons": (",", '{"a" 1}'),
+        "equals signs": (",", '{"a"= 1}'),
         "missing commas": (" ", "1"),
         "trailing commas": (",", "[1,]"),
         "single quotes": (",", "'a'"),
         "curly quotes": (",", "“a”"),
+        "half characters": (",", r'"a\ud83d"'),
+        "joined texts": (",", '"a" "b"'),
         "names without quotes": (",", "{a:1}"),
         "line breaks": (",", '"a\nb"'),
         "unknown members": (",", '{"type":"text","text":"a","b":1}'),
@@ -154,6 +157,8 @@ def _mistaken(count: int) -> Iterator[tuple[str, str]]:
         listed = between.join([part] * count)
         before = '"content":' if "type" in part else '"content":[],"structuredContent":'
         yield kind, f"{{{before}[{listed}]}}"
+    members = ",".join(f'"x{at}":1' for at in range(count))
+    yield "unknown members, each with another name", f'{{"content":[],{members}}}'
 
 
 def _seconds_of_check(exchange: Exchange, text: str, *, right: bool = True) -> float:
