@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.perspective import as_client
+from humanmcp.protocol.conversation.perspective import seen_by_client
 from humanmcp.protocol.conversation.state import ConversationState, name_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
@@ -51,7 +51,7 @@ def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
     conversation = ConversationState()
     found: dict[int, ReceivedCall] = {}
     by_request: dict[int, int] = {}
-    for frame in as_client(frames):
+    for frame in seen_by_client(frames):
         requests = 0
         for message in _messages(frame):
             heard = conversation.observe(frame.way, message)

@@ -11,7 +11,7 @@ from humanmcp.common import file_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType, TracebackType
+    from types import FrameType
     from typing import Self
 
     _Reaction: TypeAlias = Callable[[int, FrameType | None], object] | int | None
@@ -57,12 +57,7 @@ class StopSignals:
         """Listen as long as the context lasts."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give the signals back."""
         self.undo()
 

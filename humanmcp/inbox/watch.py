@@ -21,7 +21,6 @@ from humanmcp.inbox.lock import is_held
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
-    from types import TracebackType
     from typing import Self
 
     from watchdog.events import FileSystemEvent
@@ -69,12 +68,7 @@ class Watch:
         self._poller.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop. Nobody is woken after this."""
         self._stop.set()
         if self._observer is not None:

@@ -16,7 +16,6 @@ from humanmcp.inbox.watch import Watch
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
     from typing import Self
 
     from humanmcp.desk.state.board import Board
@@ -43,14 +42,9 @@ class Following:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop."""
-        self._watch.__exit__(kind, error, trace)
+        self._watch.__exit__()
         with self._condition:
             self._ending = True
             self._condition.notify()

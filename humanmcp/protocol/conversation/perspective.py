@@ -48,15 +48,8 @@ class Perspective:
             yield frame
 
 
-def as_client(frames: Iterable[Frame]) -> Iterator[Frame]:
+def seen_by_client(frames: Iterable[Frame]) -> Iterator[Frame]:
     """Yield the lines that the client wrote and those that reached it."""
     view = Perspective(Direction.IN)
-    for frame in frames:
-        yield from view.feed(frame)
-
-
-def as_server(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """Yield the lines that reached the server and those that it wrote."""
-    view = Perspective(Direction.OUT)
     for frame in frames:
         yield from view.feed(frame)

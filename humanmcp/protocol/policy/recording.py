@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.perspective import as_client
+from humanmcp.protocol.conversation.perspective import seen_by_client
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
@@ -101,7 +101,7 @@ def recorded(frames: Iterable[Frame]) -> tuple[Recorded, ...]:
     an answer but not without a word, follow at their place.
     """
     reader = _Reader()
-    for frame in as_client(frames):
+    for frame in seen_by_client(frames):
         reader.take(frame)
     return reader.all()
 
