@@ -5,8 +5,9 @@ The formats that people read, and those that run, are written from this.
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.answering.summary import GIST, summary_of
 from humanmcp.protocol.conversation.perspective import Perspective
@@ -31,16 +32,33 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
+class EntryKind(enum.Enum):
+    """What a recorded line is."""
+
+    REQUEST = "request"
+    NOTIFICATION = "notification"
+    RESULT = "result"
+    ERROR = "error"
+    BATCH = "batch"
+    BROKEN = "broken"
+    BLANK = "blank"
+    NOTE = "note"
+    STDERR = "err"
+
+
+ASKING: Final = frozenset({EntryKind.REQUEST, EntryKind.NOTIFICATION})
+ANSWERING: Final = frozenset({EntryKind.RESULT, EntryKind.ERROR})
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One recorded line. `message` is None for what was no message, or no line of the wire.
 
-    `observed` is what it is about, where that is known. `kind` is request, notification, result,
-    error, batch, broken, note or err.
+    `observed` is what it is about, where that is known.
     """
 
     frame: Frame
-    kind: str
+    kind: EntryKind
     revision: str
     message: Message | None = None
     observed: ObservedMessage | None = None
@@ -71,7 +89,7 @@ class Entry:
     def words(self) -> str:
         """What it is and what it holds, as a row of a list says it."""
         what = " ".join(part for part in (self.method, self.name) if part)
-        return one_line(f"{what or self.kind}: {self.gist}" if self.gist else what, GIST * 2)
+        return one_line(f"{what or self.kind.value}: {self.gist}" if self.gist else what, GIST * 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,27 +200,31 @@ class _ConversationBuilder:
     def _entry(self, frame: Frame) -> Entry:
         revision = self._state.revision or versions.LATEST_HANDSHAKE
         if frame.way in (Direction.NOTE, Direction.ERR):
-            return Entry(frame, frame.way.value, revision)
+            return Entry(frame, EntryKind(frame.way.value), revision)
         match jsonrpc.read(frame.raw):
             case Message() as message:
-                return Entry(frame, message.kind.value, revision, message)
+                return Entry(frame, EntryKind(message.kind.value), revision, message)
             case Batch():
-                return Entry(frame, "batch", revision)
+                return Entry(frame, EntryKind.BATCH, revision)
             case Malformed() as malformed:
                 if not frame.raw.strip():
-                    return Entry(frame, "blank", revision)
-                return Entry(frame, "broken", revision, hints=hints(malformed, self._known, ""))
+                    return Entry(frame, EntryKind.BLANK, revision)
+                return Entry(
+                    frame, EntryKind.BROKEN, revision, hints=hints(malformed, self._known, "")
+                )
 
     @property
     def _known(self) -> Known:
         return self._state.known
 
     def _observe(self, entry: Entry) -> Entry:
-        if entry.kind == "batch":
+        if entry.kind is EntryKind.BATCH:
             found = jsonrpc.read(entry.frame.raw)
             for item in found.items if isinstance(found, Batch) else ():
                 if isinstance(item, Message):
-                    self._observe_message(replace(entry, message=item, kind=item.kind.value), item)
+                    self._observe_message(
+                        replace(entry, message=item, kind=EntryKind(item.kind.value)), item
+                    )
             return entry
         return self._observe_message(entry, entry.message) if entry.message else entry
 

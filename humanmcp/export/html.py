@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.summary import GIST
 from humanmcp.common.timestamps import log_time
-from humanmcp.export.conversation import build_conversation
+from humanmcp.export.conversation import ANSWERING, ASKING, EntryKind, build_conversation
 from humanmcp.export.markdown import ROOM, note, sender
 from humanmcp.locales import problem, say
 from humanmcp.locales.explain import explain
@@ -26,7 +26,7 @@ _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
 
-KINDS: Final = ("request", "notification", "result", "error", "batch", "broken")
+KINDS: Final = ASKING | ANSWERING | {EntryKind.BATCH, EntryKind.BROKEN}
 """The kinds of lines that have a name of their own beside what they say."""
 
 
@@ -50,7 +50,7 @@ def _page(conversation: Conversation, options: ExportOptions) -> Iterator[str]:
     yield from _facts(conversation, options)
     yield f"<p>{_safe(say(ROOM, 'how-to-read', language))}</p>"
     for entry in conversation.entries:
-        if entry.kind != "blank":
+        if entry.kind is not EntryKind.BLANK:
             yield from _entry(entry, options)
     yield "</body></html>"
 
@@ -84,7 +84,7 @@ def _entry(entry: Entry, options: ExportOptions) -> Iterator[str]:
     told = note(entry, language)
     mark = f' <span class="mark">{_safe(told)}</span>' if told else ""
     problems = f' <span class="mark">&#9888; {len(entry.hints)}</span>' if entry.hints else ""
-    yield f'<details class="{side} {entry.kind}" id="line-{entry.frame.seq}">'
+    yield f'<details class="{side} {entry.kind.value}" id="line-{entry.frame.seq}">'
     yield (
         f"<summary><small>{entry.frame.seq} &middot; {time} &middot; "
         f"{_safe(sender(entry, language))}</small>{_what(entry, language)}{mark}{problems}"
@@ -97,12 +97,12 @@ def _entry(entry: Entry, options: ExportOptions) -> Iterator[str]:
             f'<p class="problem level-{found.level.value}"><b>{_safe(found.code)}</b> '
             f"{_safe(problem(found, language))}</p>"
         )
-    if entry.observed and entry.observed.asked and entry.kind in ("result", "error"):
+    if entry.observed and entry.observed.asked and entry.kind in ANSWERING:
         answers = say(ROOM, "answers", language, method=entry.method, name=entry.name)
         yield f"<p>{_safe(answers)}</p>"
     text = entry.frame.text
     if text.strip():
-        laid_out = pretty(text) if entry.message or entry.kind == "batch" else text
+        laid_out = pretty(text) if entry.message or entry.kind is EntryKind.BATCH else text
         yield f"<pre>{_safe(laid_out)}</pre>"
     yield "</div></details>"
 
@@ -119,7 +119,7 @@ def _what(entry: Entry, language: str) -> str:
     """Show the kind of a message and what it is about, apart from what it holds."""
     if entry.kind not in KINDS:
         return ""
-    kind = f'<span class="kind">{_safe(say(ROOM, f"kind {entry.kind}", language))}</span>'
+    kind = f'<span class="kind">{_safe(say(ROOM, f"kind {entry.kind.value}", language))}</span>'
     about = " ".join(part for part in (entry.method, entry.name) if part)
     return f"{kind}<b>{_safe(one_line(about, GIST))}</b>" if about else kind
 
@@ -130,13 +130,13 @@ def _gist(entry: Entry) -> str:
 
 
 def _explained(entry: Entry, language: str) -> Iterator[str]:
-    if entry.kind not in ("request", "notification"):
+    if entry.kind not in ASKING:
         return
     card = explain(
         entry.method,
         entry.revision,
         language,
-        asks=entry.kind == "request",
+        asks=entry.kind is EntryKind.REQUEST,
         seat="reader",
         inwards=entry.frame.way is Direction.IN,
     )

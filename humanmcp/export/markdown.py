@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common.timestamps import log_time
-from humanmcp.export.conversation import build_conversation
+from humanmcp.export.conversation import ASKING, EntryKind, build_conversation
 from humanmcp.locales import problem, say
 from humanmcp.locales.explain import explain
 from humanmcp.protocol.conversation.transcript import (
@@ -53,7 +53,7 @@ def _document(conversation: Conversation, options: ExportOptions) -> Iterator[st
     heads = ("number", "time", "from", "message")
     yield "| " + " | ".join(say(ROOM, head, language) for head in heads) + " |"
     yield "| ---: | --- | --- | --- |"
-    entries = [entry for entry in conversation.entries if entry.kind != "blank"]
+    entries = [entry for entry in conversation.entries if entry.kind is not EntryKind.BLANK]
     for entry in entries:
         time = log_time(entry.frame.at, options.zone)
         cells = (str(entry.frame.seq), time, sender(entry, language), words(entry, language))
@@ -90,10 +90,14 @@ def words(entry: Entry, language: str) -> str:
 def _section(entry: Entry, options: ExportOptions) -> Iterator[str]:
     language = options.language
     yield ""
-    yield f"## {entry.frame.seq}. {markdown_cell(entry.method or entry.kind)}"
-    if entry.kind in ("request", "notification"):
+    yield f"## {entry.frame.seq}. {markdown_cell(entry.method or entry.kind.value)}"
+    if entry.kind in ASKING:
         card = explain(
-            entry.method, entry.revision, language, asks=entry.kind == "request", seat="reader"
+            entry.method,
+            entry.revision,
+            language,
+            asks=entry.kind is EntryKind.REQUEST,
+            seat="reader",
         )
         yield ""
         yield f"{markdown_cell(card.what)} ([{say(ROOM, 'page', language)}]({card.page}))"
@@ -103,7 +107,7 @@ def _section(entry: Entry, options: ExportOptions) -> Iterator[str]:
     text = entry.frame.text
     if text.strip():
         yield ""
-        yield from _fenced(pretty(text) if entry.message or entry.kind == "batch" else text)
+        yield from _fenced(pretty(text) if entry.message or entry.kind is EntryKind.BATCH else text)
     if entry.frame.note:
         yield ""
         yield f"*{markdown_cell(note(entry, language))}*"

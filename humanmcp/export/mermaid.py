@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.export.conversation import build_conversation
+from humanmcp.export.conversation import ANSWERING, EntryKind, build_conversation
 from humanmcp.protocol.conversation.transcript import CHANGED, HELD, INSTEAD, Direction
 from humanmcp.protocol.json.escaping import one_line
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 60
 _ARROWS: Final = {
-    "request": "->>",
-    "notification": "-)",
-    "result": "-->>",
-    "error": "--x",
-    "batch": "->>",
-    "broken": "-x",
+    EntryKind.REQUEST: "->>",
+    EntryKind.NOTIFICATION: "-)",
+    EntryKind.RESULT: "-->>",
+    EntryKind.ERROR: "--x",
+    EntryKind.BATCH: "->>",
+    EntryKind.BROKEN: "-x",
 }
 
 
@@ -42,7 +42,7 @@ def _diagram(conversation: Conversation) -> Iterator[str]:
         if entry.kind in _ARROWS:
             start, end = _ends(entry)
             yield f"  {start}{_ARROWS[entry.kind]}{end}: {_label(_said(entry))}"
-        elif entry.kind == "note" and entry.frame.note and not entry.frame.raw:
+        elif entry.kind is EntryKind.NOTE and entry.frame.note and not entry.frame.raw:
             yield f"  Note over C,S: {_label(entry.frame.note)}"
 
 
@@ -55,8 +55,8 @@ def _ends(entry: Entry) -> tuple[str, str]:
 
 
 def _said(entry: Entry) -> str:
-    if entry.kind in ("result", "error"):
-        return entry.gist or entry.kind
+    if entry.kind in ANSWERING:
+        return entry.gist or entry.kind.value
     return entry.words
 
 
