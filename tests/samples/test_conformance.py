@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import pytest
 
+from humanmcp.common.book_file import read_book
 from humanmcp.protocol.conversation.exchange import Known
 from humanmcp.protocol.validation import check
 from tests.asking import R2025, R2026, STATED, asked
@@ -127,6 +128,19 @@ def suite(tmp_path: Path) -> Iterator[Callable[[str], Suite]]:
 
 
 both = pytest.mark.parametrize("revision", [R2025, R2026])
+
+
+def test_each_tool_prompt_and_resource_stands_in_the_book_once() -> None:
+    """Clients take a list for a set of names."""
+    book = read_book(BOOK)
+    for entries, key in (
+        (book.tools, "name"),
+        (book.prompts, "name"),
+        (book.resources, "uri"),
+        (book.resource_templates, "uriTemplate"),
+    ):
+        named = [one[key] for one in entries]
+        assert sorted(named) == sorted(set(named))
 
 
 @both
