@@ -75,7 +75,7 @@ def is_terminal() -> bool:
 
 def _write(stream: TextIO, parts: tuple[str | Painted, ...]) -> None:
     # https://no-color.org: "should check for a NO_COLOR environment variable that, when present
-    # and not an empty string, prevents the addition of ANSI color"
+    # and not an empty string (regardless of its value), prevents the addition of ANSI color"
     coloured = stream.isatty() and not os.environ.get("NO_COLOR")
     _raw(stream, "".join(_shown(part, coloured=coloured) for part in parts))
 

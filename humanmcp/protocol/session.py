@@ -188,7 +188,7 @@ class Session:
                 assert_never(impossible)
 
     def _receive_batch(self, batch: Batch) -> tuple[Event, ...]:
-        # 2025-03-26: "Implementations MAY support sending JSON-RPC batches, but MUST support
+        # 2025-03-26: "MCP implementations MAY support sending JSON-RPC batches, but MUST support
         # receiving JSON-RPC batches"; 2025-06-18 removed them. `initialize` is never in one.
         if not features(self.state.negotiated).batches:
             return self._cannot_read(Malformed(batch.raw.encode(), "N09"))

@@ -231,7 +231,7 @@ def test_tools_call_with_logging(suite: Callable[[str], Suite]) -> None:
 
 
 def test_a_level_that_was_set_keeps_lower_messages_back(suite: Callable[[str], Suite]) -> None:
-    """MCP: servers send log messages "at and above" the level that was set."""
+    """MCP: servers send log messages at and above the level that was set."""
     seat = suite(R2025)
     seat.result("logging/setLevel", level="error")
     seat.call("test_tool_with_logging")

@@ -54,7 +54,7 @@ PATIENCE: Final = 60.0
 """Seconds that an answer may take, as with the official TypeScript SDK."""
 
 LONGEST: Final = 3600.0
-"""Seconds after which an answer is given up although progress comes. "Implementations SHOULD always
+"""Seconds after which an answer is given up although progress comes: "implementations SHOULD always
 enforce a maximum timeout, regardless of progress notifications, to limit the impact of a
 misbehaving client or server."
 https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#timeouts

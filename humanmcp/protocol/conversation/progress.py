@@ -71,8 +71,8 @@ class Progress:
     def judge(self, params: Json) -> list[RawDiagnostic]:
         """Return what is wrong with the parameters of a progress notification, but for their shape.
 
-        MCP, progress: "Progress notifications MUST only reference tokens that were provided in an
-        active request"; "The `progress` value MUST increase with each notification".
+        MCP, progress: "Progress notifications MUST only reference tokens that: Were provided in
+        an active request"; "The `progress` value MUST increase with each notification".
         """
         if not isinstance(params, dict):
             return []

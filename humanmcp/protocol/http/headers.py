@@ -19,7 +19,7 @@ NAME: Final = "mcp-name"
 PARAM: Final = "mcp-param-"
 SESSION: Final = "mcp-session-id"
 LAST_EVENT: Final = "last-event-id"
-"""The names, as they are compared: "Header names are case-insensitive"."""
+"""The names, as they are compared: "Header names […] are case-insensitive"."""
 
 ROUTING: Final = (VERSION, METHOD, NAME)
 """What stands between client and server may route by these."""
@@ -39,7 +39,7 @@ _PLAIN: Final = re.compile(r"[\x20-\x7e]*")
 class Headers(NamedTuple):
     """The headers as they came: names in lower case, values without white space around them.
 
-    RFC 9110, 5.5: "a field value does not include leading or trailing whitespace".
+    RFC 9110, 5.5: "A field value does not include leading or trailing whitespace".
     """
 
     pairs: tuple[tuple[str, str], ...] = ()

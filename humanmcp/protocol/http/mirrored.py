@@ -66,7 +66,8 @@ NAMED_BY: Final = {
 }
 """The member of `params` that `Mcp-Name` repeats, by method.
 
-The extension for tasks: "`tasks/get`, `tasks/update`, and `tasks/cancel` MUST carry `Mcp-Name`".
+The extension for tasks: "the client MUST set the `Mcp-Name` header […] to the value of
+`params.taskId`".
 https://modelcontextprotocol.io/seps/2663-tasks-extension
 """
 

@@ -182,9 +182,9 @@ def _kind_of(body: JsonObject) -> Kind | None:
 def _id_of(text: str, value: Json) -> RequestId | None:
     """Read an id with its token. None when MCP does not allow such an id.
 
-    MCP: "Request IDs MUST be strings or integers, and MUST NOT be null." `true` is no integer,
-    whatever Python says of it; `1.0` is one, whatever its spelling. The token is looked for only
-    where an id has several spellings: `1.0`, `-0`, escapes.
+    MCP: "Requests MUST include a string or integer ID. Unlike base JSON-RPC, the ID MUST NOT be
+    `null`." `true` is no integer, whatever Python says of it; `1.0` is one, whatever its spelling.
+    The token is looked for only where an id has several spellings: `1.0`, `-0`, escapes.
     """
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None

@@ -6,8 +6,9 @@
                                  ◀───  those of the next round, another state; or the answer
 
 Nothing is remembered between two of these requests: the state holds the rule, the round and the
-answers so far, and is signed, since it comes back through the client. "Servers MUST treat
-requestState as attacker-controlled": https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+answers so far, and is signed, since it comes back through the client: "servers MUST treat
+`requestState` as an attacker-controlled input".
+https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 """
 
 from __future__ import annotations

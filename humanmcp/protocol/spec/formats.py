@@ -122,7 +122,7 @@ _OFFICIAL: Final = frozenset({"io.modelcontextprotocol", "io.modelcontextprotoco
 
 
 def _meta_key(name: str, revision: str) -> type[mcp.WrongName] | None:
-    """MCP, `_meta`: "an optional prefix and a name", and which prefixes are kept for MCP."""
+    """MCP, `_meta`: "an optional prefix, and a name", and which prefixes are kept for MCP."""
     if revision < R2025_06:
         return None
     prefix, slash, last = name.rpartition("/")
@@ -137,7 +137,7 @@ def _meta_key(name: str, revision: str) -> type[mcp.WrongName] | None:
 
 
 def _extension_id(name: str, _revision: str) -> type[mcp.WrongName] | None:
-    """SEP-2133: `{vendor-prefix}/{extension-name}`, "the vendor prefix is mandatory"."""
+    """SEP-2133: `{vendor-prefix}/{extension-name}`, "the prefix is mandatory"."""
     prefix, _slash, last = name.rpartition("/")
     fits = re.fullmatch(_LABELS, prefix) and last and re.fullmatch(_NAME, last)
     return None if fits else mcp.ExtensionName

@@ -22,7 +22,8 @@ class Version(NamedTuple):
     stateless: bool = False
     """Each request states its version and the client's capabilities in `_meta`: no `initialize`.
 
-    "The protocol is stateless": https://modelcontextprotocol.io/specification/2026-07-28/basic
+    "The Model Context Protocol (MCP) is a stateless protocol":
+    https://modelcontextprotocol.io/specification/2026-07-28/basic#statelessness
     """
     server_requests: bool = True
     """The server may send requests of its own."""

@@ -78,7 +78,7 @@ def obstacle(question: InputRequest, exchange: Exchange, known: Known) -> Obstac
     if features(exchange.revision).input_required:
         if not methods.of(exchange.method).asks_back:
             return Obstacle(Why.METHOD)
-        # "a server must not ask for what this request's client did not declare"
+        # "Servers MUST NOT send an `inputRequests` that the client has not declared support for"
         stated = exchange.request.meta.get(versions.META_CAPABILITIES)
         declared = stated if isinstance(stated, dict) else {}
     else:

@@ -247,7 +247,7 @@ def requests_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
 def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
     """A client is asked for what it declared.
 
-    "Both parties MUST: Only use capabilities that were successfully negotiated"
+    "Both parties MUST: […] Only use capabilities that were successfully negotiated"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
     declared = own.known.client_capabilities

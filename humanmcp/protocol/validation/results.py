@@ -211,7 +211,7 @@ def _typed_arm(  # noqa: PLR0911 - one return an arm
 
 
 def _odd_type(exchange: Exchange, value: JsonObject, kind: str, path: Path) -> list[RawDiagnostic]:
-    """A `resultType` that no client knows: "a client MUST treat it as invalid"."""
+    """A `resultType` that no client knows: it "MUST be considered invalid"."""
     told, at = value["resultType"], (*path, "resultType")
     asking = methods.of(exchange.method).asks_back
     names = ("complete", "input_required") if asking else ("complete",)

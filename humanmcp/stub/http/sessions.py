@@ -144,7 +144,7 @@ class HttpSessions:
         self._opening: asyncio.Lock = asyncio.Lock()
 
     def find(self, name: str) -> HttpSession | HttpRefusal:
-        """Return the session of an id. "the server MUST respond with 404" to any other."""
+        """Return the session of an id. Any other: "it MUST respond […] with HTTP 404 Not Found"."""
         found = self._by_id.get(name)
         if found is not None:
             self._seen(found)

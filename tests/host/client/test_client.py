@@ -545,7 +545,7 @@ def test_s7_a_lenient_client_takes_it_for_the_only_one_that_waits() -> None:
 
 
 def test_s4_endless_progress_is_given_up_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """MCP: "Implementations SHOULD always enforce a maximum timeout, regardless of progress"."""
+    """MCP: "implementations SHOULD always enforce a maximum timeout, regardless of progress"."""
     way = Line()
     clock = Clock(monkeypatch, way)
     client = Client(way, Nobody(), patience=10, longest=25, wait=clock.wait)

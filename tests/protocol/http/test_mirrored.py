@@ -189,7 +189,7 @@ def test_an_annotation_where_the_sdk_does_not_look_makes_a_tool_invalid() -> Non
 def test_the_name_of_a_task_stands_in_a_header(method: str) -> None:
     """HTTP-1: beyond the SDK's table, which has the core's methods only.
 
-    "`tasks/get`, `tasks/update`, and `tasks/cancel` MUST carry `Mcp-Name`"
+    "the client MUST set the `Mcp-Name` header […] to the value of `params.taskId`"
     """
     meta = {versions.META_REVISION: "2026-07-28", versions.META_CAPABILITIES: {}}
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta, "taskId": "t1"}}

@@ -344,7 +344,7 @@ def test_a_revision_that_there_is_not_is_told_at_once(method: str) -> None:
 def test_a_request_that_does_not_say_enough_of_itself_is_rejected_at_once(
     method: str, meta: dict[str, Any], lacking: str
 ) -> None:
-    """MCP: "malformed; the server MUST reject it with -32602". A rule goes first."""
+    """MCP: "malformed; the server MUST reject it with […] -32602". A rule goes first."""
     asked = exchange(method, "2026-07-28", _meta=meta)
     told = decide(asked, Book(), Known())
     assert told.due(0)

@@ -222,7 +222,7 @@ def test_a_question_is_a_request_before_2026_and_a_result_since() -> None:
 
 
 def test_a_state_is_of_no_use_to_anyone_who_changes_it() -> None:
-    """MCP: servers "MUST treat requestState as attacker-controlled"."""
+    """MCP: servers "MUST treat `requestState` as an attacker-controlled input"."""
     first = said(ASKS, call(revision=R2026, client={"elicitation": {}}))
     state = json.loads(first.text)["requestState"]
     body, _, signature = state.partition(".")

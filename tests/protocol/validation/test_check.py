@@ -346,7 +346,7 @@ def test_an_unknown_method_is_answered_with_method_not_found(method: str, revisi
 def test_a_request_that_does_not_say_enough_of_itself_is_answered_with_an_error(
     method: str, key: str
 ) -> None:
-    """MCP: "malformed; the server MUST reject it with -32602", and says why."""
+    """MCP: "malformed; the server MUST reject it with […] -32602", and says why."""
     meta = {name: value for name, value in stating().items() if not name.endswith(key)}
     exchange = asked(method, {"name": "dice", "_meta": meta}, revision=R2026)
     text = draft_check.start(exchange)

@@ -701,7 +701,7 @@ def test_k7_extensions_are_declared_in_every_revision(revision: str) -> None:
 
 
 def test_k7_the_name_of_an_extension_has_a_prefix() -> None:
-    """K7: SEP-2133, "the vendor prefix is mandatory"."""
+    """K7: SEP-2133, "the prefix is mandatory"."""
     declared = OPENED.replace("{}", '{"extensions":{"ui":{}}}', 1)
     text = f"{{{declared}}}"
     (found,) = check(asked(OPEN, {"protocolVersion": R2025}), text, TextForm.RESULT).problems

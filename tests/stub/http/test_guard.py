@@ -45,7 +45,7 @@ def test_another_name_of_this_computer_is_403(server: ServingHttp, host: str) ->
     ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1", "x", "http://[::1"],
 )
 def test_a_page_of_another_address_is_403(server: ServingHttp, origin: str) -> None:
-    """HTTP-15: "If the `Origin` header is present and invalid, servers MUST respond with 403"."""
+    """HTTP-15: "If the `Origin` header is present and invalid, servers MUST respond" with 403."""
     got = ask(server, Origin=origin)
     assert (got.status, got.json["error"]["code"]) == (403, -32600)
     assert "access-control-allow-origin" not in got.headers

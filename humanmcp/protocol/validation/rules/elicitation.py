@@ -72,8 +72,8 @@ def declared_by_client(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 def nothing_filled_in(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """A user who declines or cancels fills nothing in.
 
-    `content`: "only present when action is `accept`"
-    https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#response-actions
+    `content`: "only present when action is "accept" and mode was "form""
+    https://modelcontextprotocol.io/specification/2025-11-25/schema#elicitresult
     """
     action, at = answer.value.get("action"), answer.at("content")
     if action in ("decline", "cancel") and answer.value.get("content"):

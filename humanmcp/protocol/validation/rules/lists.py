@@ -36,7 +36,7 @@ class TwiceInList(RawDiagnostic, code="M38", severity=Severity.WARNING):
 def next_page(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """The end is told by leaving the cursor out, and each page by a cursor of its own.
 
-    "Clients SHOULD treat a missing `nextCursor` as the end of results"
+    "Clients SHOULD: Treat a missing `nextCursor` as the end of results"
     https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/pagination
     """
     if "nextCursor" not in answer.value:

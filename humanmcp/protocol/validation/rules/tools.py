@@ -89,8 +89,9 @@ def _schema(exchange: Exchange, schema: JsonObject, path: Path) -> list[RawDiagn
 def _headers(schema: JsonObject, path: Path) -> list[RawDiagnostic]:
     """MCP 2026-07-28, tools: which arguments may be mirrored into headers, and under which names.
 
-    "Clients MUST reject tool definitions where any `x-mcp-header` value violates these
-    constraints." https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header
+    "Clients using the Streamable HTTP transport MUST reject tool definitions where any
+    `x-mcp-header` value violates these constraints."
+    https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header
     """
     from humanmcp.protocol.validation import header_arguments  # noqa: PLC0415 - the start is counted
 
