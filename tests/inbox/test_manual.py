@@ -25,9 +25,9 @@ FRAME: Final = json.loads(to_json(frame_of(1, b"\xff", number=1)))
 RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
     layout.SESSION: records.facts_record(SessionFacts("", "")),
     layout.KNOWN: records.record_of(Known()),
-    layout.TRANSCRIPT: {**FRAME, "by": "", "note": ""},
+    layout.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0},
     layout.HOLDS: records.holds_record(["*"]),
-    layout.REQUEST: records.request_record(item_of("s")),
+    layout.REQUEST: records.request_record(item_of("s")._replace(headers=(PROBLEM,))),
     layout.WAIT: records.record_of(Waiting()),
     layout.DRAFT: records.record_of(Draft("")),
     layout.REPLY: records.record_of(Reply("")),

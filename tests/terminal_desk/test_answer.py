@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from humanmcp.answering import service
 from humanmcp.answering.case import case_of
 from humanmcp.inbox.contract import Answer, Draft, Reply, Seat
 from humanmcp.protocol.conversation.exchange import ExchangeState
@@ -18,6 +19,8 @@ from tests.terminal_desk.rooms import CALL, INITIALIZE, QUESTION, ago
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from humanmcp.answering.case import Case
+    from humanmcp.answering.service import SendResult
     from humanmcp.inbox.contract import Key
     from tests.terminal_desk.rooms import Room, Shell
 
@@ -222,12 +225,15 @@ def test_the_verdict_of_the_stub_counts(
     lenient = check.check(exchange, '{"content":[]}', TextForm.RESULT)
     strict = check.check(exchange, wrong, TextForm.RESULT)
 
-    def refuse(*_: object) -> None:
+    became = service._became  # where the desk looks again, the stub has refused
+
+    def refused(case: Case, reply: Reply) -> SendResult | None:
         for taken, _reply in room.inbox.take(session):
             room.inbox.refuse(taken, strict.problems)
+        return became(case, reply)
 
     monkeypatch.setattr(desk, lambda *_: lenient)
-    monkeypatch.setattr("time.sleep", refuse)
+    monkeypatch.setattr(service, "_became", refused)
     ran = shell("answer", "3", "--text", "sunny")
     assert ran.status == 1
     assert "Not sent" in ran.err

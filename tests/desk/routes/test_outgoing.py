@@ -162,14 +162,14 @@ def test_the_empty_page_names_the_seat_that_one_has(seated: Seated, seat: Seat) 
         Seat.HOST: "You are the user at the host.",
         Seat.SERVER: "You are the MCP server.",
     }
-    motto = f'<p class="motto">{said[seat]}</p>'  # the desk may not know of the session yet
+    motto = f'<h1 class="motto">{said[seat]}</h1>'  # the desk may not know of the session yet
     until(lambda: motto in seated.desk.page(f"/?session={name}") or None, motto)
 
 
 def test_where_nobody_is_connected_one_is_the_server(tmp_path: Path) -> None:
     """The first visit, before any session."""
     with Desking(tmp_path / "home", "--lang", "en") as desk:
-        assert '<p class="motto">You are the MCP server.</p>' in desk.page("/")
+        assert '<h1 class="motto">You are the MCP server.</h1>' in desk.page("/")
 
 
 # -- F5: the server's seat ------------------------------------------------------------------------
