@@ -526,3 +526,15 @@ def test_every_key_of_a_book_is_documented_and_every_example_can_be_used(name: s
     assert {key for key in keys if not re.search(rf"[`{{ ]{key}[` ]", page)} == set()
     for example in re.findall(r"```toml\n(.*?)```", page, re.DOTALL):
         assert parse_book(example, Path(name)).rules
+
+
+FILES: Final = re.compile(r"`((?:humanmcp|tests|bench|docs|samples|web|editor)/[\w/.-]+)`")
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "AGENTS.md", *sorted(ROOT.glob("docs/*/*.md"))], ids=lambda one: one.name
+)
+def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+    """A module that moved takes its name in the manual along."""
+    names = FILES.findall(page.read_text(encoding="utf-8"))
+    assert [name for name in names if not (ROOT / name).exists()] == []
