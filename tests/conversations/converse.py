@@ -52,7 +52,8 @@ def _save(serving: Serving, played: Played) -> None:
         return all(sentence in complaint for sentence in sentences)
 
     until(has_all, f"{sentences} in problems.txt")
-    assert (serving.session / "out.txt").read_text("utf-8") == played.typed
+    out = serving.session / "out.txt"  # gone for a moment where a part of it was sent
+    until(lambda: out.exists() and out.read_text("utf-8") == played.typed, "it stays there")
 
 
 def _send(serving: Serving, played: Played, form: TextForm) -> None:
