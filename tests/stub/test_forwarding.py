@@ -119,8 +119,11 @@ def test_p3_the_server_is_opened_as_the_client_opened_the_session(
         opened(serving)
         serving.say(call("7.0", "respell"))
         assert serving.hear().startswith('{"jsonrpc":"2.0","id":7.0,"result"')
-        frames = frames_of(serving.session / "transcript.jsonl")
-        (aside,) = (frame for frame in frames if frame.way is Direction.ERR)
+        transcript = serving.session / "transcript.jsonl"
+        (aside,) = until(  # it comes by another pipe than the answer
+            lambda: [frame for frame in frames_of(transcript) if frame.way is Direction.ERR],
+            "what the server wrote to stderr",
+        )
         handshake = json.loads(aside.text)
         assert handshake["params"] == json.loads(HELLO)["params"]
 
