@@ -19,14 +19,13 @@ import pytest
 from docs import make_api, make_reference
 from humanmcp import locales
 from humanmcp.cli import COMMANDS, main
-from humanmcp.common import logfile
+from humanmcp.common import logfile, paths
 from humanmcp.common.book_file import parse_book
 from humanmcp.common.settings import FILE_NAME, PREFIX, Settings
 from humanmcp.connecting.hosts import HOSTS
 from humanmcp.demo.command import DEMO_FOLDER
 from humanmcp.desk.auth import login
 from humanmcp.desk.http import demo_runner, error_handlers, launch
-from humanmcp.desk.presenters import rules
 from humanmcp.desk.state import saved_answers
 from humanmcp.inbox import layout
 from humanmcp.locales import LANGUAGES, sentences_of
@@ -184,7 +183,7 @@ def test_l9_the_japanese_page_of_faults_has_every_fault_of_the_english_one() -> 
 
 FOLDER_NAMES: Final = (
     *layout.NAMES,
-    *(FILE_NAME, rules.BOOK_NAME, logfile.LOG_NAME, logfile.OLD_NAME, DEMO_FOLDER),
+    *(FILE_NAME, paths.BOOK_NAME, logfile.LOG_NAME, logfile.OLD_NAME, DEMO_FOLDER),
     *(
         launch.FACTS_NAME,
         launch.LOCK_NAME,

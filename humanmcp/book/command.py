@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.conversation.transcript import Frame
 
-BOOK_NAME: Final = "book.toml"
 _ADDRESSES: Final = ("http://", "https://")
 
 
@@ -49,7 +48,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     language = language_of(settings.lang)
     try:
         if arguments.source is None:
-            given = arguments.words or [str(paths.home_folder(settings.home) / BOOK_NAME)]
+            given = arguments.words or [str(paths.book_file("", paths.home_folder(settings.home)))]
             if len(given) > 1:
                 raise CopyError("one file", words=" ".join(given))
             return _check(Path(given[0]).expanduser(), language)
@@ -79,7 +78,7 @@ def _copy(arguments: argparse.Namespace, settings: Settings, language: str) -> i
 
     book = copied(_frames(arguments, settings, language))
     text = as_toml(book)
-    parse_book(text, Path(arguments.output or BOOK_NAME))
+    parse_book(text, Path(arguments.output or paths.BOOK_NAME))
     for one in book.left_out:
         to_stderr(say(ROOM, f"left out {one.why}", language, method=one.method, name=one.name))
     if arguments.output:

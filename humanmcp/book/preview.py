@@ -10,6 +10,7 @@ from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.policy.filling import fill_answer, placeholders
 from humanmcp.protocol.policy.rule import RuleAction
+from humanmcp.protocol.policy.rule_format import KEY_OF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,12 +21,6 @@ if TYPE_CHECKING:
 ROOM: Final = "book_command"
 _SHOWN: Final = 160
 """Characters of a rule in its line."""
-_KEYS: Final = {
-    TextForm.TEXT: "text",
-    TextForm.TOOL_ERROR: "tool_error",
-    TextForm.RESULT: "result",
-    TextForm.ERROR: "error",
-}
 
 
 def rule_lines(book: Book) -> Iterator[str]:
@@ -57,7 +52,7 @@ def _does(turn: Rule, where: Mapping[str, Any]) -> str:
     if turn.deed is not RuleAction.ANSWER:
         return str(turn.deed.value)
     text: str = fill_answer(turn.text, turn.form, where) if turn.fills else turn.text
-    steps.append(f"{_KEYS[turn.form]} {text}")
+    steps.append(f"{KEY_OF[turn.form]} {text}")
     steps += [f"fault {turn.fault}"] if turn.fault else []
     return "; ".join(steps)
 

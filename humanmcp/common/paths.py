@@ -9,10 +9,14 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Final
 
 from humanmcp.locales.stop import StopError
 
 FOLDER_NAME = ".humanmcp"
+
+BOOK_NAME: Final = "book.toml"
+"""The book that every stub of an inbox folder reads unless it was given another."""
 
 
 class UnsafeFolderError(StopError):
@@ -24,6 +28,11 @@ class UnsafeFolderError(StopError):
 def home_folder(wanted: str = "") -> Path:
     """Return the inbox folder: the wanted one, else `~/.humanmcp`, as an absolute path."""
     return Path(wanted).expanduser().absolute() if wanted else Path.home() / FOLDER_NAME
+
+
+def book_file(wanted: str, home: Path) -> Path:
+    """Return the answer book: the wanted one, else the one in the inbox folder."""
+    return Path(wanted).expanduser() if wanted else home / BOOK_NAME
 
 
 def make_private(folder: Path) -> Path:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -18,7 +17,7 @@ import uvicorn
 from humanmcp import __version__
 from humanmcp.common import terminal
 from humanmcp.common.file_descriptors import need_files
-from humanmcp.common.paths import home_folder, make_private
+from humanmcp.common.paths import book_file, home_folder, make_private
 from humanmcp.common.settings import add_flags
 from humanmcp.desk.app import make_app
 from humanmcp.desk.auth.guard import Address
@@ -27,7 +26,6 @@ from humanmcp.desk.http import demo_runner, error_handlers, launch
 from humanmcp.desk.http.context import Desk
 from humanmcp.desk.http.launch import DeskFacts
 from humanmcp.desk.presenters import snippets
-from humanmcp.desk.presenters.rules import BOOK_NAME
 from humanmcp.desk.state.board import Board
 from humanmcp.desk.state.live import Live
 from humanmcp.desk.state.saved_answers import Shelf
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     import argparse
     import socket
     from collections.abc import Callable, Mapping
+    from pathlib import Path
     from types import FrameType
 
     from humanmcp.common.parsing import Parser
@@ -172,7 +171,7 @@ def make_desk(
     inbox = open_inbox(home)
     inbox.sweep()
     board = Board(inbox)
-    book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
+    book = book_file(settings.book, home)
     return Desk(
         home=home,
         board=board,

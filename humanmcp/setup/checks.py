@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.common.book_file import BookFileError, read_book
-from humanmcp.common.paths import home_folder
+from humanmcp.common.paths import book_file, home_folder
 from humanmcp.connecting.hosts import HOSTS, Format, Host, command_in, is_ours, place
 from humanmcp.inbox.lock import is_held
 from humanmcp.setup.config_file import ConfigFile, ConfigFileError
@@ -184,7 +184,7 @@ def check_watching(limits: Path = _INOTIFY) -> Iterator[Finding]:
 def check_book(settings: Settings) -> Iterator[Finding]:
     """Look whether the answer book can be used."""
     home = home_folder(settings.home)
-    path = Path(settings.book).expanduser() if settings.book else home / "book.toml"
+    path = book_file(settings.book, home)
     if not path.exists():
         yield problem("book missing", path=path) if settings.book else ok("book none")
         return

@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-BOOK_NAME: Final = "book.toml"
-"""The answer book in the inbox folder, used when `--book` names none."""
-
 MATCHES: Final = ("exact", "order", "similar")
 """How a recorded answer is found: `protocol.replay.Match`, which is not imported for its names."""
 
@@ -108,10 +105,7 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
                 open_inbox(parts.home),
                 when_quiet=lambda one: _announce(stderr, one, language, typed=typed),
             )
-        except StopError as error:
-            stderr.say(f"humanmcp: {error.sentence(language)}\n")
-            return CANNOT_START
-        except OSError as error:
+        except (StopError, OSError) as error:
             stderr.say(f"humanmcp: {sentence_of(error, language)}\n")
             return CANNOT_START
         if arguments.open:
@@ -131,10 +125,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
         inbox = open_inbox(parts.home)
         key, made = server.read_key(arguments.key) if arguments.key else ("", None)
         listening, address = server.bind(arguments.http, key, lan=arguments.lan)
-    except StopError as error:
-        stderr.say(f"humanmcp: {error.sentence(language)}\n")
-        return CANNOT_START
-    except OSError as error:
+    except (StopError, OSError) as error:
         stderr.say(f"humanmcp: {sentence_of(error, language)}\n")
         return CANNOT_START
 
@@ -282,7 +273,7 @@ def _parts(
     """
     home = paths.make_private(paths.home_folder(settings.home))
     log_to(home)
-    book = Path(settings.book).expanduser() if settings.book else home / BOOK_NAME
+    book = paths.book_file(settings.book, home)
     shelf = BookFile(book, must_exist=bool(settings.book))
     replay, forward = _replay(arguments, home, _command(arguments))
     mode = Mode.BY_HAND if arguments.by_hand else Mode.AUTO if arguments.auto else Mode.NORMAL

@@ -21,6 +21,7 @@ from humanmcp.protocol.diagnostics.raw import quoted
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.escaping import one_line
 from humanmcp.protocol.policy.rule import RuleAction
+from humanmcp.protocol.policy.rule_format import ANSWERS, KEY_OF
 from humanmcp.protocol.repair.reading import read
 
 if TYPE_CHECKING:
@@ -30,16 +31,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.policy.rule import Rule
 
 _ARRAY: Final = "rules"
-BOOK_NAME: Final = "book.toml"
-"""The book that every stub of this inbox reads unless it was given another."""
-
-_KEYS: Final = {
-    TextForm.TEXT: "text",
-    TextForm.TOOL_ERROR: "tool_error",
-    TextForm.RESULT: "result",
-    TextForm.ERROR: "error",
-}
-_ALWAYS: Final = frozenset({"method", *_KEYS.values()})
+_ALWAYS: Final = frozenset({"method", *ANSWERS})
 """What a rule says even if it is empty."""
 
 
@@ -197,7 +189,7 @@ def _element(rule: NewRule) -> dict[str, Any]:
         "method": rule.method,
         "tool": rule.tool,
         "where": dict(rule.where),
-        _KEYS[rule.form]: answer,
+        KEY_OF[rule.form]: answer,
         "after": rule.after,
         "times": rule.times,
     }

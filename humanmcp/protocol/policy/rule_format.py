@@ -26,13 +26,15 @@ from humanmcp.protocol.spec.faults import Fault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_ANSWERS: Final = {
+ANSWERS: Final = {
     "text": TextForm.TEXT,
     "tool_error": TextForm.TOOL_ERROR,
     "result": TextForm.RESULT,
     "error": TextForm.ERROR,
 }
-_TURN_KEYS: Final = frozenset({*_ANSWERS, "do", "after", "notify", "ask", "add", "remove"}) | {
+"""The keys under which a rule has its answer."""
+KEY_OF: Final = {form: key for key, form in ANSWERS.items()}
+_TURN_KEYS: Final = frozenset({*ANSWERS, "do", "after", "notify", "ask", "add", "remove"}) | {
     "fault",
     "fill",
 }
@@ -145,16 +147,16 @@ def _turn(turn: Mapping[str, Any], place: str) -> Rule:
 
 def _deed(rule: Mapping[str, Any], place: str) -> tuple[RuleAction, TextForm, str]:
     """Read what a rule does, and the answer if it gives one."""
-    answers = [name for name in (*_ANSWERS, "do") if name in rule]
+    answers = [name for name in (*ANSWERS, "do") if name in rule]
     if len(answers) != 1:
-        raise BookError(place, "answers", known=", ".join((*_ANSWERS, "do")))
+        raise BookError(place, "answers", known=", ".join((*ANSWERS, "do")))
     (answer,) = answers
     value = rule[answer]
     if answer == "do":
         if value not in (RuleAction.HOLD.value, RuleAction.FORWARD.value):
             raise BookError(f"{place}.do", "deed")
         return RuleAction(value), TextForm.RESULT, ""
-    form = _ANSWERS[answer]
+    form = ANSWERS[answer]
     if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
         return RuleAction.ANSWER, form, text(value, f"{place}.{answer}")
     return (

@@ -181,7 +181,7 @@ class HttpSessions:
         return next((one for one in open_ones if not one.uses(message)), None)
 
     async def _begin(self, name: str) -> HttpSession | HttpRefusal:
-        if len(self._by_id) + sum(map(len, self._visits.values())) >= MOST_SESSIONS:
+        if len(self._by_id) + len(self._visiting()) >= MOST_SESSIONS:
             return TOO_MANY
         connection = HttpConnection(self._loop.call_soon_threadsafe)
         stub = await asyncio.to_thread(self._make, connection)
@@ -189,6 +189,9 @@ class HttpSessions:
         self._attendant.attend(session)
         self._seen(session)
         return session
+
+    def _visiting(self) -> list[HttpSession]:
+        return [one for ones in self._visits.values() for one in ones]
 
     def _seen(self, session: HttpSession) -> None:
         session.last_seen = self._loop.time()
@@ -209,10 +212,7 @@ class HttpSessions:
 
     def close(self) -> None:
         """End every stream: the server is about to end."""
-        for one in (
-            *self._by_id.values(),
-            *(one for ones in self._visits.values() for one in ones),
-        ):
+        for one in (*self._by_id.values(), *self._visiting()):
             one.connection.streams.close()
 
     async def end_the_silent(self) -> None:
@@ -220,9 +220,8 @@ class HttpSessions:
         while True:
             await asyncio.sleep(_LOOK_EVERY)
             now = self._loop.time()
-            visits = [one for ones in self._visits.values() for one in ones]
             for ones, limit in (
-                (visits, VISIT_ENDS_AFTER),
+                (self._visiting(), VISIT_ENDS_AFTER),
                 (list(self._by_id.values()), SESSION_ENDS_AFTER),
             ):
                 for one in ones:
