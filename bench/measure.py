@@ -13,7 +13,7 @@ from bench.figures import Figure, percentile, ratio, spread
 from bench.peer import SDK_SERVER, TS_PACKAGES, TS_SERVER, Peer, call, exists, humanmcp, watch
 from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check as draft_check
@@ -163,7 +163,7 @@ def _mistaken(count: int) -> Iterator[tuple[str, str]]:
 
 def _seconds_of_check(exchange: Exchange, text: str, *, right: bool = True) -> float:
     began = time.perf_counter()
-    verdict = draft_check.check(exchange, text, TextForm.MESSAGE, Known())
+    verdict = draft_check.check(exchange, text, TextForm.MESSAGE, Established())
     took = time.perf_counter() - began
     assert verdict.sendable or not right
     return took

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from humanmcp import locales
-from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
@@ -65,10 +65,13 @@ def serious(problems: Iterable[Diagnostic]) -> list[str]:
 
 
 def check(
-    exchange: Exchange, text: str, form: TextForm = TextForm.MESSAGE, known: Known | None = None
+    exchange: Exchange,
+    text: str,
+    form: TextForm = TextForm.MESSAGE,
+    established: Established | None = None,
 ) -> Verdict:
     """Check a text, and hold the verdict to what every verdict must keep."""
-    verdict = draft_check.check(exchange, text, form, known or Known())
+    verdict = draft_check.check(exchange, text, form, established or Established())
     hold(verdict)
     return verdict
 

@@ -18,7 +18,7 @@ from humanmcp.protocol.validation.held import HeldMessage
 
 if TYPE_CHECKING:
     from humanmcp.inbox.contract import DeskInbox, Item, Key, SessionFacts
-    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Batch, Malformed
     from humanmcp.protocol.validation.inquiry import Inquiry
@@ -83,9 +83,9 @@ class Case:
         return self.item.key
 
     @property
-    def known(self) -> Known:
+    def established(self) -> Established:
         """What its conversation has established."""
-        return self.inbox.known(self.key.session)
+        return self.inbox.established(self.key.session)
 
     @property
     def message(self) -> Message | Batch | Malformed:
@@ -138,8 +138,8 @@ class Case:
         if not isinstance(found, Message):
             return ()
         if held is not None and held.answered is not None:
-            return check.check(held.answered, self.item.line, known=self.known).problems
-        remarks = (*self.item.headers, *check.remarks(found, self.item.revision, self.known))
+            return check.check(held.answered, self.item.line, established=self.established).problems
+        remarks = (*self.item.headers, *check.remarks(found, self.item.revision, self.established))
         if self.has_twin:
             return (*remarks, check.same_id(found, self.item.revision))
         return remarks

@@ -93,10 +93,10 @@ def judge(
     held, exchange = case.held, case.exchange
     if held is not None:
         answer = action is Action.ANSWER
-        return held_check.judge(held, text, form, case.known, answer=answer)
+        return held_check.judge(held, text, form, case.established, answer=answer)
     if exchange is None:  # its file was changed by another program: the process will say so
         return Verdict(text, text, text)
-    return check.check(exchange, text, form, case.known)
+    return check.check(exchange, text, form, case.established)
 
 
 def autofix(
@@ -114,7 +114,7 @@ def starting_draft(case: Case, language: str) -> Draft:
     exchange = case.exchange
     if exchange is None or case.item.asked:
         return as_it_came(case)
-    return Draft(check.start(exchange, case.known, language))
+    return Draft(check.start(exchange, case.established, language))
 
 
 def as_it_came(case: Case) -> Draft:
@@ -147,7 +147,9 @@ def document(case: Case, draft: Draft) -> str:
     if draft.form in (TextForm.TEXT, TextForm.TOOL_ERROR):
         is_error = draft.form is TextForm.TOOL_ERROR
         return message(
-            exchange, "result", plain_result(exchange, draft.text, case.known, is_error=is_error)
+            exchange,
+            "result",
+            plain_result(exchange, draft.text, case.established, is_error=is_error),
         )
     token, body = exchange.id.token, draft.text or "{}"
     return pretty(f'{{"jsonrpc":"2.0","id":{token},"{draft.form.value}":{body}}}')

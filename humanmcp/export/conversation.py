@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.export.reading import Recording
-    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 
@@ -127,7 +127,7 @@ class Conversation:
     entries: tuple[Entry, ...]
     seen: tuple[Entry, ...]
     calls: tuple[Call, ...]
-    known: Known
+    established: Established
     revision: str
     server_info: Mapping[str, Any] = field(default_factory=dict)
     """What the server says of itself: name, version, title."""
@@ -145,7 +145,7 @@ class Conversation:
     @property
     def client(self) -> str:
         """Name and version of the client, "" where it did not say."""
-        return f"{self.known.client_name} {self.known.client_version}".strip()
+        return f"{self.established.client_name} {self.established.client_version}".strip()
 
     def asked_by_client(self, method: str = "") -> tuple[Call, ...]:
         """Return the client's requests that were answered, of one method or of all."""
@@ -192,7 +192,7 @@ class _ConversationBuilder:
             entries=tuple(self._entries),
             seen=tuple(self._seen),
             calls=tuple(self._calls.values()),
-            known=self._state.known,
+            established=self._state.established,
             revision=self._state.revision or (facts.revision if facts else ""),
             server_info=self._server,
         )
@@ -210,12 +210,12 @@ class _ConversationBuilder:
                 if not frame.raw.strip():
                     return Entry(frame, EntryKind.BLANK, revision)
                 return Entry(
-                    frame, EntryKind.BROKEN, revision, hints=hints(malformed, self._known, "")
+                    frame, EntryKind.BROKEN, revision, hints=hints(malformed, self._established, "")
                 )
 
     @property
-    def _known(self) -> Known:
-        return self._state.known
+    def _established(self) -> Established:
+        return self._state.established
 
     def _observe(self, entry: Entry) -> Entry:
         if entry.kind is EntryKind.BATCH:
@@ -231,7 +231,7 @@ class _ConversationBuilder:
     def _observe_message(self, entry: Entry, message: Message) -> Entry:
         observed = self._state.observe(entry.frame.way, message)
         revision = observed.asked.revision if observed.asked else self._state.revision
-        found = hints(observed, self._known, self._state.revision)
+        found = hints(observed, self._established, self._state.revision)
         entry = replace(entry, observed=observed, hints=found, revision=revision or entry.revision)
         asked = observed.asked
         if asked is not None and message.kind is Kind.REQUEST:

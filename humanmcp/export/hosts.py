@@ -119,14 +119,14 @@ def measured(frames: Iterable[Frame]) -> dict[str, Any]:
                 calls.take(heard, seconds_of(seen.at))
                 if seen.way is Direction.IN and message.kind is Kind.REQUEST:
                     first = first or message.method
-    known = known_clients.find(state.known.client_name)
+    known = known_clients.find(state.established.client_name)
     return {
-        "name": known.label if known else state.known.client_name,
-        "client": state.known.client_name,
-        "version": state.known.client_version,
+        "name": known.label if known else state.established.client_name,
+        "client": state.established.client_name,
+        "version": state.established.client_version,
         "opens": _opening(first, state.revision),
         "revision": state.revision,
-        "capabilities": sorted(_flat(state.known.client_capabilities)),
+        "capabilities": sorted(_flat(state.established.client_capabilities)),
         **calls.row(),
     }
 

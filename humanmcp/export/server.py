@@ -48,7 +48,8 @@ def _module(conversation: Conversation, around: Mapping[int, Recorded]) -> Itera
     yield f"VERSION = {sendable(conversation.server_version)!r}"
     yield f"INFO: dict[str, Any] = {literal(sendable(dict(conversation.server_info)))}"
     yield f"INSTRUCTIONS = {sendable(_instructions(conversation))!r}"
-    yield f"OFFERED: dict[str, Any] = {literal(sendable(dict(conversation.known.offered or {})))}"
+    offered = sendable(dict(conversation.established.offered or {}))
+    yield f"OFFERED: dict[str, Any] = {literal(offered)}"
     for method, member in _LISTS.items():
         listed = shown if method == "tools/list" else _listed(conversation, method, member)
         yield ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from humanmcp.host.at_inbox import AtInbox
     from humanmcp.protocol.conversation.events import Outcome
-    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.exchange import Established
 
 
 class PersonAsked:
@@ -28,12 +28,12 @@ class PersonAsked:
     answers, and the ordinary pages show them.
     """
 
-    def __init__(self, desk: AtInbox, known: Known) -> None:
-        """Ask at this session of the inbox. `known` is what the check may take as established."""
+    def __init__(self, desk: AtInbox, established: Established) -> None:
+        """Ask at this session of the inbox. `established` is what the check may rely on."""
         self.desk = desk
         self.session = Session(SessionRole.CLIENT)
         self.session.state.negotiated = versions.R2025_11
-        self.session.known = known
+        self.session.established = established
         self.asked = 0
 
     def ask(self, method: str, params: Mapping[str, Any]) -> str | None:
@@ -55,7 +55,7 @@ class PersonAsked:
             return outcome
 
         try:
-            self.desk.answer(exchange, self.session.known, judge)
+            self.desk.answer(exchange, self.session.established, judge)
         except BaseException:
             self.desk.withdraw(exchange, Phrase("host", "was interrupted"))
             raise

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from humanmcp.host.client.callbacks import Judge
     from humanmcp.inbox.contract import Inbox, Seat
     from humanmcp.locales.stop import Reason
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.conversation.transcript import Direction
     from humanmcp.protocol.diagnostics.verdict import Verdict
 
@@ -81,7 +81,7 @@ class AtInbox:
         )
         self.name = inbox.begin(facts)
         self.facts = inbox.facts(self.name)
-        self._told: tuple[str, Known] | None = None
+        self._told: tuple[str, Established] | None = None
         self._questions: dict[int, _Question] = {}
         self._lock = threading.Lock()
         self._numbers = 0
@@ -93,7 +93,7 @@ class AtInbox:
 
     # -- the respondent ------------------------------------------------------------------------
 
-    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
         """Put a question into the inbox and wait until it is answered or withdrawn."""
         question = _Question(exchange, judge)
         with self._lock:
@@ -103,8 +103,8 @@ class AtInbox:
             number = self._numbers
             self._questions[number] = question  # before it can be answered
         try:
-            self.describe(exchange.revision, known)
-            self.inbox.deliver(self._item(number, exchange, known))
+            self.describe(exchange.revision, established)
+            self.inbox.deliver(self._item(number, exchange, established))
         except InboxError:  # a full disk, say: better an error than silence
             logger.exception("a question cannot be kept")
             with self._lock:
@@ -131,7 +131,7 @@ class AtInbox:
                 number, ExchangeState.CANCELLED, reason=str(in_language(reason, self.language))
             )
 
-    def _item(self, number: int, exchange: Exchange, known: Known) -> Item:
+    def _item(self, number: int, exchange: Exchange, established: Established) -> Item:
         return Item(
             key=Key(self.name, number),
             line=exchange.request.raw,
@@ -139,19 +139,19 @@ class AtInbox:
             id=exchange.id.token,
             revision=exchange.revision,
             arrived=now(),
-            draft=Draft(check.start(exchange, known, self.language), by=BY_US, at=now()),
+            draft=Draft(check.start(exchange, established, self.language), by=BY_US, at=now()),
         )
 
-    def describe(self, revision: str, known: Known) -> None:
+    def describe(self, revision: str, established: Established) -> None:
         """Tell the desks what the check needs, when it has changed.
 
         Raises:
             InboxError: the inbox cannot be used.
         """
         with self._lock:
-            if self._told != (revision, known) and not self._over.is_set():
-                self.inbox.describe(self.facts._replace(revision=revision), known)
-                self._told = (revision, known)
+            if self._told != (revision, established) and not self._over.is_set():
+                self.inbox.describe(self.facts._replace(revision=revision), established)
+                self._told = (revision, established)
 
     # -- the transcript ------------------------------------------------------------------------
 

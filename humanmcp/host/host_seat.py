@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.host.asked import PersonAsked
 from humanmcp.host.runner import Instead, Refuse, ToolCall
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 
@@ -33,7 +33,7 @@ class HostAtDesk:
     def __init__(self, desk: AtInbox, language: str) -> None:
         """Sit down at this session of the inbox."""
         self.person = PersonAsked(
-            desk, Known(HOST, client_capabilities={"elicitation": {}}, initialized=True)
+            desk, Established(HOST, client_capabilities={"elicitation": {}}, initialized=True)
         )
         self.language = language
 

@@ -42,7 +42,7 @@ class SessionRecorder(ClientObserver):
     def _describe(self, client: Client) -> None:
         session = client.session
         try:
-            self.desk.describe(client.stated or session.revision, session.known)
+            self.desk.describe(client.stated or session.revision, session.established)
         except InboxError:  # a full disk, say: the session goes on
             logger.exception("the desks do not learn what has been established")
 

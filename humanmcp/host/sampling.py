@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from humanmcp.host.client.callbacks import Judge, ServerRequestHandler
     from humanmcp.host.terminal.typing import Typist
     from humanmcp.locales.stop import Reason
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
 
 ROOM: Final = "host"
 METHOD: Final = "sampling/createMessage"
@@ -73,10 +73,10 @@ class SampledByModel:
         self.language = language
         self.server = server
 
-    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
         """Answer, after the person's yes."""
         if exchange.method != METHOD:
-            self.otherwise.answer(exchange, known, judge)
+            self.otherwise.answer(exchange, established, judge)
             return
         params = exchange.request.params
         answer, form = (

@@ -29,7 +29,7 @@ import errno
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from humanmcp.locales.stop import Phrase, StopError
-from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 
@@ -315,7 +315,7 @@ _ADVISED: Final = frozenset(
 class SessionInbox(Protocol):
     """What both sides of an inbox see of a session."""
 
-    def known(self, session: str) -> Known:
+    def established(self, session: str) -> Established:
         """Return what the conversation has established: a check needs it."""
 
     def holds(self, session: str) -> Sequence[str]:
@@ -340,7 +340,7 @@ class StubInbox(SessionInbox, Protocol):
         `facts.name` may be empty: the inbox then makes one.
         """
 
-    def describe(self, facts: SessionFacts, known: Known) -> None:
+    def describe(self, facts: SessionFacts, established: Established) -> None:
         """Replace what is known of a session."""
 
     def record(self, session: str, frame: Frame, *, durable: bool = False) -> None:

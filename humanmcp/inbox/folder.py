@@ -23,7 +23,7 @@ from humanmcp.inbox.lock import LifeLock
 from humanmcp.inbox.outbox import Outbox
 from humanmcp.inbox.polls import ExchangePolls
 from humanmcp.inbox.transcripts import TranscriptReader, TranscriptWriter
-from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ class _Own:
         self.bell = Bell.hang(folder.path / layout.BELL)
         self.transcript = transcript
         self.facts = facts
-        self.known = Known()
+        self.established = Established()
         self.lettered = False
 
 
@@ -155,15 +155,15 @@ class FolderInbox:
             else:
                 return folder
 
-    def describe(self, facts: SessionFacts, known: Known) -> None:
+    def describe(self, facts: SessionFacts, established: Established) -> None:
         """Replace what is known of a session."""
         own = self._owned(facts.name)
         with keeping("session", session=facts.name):
-            if known != own.known:
+            if established != own.established:
                 path = own.folder.path / layout.KNOWN
-                content = records.encode(records.record_of(known))
+                content = records.encode(records.record_of(established))
                 replace_file(own.folder.temporary, path, content, durable=False)
-                own.known = known
+                own.established = established
             facts = facts._replace(life=Life.OPEN)
             if facts != own.facts:
                 own.facts = facts
@@ -343,9 +343,9 @@ class FolderInbox:
             raise UnknownItemError(session)
         return facts if facts.probe else self._lettered(facts)
 
-    def known(self, session: str) -> Known:
+    def established(self, session: str) -> Established:
         """Return what the conversation has established: a check needs it."""
-        return self._sessions.known(self._folder(session).name)
+        return self._sessions.established(self._folder(session).name)
 
     def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
         """List the exchanges of a session in one state, oldest first."""

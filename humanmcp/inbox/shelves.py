@@ -18,7 +18,7 @@ from humanmcp.inbox import layout, records
 from humanmcp.inbox.atomic import Signature, read_file, signature
 from humanmcp.inbox.contract import Item, Key, Life, SessionFacts, UnknownItemError, Waiting
 from humanmcp.inbox.lock import is_held
-from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -47,9 +47,9 @@ class Remembered:
         if seen is None:
             self._values.pop(path, None)
             return None
-        known = self._values.get(path)
-        if known is not None and known[0] == seen:
-            value: _Value | None = known[1]
+        cached = self._values.get(path)
+        if cached is not None and cached[0] == seen:
+            value: _Value | None = cached[1]
             return value
         try:
             value = reader(records.decode(read_file(path)))
@@ -109,10 +109,10 @@ class SessionShelf:
         self._letters[name] = found
         return found
 
-    def known(self, name: str) -> Known:
+    def established(self, name: str) -> Established:
         """Return what the conversation has established."""
         path = self._path / name / layout.KNOWN
-        return self._remembered.read(path, partial(records.read, Known)) or Known()
+        return self._remembered.read(path, partial(records.read, Established)) or Established()
 
 
 class ItemShelf:
@@ -145,9 +145,9 @@ class ItemShelf:
         if not path.is_dir():
             raise FileNotFoundError(path)  # it moved while it was listed: a part of it is missing
         with self._lock:
-            known = self._items.get(key)
-        if known is not None and known[:2] == (state, files):
-            return known[2]
+            cached = self._items.get(key)
+        if cached is not None and cached[:2] == (state, files):
+            return cached[2]
         item = _read_item(key, state, path, files)
         if item is not None and sum(file.size for file in files.values()) <= _LONGEST_REMEMBERED:
             self._remember(key, state, files, item)

@@ -31,9 +31,9 @@ from humanmcp.protocol.conversation.events import (
     UnreadableArrived,
 )
 from humanmcp.protocol.conversation.exchange import (
+    Established,
     Exchange,
     ExchangeState,
-    Known,
     NoIdError,
     Transition,
 )
@@ -121,13 +121,13 @@ class Session:
         return self.state.revision
 
     @property
-    def known(self) -> Known:
+    def established(self) -> Established:
         """What the conversation has established so far."""
-        return self.state.known
+        return self.state.established
 
-    @known.setter
-    def known(self, known: Known) -> None:
-        self.state.known = known
+    @established.setter
+    def established(self, established: Established) -> None:
+        self.state.established = established
 
     def same_id_pending(self, exchange: Exchange) -> tuple[Exchange, ...]:
         """The other requests that are open under the same id: MCP forbids it, clients do it."""
@@ -216,7 +216,7 @@ class Session:
             again = repeated._replace(request=message, awaiting_retry="")
             return RequestRepeated(self.exchanges.put(again))
         found = stated.found if stated else ()
-        look = cache(partial(check.remarks, message, asked.revision, self.known, found))
+        look = cache(partial(check.remarks, message, asked.revision, self.established, found))
         exchange = Exchange(
             number=number,
             request=message,
@@ -265,9 +265,9 @@ class Session:
         return asked
 
     def _receive_notice(self, message: Message) -> tuple[Event, ...]:
-        known, revision = self.known, self.revision
+        established, revision = self.established, self.revision
         observed = self.state.observe(self._peer, message)
-        remarks = check.remarks(message, revision, known, observed.found)
+        remarks = check.remarks(message, revision, established, observed.found)
         notice = NoticeArrived(message, remarks)
         cancelled = None if observed.asked is None else self.exchanges.get(observed.asked.number)
         if cancelled is None:
@@ -279,11 +279,13 @@ class Session:
         return (notice, event, LineReady(line)) if line else (notice, event)
 
     def _receive_response(self, message: Message) -> ResponseArrived:
-        known = self.known
+        established = self.established
         asked = self.state.observe(self._peer, message).asked
         if asked is None:
             return ResponseArrived(message, None)
-        return ResponseArrived(message, asked.request, check.review(asked.exchange, message, known))
+        return ResponseArrived(
+            message, asked.request, check.review(asked.exchange, message, established)
+        )
 
     # -- a draft in ----------------------------------------------------------------------------
 
@@ -296,7 +298,7 @@ class Session:
             return Late(exchange)
         if exchange.awaiting_retry:
             return AwaitingRetry(exchange)
-        verdict = check.check(exchange, text, form, self.known)
+        verdict = check.check(exchange, text, form, self.established)
         own = verdict.line if verdict.sendable or not anyway else verdict.forced
         if own is None:
             return Refused(exchange, verdict)
@@ -436,7 +438,7 @@ class Session:
     @property
     def _offered(self) -> Mapping[str, Any]:
         """What the client was told that we offer, or would have been: it need not ask."""
-        return self.offers if self.known.offered is None else self.known.offered
+        return self.offers if self.established.offered is None else self.established.offered
 
     def list_changed(self, capability: str) -> tuple[str, ...]:
         """Return what tells the client that a list of ours is another one: it asks for it again.
@@ -464,7 +466,7 @@ class Session:
         if not features(self.revision).subscriptions:
             said = {"params": params} if params else {}
             notice = _text({"jsonrpc": "2.0", "method": method, **said})
-            return (notice,) if wanted and self.known.initialized else ()
+            return (notice,) if wanted and self.established.initialized else ()
         rest = _text(params)[1:-1]
         return tuple(
             f'{{"jsonrpc":"2.0","method":{_text(method)},"params":'
@@ -514,10 +516,10 @@ class Session:
         verdict = check.check_saying(
             text,
             self.revision,
-            self.known,
+            self.established,
             unreadable=self.unreadable > 0,
             invalid=frozenset(self._invalid),
-            initialized=self.known.initialized,
+            initialized=self.established.initialized,
             progress=self._theirs,
         )
         return self._said_by_client(verdict) if self.role is SessionRole.CLIENT else verdict
@@ -528,7 +530,7 @@ class Session:
         if not isinstance(message, Message) or not message.method:
             return verdict
         revision = negotiation.revision_of(message, self.state.negotiated)
-        found = check.remarks(message, revision, self.known)
+        found = check.remarks(message, revision, self.established)
         return verdict._replace(line=verdict.forced, problems=found)
 
     def ask(

@@ -267,7 +267,7 @@ class Arrivals:
         self._agenda.duties = min(self._agenda.duties, vigil.next())
 
     def _item(self, exchange: Exchange, vigil: PendingTimers) -> Item:
-        start = check.start(exchange, self._session.known, self._manner.language)
+        start = check.start(exchange, self._session.established, self._manner.language)
         now = self._ledger.clock.stamp()
         return Item(
             key=self._ledger.key(exchange.number),
@@ -299,7 +299,7 @@ class Arrivals:
     def _learn(self, exchange: Exchange, reason: str, now: float) -> None:
         """Remember how long this client waited, when it says that it gave up for the time."""
         vigil = self._answers.vigils.get(exchange.number)
-        client = self._session.known.client_name
+        client = self._session.established.client_name
         if vigil is None or known_clients.is_shared(client):
             return
         seconds = gave_up_after(exchange, reason, now - vigil.arrived, vigil.patience)

@@ -195,17 +195,17 @@ class Journal:
 
     def describe(self, session: Session) -> None:
         """Tell the desks what has become known of the conversation, when it has changed."""
-        known, revision = session.known, session.agreed
-        if (self.facts, known, revision) == self._told:
+        established, revision = session.established, session.agreed
+        if (self.facts, established, revision) == self._told:
             return
         self.facts = self.facts._replace(
-            client=known.client_name,
-            client_version=known.client_version,
+            client=established.client_name,
+            client_version=established.client_version,
             revision=revision,
         )
-        self._told = (self.facts, known, revision)
+        self._told = (self.facts, established, revision)
         try:
-            self.inbox.describe(self.facts, known)
+            self.inbox.describe(self.facts, established)
         except InboxError:
             logger.exception("the facts of the session cannot be kept")
 

@@ -85,10 +85,10 @@ class ReplyDispatcher:
 
     def _prepare(self) -> None:
         """Let drafts start from what the book has, and answers name the server that it names."""
-        known, book = self._session.known, self._shelf.book
+        established, book = self._session.established, self._shelf.book
         self._session.offers = book.offered()
         named = (book.name, book.title) != (Book().name, Book().title)
-        self._session.known = known._replace(
+        self._session.established = established._replace(
             prepared=prepared(book), server=server_info(book) if named else {}
         )
 
@@ -120,7 +120,7 @@ class ReplyDispatcher:
 
     def patience(self, exchange: Exchange) -> TimeoutPlan:
         """Return how long the client waits for an answer, and what keeps it waiting."""
-        client = self._session.known.client_name
+        client = self._session.established.client_name
         learned = 0.0 if known_clients.is_shared(client) else self._ledger.limits.of(client)
         means = self._voice.means(exchange.number)
         return patience(exchange, client, self._manner.client_limit, learned, means)
@@ -180,7 +180,7 @@ class ReplyDispatcher:
         return decide(
             exchange,
             self._shelf.book,
-            self._session.known,
+            self._session.established,
             mode=self._manner.mode,
             opening=self._opening(exchange),
             used=self._used,
@@ -236,7 +236,7 @@ class ReplyDispatcher:
 
     def _unlearn(self, exchange: Exchange, waited: float) -> None:
         """Forget how long this client was seen to wait, when it has just waited longer."""
-        client, limits = self._session.known.client_name, self._ledger.limits
+        client, limits = self._session.established.client_name, self._ledger.limits
         if outlasted(exchange, waited, limits.of(client)):
             limits.forget(client)
 
@@ -299,7 +299,7 @@ class ReplyDispatcher:
         from humanmcp.protocol.validation.check import check  # noqa: PLC0415 - seldom wanted
         from humanmcp.protocol.validation.faults import broken, faults  # noqa: PLC0415 - likewise
 
-        verdict = check(exchange, decision.text, decision.form, session.known)
+        verdict = check(exchange, decision.text, decision.form, session.established)
         whole = verdict.forced or decision.text
         fault = next((one for one in faults(exchange) if one.value == decision.fault), None)
         if fault is None:

@@ -130,9 +130,9 @@ class HeldQueue:
         asked = held.heard.asked
         if asked is None or asked.way is not Direction.IN:
             return Waiting(book_at=release)
-        known = patience(asked.exchange, self._inbox.known(self._session).client_name, 0.0)
+        timeout = patience(asked.exchange, self._inbox.established(self._session).client_name, 0.0)
         book_at = held.rule[1].after if held.rule else release
-        return Waiting(limit=known.limit, source=known.source, book_at=book_at)
+        return Waiting(limit=timeout.limit, source=timeout.source, book_at=book_at)
 
     def cancelled(self, cancelled: Cancelled) -> None:
         """Hold a request no more that nobody waits for: the other side never sees it."""
@@ -172,8 +172,8 @@ class HeldQueue:
             self._let_go(waiting.held, BY_TAP, at)
             return
         index, prepared = rule
-        known = self._inbox.known(self._session)
-        verdict = judge(waiting.passing, prepared.text, prepared.form, known, answer=True)
+        established = self._inbox.established(self._session)
+        verdict = judge(waiting.passing, prepared.text, prepared.form, established, answer=True)
         if verdict.line is None:
             logger.warning("%s does not pass the check: it goes on instead", by_rule(index))
             self._let_go(waiting.held, BY_TAP, at)
@@ -191,7 +191,7 @@ class HeldQueue:
             return
         answer = reply.action is Action.ANSWER or answers(passing, reply.text, reply.form)
         verdict = judge(
-            passing, reply.text, reply.form, self._inbox.known(self._session), answer=answer
+            passing, reply.text, reply.form, self._inbox.established(self._session), answer=answer
         )
         line = verdict.line if verdict.sendable or not reply.anyway else verdict.forced
         if line is None:

@@ -174,7 +174,7 @@ class HoldPolicy:
         is_request = heard.message.kind is Kind.REQUEST and heard.way is Direction.IN
         if self._book is None or asked is None or not is_request:
             return None
-        found = first_rule(asked.exchange, self._book, self._used, self._conversation.known)
+        found = first_rule(asked.exchange, self._book, self._used, self._conversation.established)
         if found is None:
             return None
         index, rule = found

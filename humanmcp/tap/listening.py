@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.contract import SessionFacts, StubInbox
-    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.conversation.state import ObservedMessage, ObservedRequest
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.validation.unanswered import NeverAnswered
@@ -55,7 +55,7 @@ class _Unchecked:
     seq: int
     size: int
     heard: ObservedMessage | Malformed
-    known: Known
+    established: Established
     revision: str
     line: tuple[Diagnostic, ...] = ()
     """What was said of the line as a line."""
@@ -186,7 +186,7 @@ class Listening:
         now, size = self._conversation, len(frame.raw)
         waiting = self._waiting_for(frame.way) if isinstance(heard, Malformed) else ()
         self._unchecked.append(
-            _Unchecked(frame.seq, size, heard, now.known, now.revision, said, waiting)
+            _Unchecked(frame.seq, size, heard, now.established, now.revision, said, waiting)
         )
         self._unchecked_bytes += size
         while len(self._unchecked) > MOST_UNCHECKED or self._unchecked_bytes > MOST_UNCHECKED_BYTES:
@@ -202,25 +202,25 @@ class Listening:
 
     def _describe(self) -> None:
         """Tell the desks who speaks, when that has changed."""
-        known, revision = self._conversation.known, self._conversation.revision
-        now = (known, revision, self._facts.probe)
+        established, revision = self._conversation.established, self._conversation.revision
+        now = (established, revision, self._facts.probe)
         if now == self._told:
             return
         self._told = now
         self._facts = self._facts._replace(
-            client=known.client_name,
-            client_version=known.client_version,
+            client=established.client_name,
+            client_version=established.client_version,
             revision=revision,
         )
         try:
-            self._inbox.describe(self._facts, known)
+            self._inbox.describe(self._facts, established)
         except InboxError as error:
             logger.warning("the facts of the session cannot be kept: %s", error)
 
     # -- checking -------------------------------------------------------------------------------
 
     def _check(self, one: _Unchecked) -> None:
-        found = hints(one.heard, one.known, one.revision)
+        found = hints(one.heard, one.established, one.revision)
         for problem in found:
             if problem.level in _SAID:
                 self._say(one.seq, problem)

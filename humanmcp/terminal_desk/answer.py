@@ -142,7 +142,7 @@ def _attached(arguments: argparse.Namespace, at: Answering) -> Draft:
         raise AttachmentError("only text")
     given = _words(arguments, at)
     text = None if given is None else given.text
-    result = result_with(exchange, at.case.known, text, arguments.image, arguments.file)
+    result = result_with(exchange, at.case.established, text, arguments.image, arguments.file)
     return Draft(json.dumps(result, ensure_ascii=False), TextForm.RESULT)
 
 

@@ -15,7 +15,7 @@ from humanmcp.terminal_desk.files import STDIN, read_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
 
 LARGEST: Final = 20 * 1024 * 1024
 """Bytes of all that is attached to one answer: as base64 it still fits into a line of 64 MiB."""
@@ -30,7 +30,7 @@ class AttachmentError(StopError):
 
 def result_with(
     exchange: Exchange,
-    known: Known,
+    established: Established,
     text: str | None,
     images: Sequence[str],
     files: Sequence[str],
@@ -50,7 +50,7 @@ def result_with(
             if left < 0:
                 raise AttachmentError("large", name=name, most=LARGEST // 1024 // 1024)
             content.append(make(name, raw))
-    return {**tool_text(exchange.revision, "", known), "content": content}
+    return {**tool_text(exchange.revision, "", established), "content": content}
 
 
 def _image(name: str, raw: bytes) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.locales.stop import StopError
-from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.repair import reading as json_reading
 from humanmcp.protocol.spec import methods, versions
@@ -20,7 +20,7 @@ from humanmcp.terminal_desk.explain import as_json
 if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 
-_NOTHING_KNOWN: Final = Known()
+_NOTHING_KNOWN: Final = Established()
 
 
 @dataclass(frozen=True, slots=True)

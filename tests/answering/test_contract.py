@@ -17,7 +17,7 @@ from humanmcp.host.at_inbox import AtInbox
 from humanmcp.inbox import contract as inboxes
 from humanmcp.inbox.contract import Item, Key, Purpose, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.answering.contract import MESSAGE, RESULT, TEXT, Files, Page, Seat, Terminal, Told
@@ -311,7 +311,9 @@ def test_a_held_message_is_judged_and_sent_alike(
 def test_in_the_models_seat_a_desk_answers_as_in_the_servers(scene: Scene, name: str) -> None:
     """R5: the host's inbox: plain text becomes what a model says, in the document and the line."""
     seat = AtInbox(FolderInbox(scene.terminal.home), inboxes.Seat.MODEL, language="en")
-    person = PersonAsked(seat, Known("", client_capabilities={"sampling": {}}, initialized=True))
+    person = PersonAsked(
+        seat, Established("", client_capabilities={"sampling": {}}, initialized=True)
+    )
     params = {
         "maxTokens": 9,
         "messages": [{"role": "user", "content": {"type": "text", "text": "?"}}],

@@ -10,7 +10,7 @@ from humanmcp.host.at_inbox import AtInbox
 from humanmcp.inbox import poll_schedule
 from humanmcp.inbox.contract import Reply, Seat
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from tests.waiting import PATIENCE, until
 
@@ -29,7 +29,9 @@ def test_a_reply_is_taken_by_the_ring_of_the_bell(
     monkeypatch.setattr(poll_schedule, "SLOW", 10 * PATIENCE)
     inbox = FolderInbox(tmp_path / "home")
     seat = AtInbox(inbox, Seat.MODEL, language="en")
-    person = PersonAsked(seat, Known("", client_capabilities={"sampling": {}}, initialized=True))
+    person = PersonAsked(
+        seat, Established("", client_capabilities={"sampling": {}}, initialized=True)
+    )
     heard: list[str | None] = []
     asking = threading.Thread(
         target=lambda: heard.append(person.ask("sampling/createMessage", PARAMS)), daemon=True

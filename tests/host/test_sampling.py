@@ -15,7 +15,7 @@ from humanmcp.host.models import ModelError
 from humanmcp.host.sampling import SampledByModel, Sampler, turns_of
 from humanmcp.host.terminal.typing import Typist
 from humanmcp.protocol.conversation.events import RequestArrived, Sent
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.session import Session
 from humanmcp.protocol.session import SessionRole as Seat
@@ -56,7 +56,7 @@ class Asking:
         """Ask, and return the answer."""
         session = Session(Seat.CLIENT)
         can: dict[str, Any] = {"sampling": {}, "elicitation": {}}
-        session.known = Known("library", client_capabilities=can, initialized=True)
+        session.established = Established("library", client_capabilities=can, initialized=True)
         line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         (event,) = session.receive(line.encode())
         assert isinstance(event, RequestArrived)
@@ -67,7 +67,7 @@ class Asking:
             self.told = json.loads(outcome.own)
             return outcome
 
-        self.respondent.answer(event.exchange, session.known, judge)
+        self.respondent.answer(event.exchange, session.established, judge)
         return self.told
 
 

@@ -26,7 +26,7 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
     Waiting,
 )
-from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.model import Diagnostic, Fix, Severity, TextEdit
 from humanmcp.protocol.diagnostics.verdict import TextForm
@@ -486,7 +486,7 @@ class InboxContract:
         later = begun._replace(
             name=name, client="c\u202e", client_version="1", revision="2025-11-25"
         )
-        known = Known(
+        established = Established(
             client_name="c",
             client_version="1",
             client_capabilities={"roots": {}},
@@ -494,10 +494,10 @@ class InboxContract:
             tools={"dice": {"name": "dice", "inputSchema": {"type": "object"}}},
             initialized=True,
         )
-        assert desk.known(name) == Known()
-        stub.describe(later, known)
+        assert desk.established(name) == Established()
+        stub.describe(later, established)
         assert desk.facts(name) == later._replace(letter="a")
-        assert desk.known(name) == known
+        assert desk.established(name) == established
 
     def test_sessions_are_listed_newest_first(self, stub: Inbox, desk: Inbox) -> None:
         """`sessions`: whatever the order in which the store names them.
@@ -514,7 +514,7 @@ class InboxContract:
         name = stub.begin(SessionFacts("", AT, probe=True))
         assert desk.sessions() == []
         assert desk.facts(name).probe
-        stub.describe(SessionFacts(name, AT), Known())
+        stub.describe(SessionFacts(name, AT), Established())
         assert [facts.name for facts in desk.sessions()] == [name]
 
     def test_two_sessions_of_the_same_second_are_two(self, store: Store, desk: Inbox) -> None:
@@ -614,7 +614,7 @@ class InboxContract:
         stub, desk = store.view(), store.view()
         probed = stub.begin(SessionFacts("", AT, probe=True))
         first = stub.begin(SessionFacts("", "2026-11-20T18:49:08Z"))
-        stub.describe(SessionFacts(probed, AT, client="host"), Known())
+        stub.describe(SessionFacts(probed, AT, client="host"), Established())
         last = store.view().begin(SessionFacts("", "2001-01-01T00:00:00Z"))  # the clock went back
         wanted = {first: "a", probed: "b", last: "c"}
         for view in (stub, desk, store.view()):

@@ -11,7 +11,7 @@ import pytest
 
 from humanmcp.inbox import layout, records
 from humanmcp.inbox.contract import Answer, Draft, Reply, SessionFacts, Waiting
-from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.conversation.transcript import to_json
 from tests.inbox.contract import AT, PROBLEM, frame_of, item_of
 
@@ -24,7 +24,7 @@ ROW: Final = re.compile(r"^\| (`[^|]+) \| (?!type)", re.MULTILINE)
 FRAME: Final = json.loads(to_json(frame_of(1, b"\xff", number=1)))
 RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {
     layout.SESSION: records.facts_record(SessionFacts("", "")),
-    layout.KNOWN: records.record_of(Known()),
+    layout.KNOWN: records.record_of(Established()),
     layout.TRANSCRIPT: {**FRAME, "by": "", "note": "", "stream": 0},
     layout.HOLDS: records.holds_record(["*"]),
     layout.REQUEST: records.request_record(item_of("s")._replace(headers=(PROBLEM,))),

@@ -375,7 +375,7 @@ def test_two_batches_do_not_mix() -> None:
 def test_a_session_learns_who_the_client_is_and_what_was_offered() -> None:
     """The check needs it: capabilities, tools, initialized."""
     session = opened()
-    known = session.known
+    known = session.established
     assert (known.client_name, known.client_version) == ("client", "7")
     assert known.client_capabilities == {"roots": {}}
     assert known.offered == {"tools": {}}
@@ -393,17 +393,17 @@ def test_the_tools_of_all_pages_are_known() -> None:
 
     answer({}, "a")
     answer({"cursor": "2"}, "b")
-    assert set(session.known.tools or {}) == {"a", "b"}
+    assert set(session.established.tools or {}) == {"a", "b"}
     answer({}, "c")
-    assert set(session.known.tools or {}) == {"c"}
+    assert set(session.established.tools or {}) == {"c"}
 
 
 def test_a_modern_client_is_known_from_its_envelope() -> None:
     """2026-07-28: name and capabilities stand in each request."""
     session = Session()
     call(session, 1, _meta={**MODERN, "io.modelcontextprotocol/clientCapabilities": {"roots": {}}})
-    assert session.known.client_name == "c"
-    assert session.known.client_capabilities == {"roots": {}}
+    assert session.established.client_name == "c"
+    assert session.established.client_capabilities == {"roots": {}}
 
 
 # -- keeping a client waiting -------------------------------------------------------------------
@@ -526,7 +526,9 @@ def test_h1_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
         session, "subscriptions/listen", "s-1", notifications={"toolsListChanged": True}, **meta
     )
     assert session.list_changed("tools") == ()  # it was never offered
-    session.known = session.known._replace(offered={"tools": {"listChanged": True}, "prompts": {}})
+    session.established = session.established._replace(
+        offered={"tools": {"listChanged": True}, "prompts": {}}
+    )
     (line,) = session.list_changed("tools")
     assert session.judge(line).sendable
     assert json.loads(line)["params"]["_meta"] == {"io.modelcontextprotocol/subscriptionId": "s-1"}
@@ -536,9 +538,9 @@ def test_h1_each_subscription_hears_that_a_list_it_asked_for_changed() -> None:
 def test_h1_a_client_with_a_handshake_hears_it_once_it_is_ready() -> None:
     """H1: "before `initialized` a server should send nothing but pings and logs"."""
     session = opened()
-    session.known = session.known._replace(offered={"tools": {}}, initialized=False)
+    session.established = session.established._replace(offered={"tools": {}}, initialized=False)
     assert session.list_changed("tools") == ()
-    session.known = session.known._replace(initialized=True)
+    session.established = session.established._replace(initialized=True)
     (line,) = session.list_changed("tools")
     assert json.loads(line) == {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
     assert session.judge(line).sendable
@@ -587,10 +589,10 @@ def test_two_sessions_play_a_whole_conversation_back_to_back() -> None:
     ready = client.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
     assert ready.line is not None
     server.receive(ready.line.encode())
-    assert server.known.initialized
+    assert server.established.initialized
     tools = {"tools": [{"name": "dice", "inputSchema": {"type": "object"}}]}
     round_trip(client.ask("tools/list"), json.dumps(tools))
-    assert set(client.known.tools or {}) == {"dice"}
+    assert set(client.established.tools or {}) == {"dice"}
     said = round_trip(client.ask("tools/call", {"name": "dice", "arguments": {}}), SUNNY)
     assert said.message.body["result"]["content"][0]["text"] == "sunny"
     assert client.awaited == ()

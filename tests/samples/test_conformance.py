@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import pytest
 
 from humanmcp.common.book_file import read_book
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.validation import check
 from tests.asking import R2025, R2026, STATED, asked
 from tests.samples.test_servers import SAMPLES
@@ -95,7 +95,7 @@ class Suite:
         answer = self.ask(method, declared, **params)
         assert "result" in answer, answer
         exchange = asked(method, self.sent, token=str(answer["id"]), revision=self.revision)
-        verdict = check.check(exchange, json.dumps(answer), known=Known())
+        verdict = check.check(exchange, json.dumps(answer), established=Established())
         assert [each.code for each in verdict.errors] == []
         return answer["result"]
 

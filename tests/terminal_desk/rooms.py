@@ -12,7 +12,7 @@ from humanmcp.answering import service
 from humanmcp.answering.case import Case, case_of
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts, Waiting
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.json.jsonrpc import Message, read
 from tests.waiting import EVERY
 
@@ -59,7 +59,7 @@ class Room:
             **facts,
         )
         name = self.inbox.begin(made)
-        self.inbox.describe(made._replace(name=name), Known(client_name=client))
+        self.inbox.describe(made._replace(name=name), Established(client_name=client))
         return name
 
     def ask(self, session: str, number: int, line: str = CALL, **parts: Any) -> Key:  # noqa: ANN401 - parts of an item

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.inbox.contract import Item
-    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.exchange import Established
 
 LARGEST_SCHEMA: Final = 200_000
 """Characters of a declared schema that is still made a form of."""
@@ -124,10 +124,10 @@ _BY_METHOD: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 )
 
 
-def form_of(item: Item, known: Known, tool: str) -> AnswerForm | None:
+def form_of(item: Item, established: Established, tool: str) -> AnswerForm | None:
     """Return the form of an answer, None when there is nothing to fill in."""
     if item.method == "tools/call":
-        schema = _output_schema(known, tool)
+        schema = _output_schema(established, tool)
         return (
             None if schema is None else AnswerForm("/result/structuredContent", schema, mirror=True)
         )
@@ -149,9 +149,9 @@ def _asked_for(item: Item) -> Mapping[str, Any]:
     return _object(("action",), action=action, content=schema)
 
 
-def _output_schema(known: Known, tool: str) -> Mapping[str, Any] | None:
+def _output_schema(established: Established, tool: str) -> Mapping[str, Any] | None:
     """Return what a tool declared of its answers. It came over a wire: it may be anything."""
-    declared = (known.tools or {}).get(tool)
+    declared = (established.tools or {}).get(tool)
     schema = declared.get("outputSchema") if isinstance(declared, dict) else None
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return None

@@ -45,14 +45,14 @@ class Offer:
 
 def offers(case: Case, language: str) -> tuple[Offer, ...]:
     """List what could be asked while this exchange waits; none where a server cannot ask."""
-    item, facts, exchange, known = case.item, case.facts, case.exchange, case.known
+    item, facts, exchange, established = case.item, case.facts, case.exchange, case.established
     ours = facts.seat is Seat.SERVER and item.purpose is Purpose.ANSWER
     waits = item.state is ExchangeState.PENDING and facts.life is Life.OPEN
     if exchange is None or not ours or not waits:
         return ()
     found = []
     for question in InputRequest:
-        hindered = input_requests.obstacle(question, exchange, known)
+        hindered = input_requests.obstacle(question, exchange, established)
         why = ""
         if hindered is not None:
             code, missing = f"ask.not.{hindered.why.value}", hindered.capability
@@ -139,8 +139,8 @@ def _heard(
             action = result.get("action")
             content = result.get("content")
             filled = content.items() if isinstance(content, dict) else ()
-            known = action if action in ("accept", "decline", "cancel") else "result"
-            return str(known), tuple((one_line(name, 80), _short(value)) for name, value in filled)
+            told = action if action in ("accept", "decline", "cancel") else "result"
+            return str(told), tuple((one_line(name, 80), _short(value)) for name, value in filled)
         case InputRequest.MODEL:
             return "result", ((one_line(str(result.get("model", "")), 80), _said(result)[:1000]),)
         case InputRequest.ROOTS:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.desk.presenters.forms import LARGEST_SCHEMA, AnswerForm
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.validation.results import plain_result
 from humanmcp.protocol.validation.starting_draft import calls, message
 
@@ -44,7 +44,7 @@ def starts_of(exchange: Exchange) -> tuple[Start, ...]:
     results = calls(exchange)
     if not results:
         return ()
-    said = plain_result(exchange, "", Known())
+    said = plain_result(exchange, "", Established())
     say = Start("", "", message(exchange, "result", said), AnswerForm("/result/content", SAY))
     offered = {tool["name"]: tool for tool in exchange.request.params["tools"] if _is_named(tool)}
     return (

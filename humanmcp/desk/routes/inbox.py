@@ -238,7 +238,7 @@ def _island(desk: Desk, case: Case, task: Task, language: str) -> Island | None:
     document = service.document(case, draft)
     starts = () if exchange is None else starts_of(exchange)
     begun = chosen(starts, document)
-    form = None if exchange is None else form_of(item, case.known, tool)
+    form = None if exchange is None else form_of(item, case.established, tool)
     form = begun.form if begun else form
     fitting = () if goes_on else desk.shelf.fitting(item.method, tool)[:9]
     asked = case.inquiry

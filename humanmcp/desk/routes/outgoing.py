@@ -26,7 +26,7 @@ from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.state.history import recent
 from humanmcp.inbox.contract import DeskInbox, Order, Reply, Seat
 from humanmcp.inbox.ordering import OrderError
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import methods, versions
@@ -146,10 +146,10 @@ def _page(request: Request, name: str, said: Said) -> HTMLResponse:
 
 def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
     """List what one may begin with: the lists that the server offers, its tools, and a ping."""
-    known, facts = desk.inbox.known(name), desk.board.session(name).facts
+    established, facts = desk.inbox.established(name), desk.board.session(name).facts
     if facts.seat is Seat.SERVER:
         return _of_a_server(desk, name, facts.revision or versions.LATEST_HANDSHAKE)
-    offered = known.offered
+    offered = established.offered
     asked = [
         (one.name, "", None)
         for one in methods.LISTS
@@ -157,11 +157,11 @@ def _beginnings(desk: Desk, name: str) -> tuple[Beginning, ...]:
     ]
     called = [
         ("tools/call", tool, {"name": tool, "arguments": empty_arguments(entry)})
-        for tool, entry in (known.tools or {}).items()
+        for tool, entry in (established.tools or {}).items()
     ]
     everything = [*asked, *called, ("ping", "", None)][:MOST]
     return tuple(
-        Beginning(method, tool, _text(method, params, facts.revision, known))
+        Beginning(method, tool, _text(method, params, facts.revision, established))
         for method, tool, params in everything
     )
 
@@ -177,7 +177,9 @@ def _of_a_server(desk: Desk, name: str, revision: str) -> tuple[Beginning, ...]:
     )
 
 
-def _text(method: str, params: dict[str, Any] | None, revision: str, known: Known) -> str:
+def _text(
+    method: str, params: dict[str, Any] | None, revision: str, established: Established
+) -> str:
     """Write a request, under an id that the client itself does not use."""
     body: dict[str, Any] = {
         "jsonrpc": "2.0",
@@ -187,8 +189,11 @@ def _text(method: str, params: dict[str, Any] | None, revision: str, known: Know
     if features(revision).stateless:
         meta = {
             versions.META_REVISION: revision,
-            versions.META_CLIENT: {"name": known.client_name, "version": known.client_version},
-            versions.META_CAPABILITIES: dict(known.client_capabilities),
+            versions.META_CLIENT: {
+                "name": established.client_name,
+                "version": established.client_version,
+            },
+            versions.META_CAPABILITIES: dict(established.client_capabilities),
         }
         params = {**(params or {}), "_meta": meta}
     return json.dumps(

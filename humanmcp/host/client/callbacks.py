@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from humanmcp.common.child import EndedError
     from humanmcp.locales.stop import Reason
     from humanmcp.protocol.conversation.events import Event, Outcome
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.json.jsonrpc import Message
 
 
@@ -27,7 +27,7 @@ class Judge(Protocol):
 class ServerRequestHandler(Protocol):
     """Who answers what a server asks of the client: a person, or nobody."""
 
-    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
         """Answer one question, however long it takes. Runs in a thread of its own."""
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from humanmcp.host.client.callbacks import Judge, ServerRequestHandler
     from humanmcp.host.client.transport import Transport
     from humanmcp.protocol.conversation.events import Event, Outcome
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.diagnostics.verdict import Verdict
 
 PATIENCE: Final = 60.0
@@ -187,7 +187,7 @@ class Client:
     @property
     def offered(self) -> Mapping[str, Any]:
         """The capabilities that the server declared."""
-        return self.session.known.offered or {}
+        return self.session.established.offered or {}
 
     # -- asking --------------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class Client:
             found = response.result or {}
             if found.get("resultType") != "input_required":
                 return response
-            more = find_out(found, self.session.known, self._ask)
+            more = find_out(found, self.session.established, self._ask)
             if more is None:
                 return response
             response = self.request(method, {**(params or {}), **more})
@@ -430,7 +430,7 @@ class Client:
             return self._judge(exchange.number, text, form, anyway=anyway)
 
         with contextlib.suppress(EndedError):  # the server ended while somebody was answering
-            self._ask(exchange, self.session.known, judge)
+            self._ask(exchange, self.session.established, judge)
 
     def _judge(
         self, number: int, text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False
@@ -441,13 +441,13 @@ class Client:
                 self._write(outcome.line)
         return outcome
 
-    def _ask(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+    def _ask(self, exchange: Exchange, established: Established, judge: Judge) -> None:
         with self._lock:
             if not self._questions:
                 self._asked_at = time.monotonic()
             self._questions += 1
         try:
-            self.respondent.answer(exchange, known, judge)
+            self.respondent.answer(exchange, established, judge)
         finally:
             with self._lock:
                 self._questions -= 1

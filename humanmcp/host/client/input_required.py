@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from humanmcp.host.client.callbacks import Judge
     from humanmcp.protocol.conversation.events import Outcome
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
 
-    Ask: TypeAlias = Callable[[Exchange, Known, Judge], None]
+    Ask: TypeAlias = Callable[[Exchange, Established, Judge], None]
     """Puts a question to whoever answers for the client, and waits."""
 
 
-def find_out(found: Mapping[str, Any], known: Known, ask: Ask) -> dict[str, Any] | None:
+def find_out(found: Mapping[str, Any], established: Established, ask: Ask) -> dict[str, Any] | None:
     """Return what a repeated request carries beside its own parameters.
 
     None when a question was not answered, or when there is nothing to repeat for.
@@ -34,7 +34,7 @@ def find_out(found: Mapping[str, Any], known: Known, ask: Ask) -> dict[str, Any]
     questions = found.get("inputRequests", {})
     more: dict[str, Any] = {}
     if isinstance(questions, dict) and questions:
-        answers = {key: _answer(key, asked, known, ask) for key, asked in questions.items()}
+        answers = {key: _answer(key, asked, established, ask) for key, asked in questions.items()}
         if None in answers.values():
             return None
         more["inputResponses"] = answers
@@ -43,12 +43,12 @@ def find_out(found: Mapping[str, Any], known: Known, ask: Ask) -> dict[str, Any]
     return more or None
 
 
-def _answer(key: str, asked: Any, known: Known, ask: Ask) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
+def _answer(key: str, asked: Any, established: Established, ask: Ask) -> dict[str, Any] | None:  # noqa: ANN401 - any JSON value
     """Have one question answered, in the shape of the last revision in which it was a request."""
     if not isinstance(asked, dict):
         return None
     aside = Session(SessionRole.CLIENT)
-    aside.known = known
+    aside.established = established
     found: list[Sent] = []
 
     def judge(text: str, form: TextForm = TextForm.RESULT, *, anyway: bool = False) -> Outcome:
@@ -60,7 +60,7 @@ def _answer(key: str, asked: Any, known: Known, ask: Ask) -> dict[str, Any] | No
     line = one_line({"jsonrpc": "2.0", "id": key, **asked})
     for event in aside.receive(line.encode("utf-8", "surrogatepass")):
         if isinstance(event, RequestArrived):
-            ask(event.exchange, aside.known, judge)
+            ask(event.exchange, aside.established, judge)
     if not found:
         return None
     reply = jsonrpc.read(found[0].own.encode("utf-8", "replace"))

@@ -93,7 +93,7 @@ class Requests:
 
     def entry(self, word: str, name: str) -> Mapping[str, Any]:
         """Return what the server lists under a name; its whole list is asked for where need be."""
-        if word == "tools" and (self.client.session.known.tools or {}).get(name):
+        if word == "tools" and (self.client.session.established.tools or {}).get(name):
             return self._known_tool(name)
         capability = LISTS[word].method.partition("/")[0]
         if name not in self._listed.get(word, {}) and capability in self.client.offered:
@@ -104,7 +104,7 @@ class Requests:
         return self._listed.get(word, {}).get(name, {})
 
     def _known_tool(self, name: str) -> Mapping[str, Any]:
-        found = (self.client.session.known.tools or {}).get(name)
+        found = (self.client.session.established.tools or {}).get(name)
         return found if isinstance(found, dict) else {}
 
     # -- requests --------------------------------------------------------------------------------
@@ -173,8 +173,8 @@ class Requests:
             said["params"] = params
         message = jsonrpc.read(json.dumps(said, ensure_ascii=False).encode("utf-8", "replace"))
         assert isinstance(message, Message)  # noqa: S101 - we made it
-        known = client.session.known
-        return check.remarks(message, client.stated or client.session.revision, known)
+        established = client.session.established
+        return check.remarks(message, client.stated or client.session.revision, established)
 
     def _texts(self, name: str, typed: str, form: Mapping[str, Any]) -> dict[str, str]:
         if not typed and self.fill is not None and form["properties"]:
@@ -218,7 +218,7 @@ def _quoted(value: str) -> str:
 def _form_of(prompt: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a prompt as a form: MCP knows only texts there."""
     listed = prompt.get("arguments")
-    known = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    named = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     return {
         "type": "object",
         "properties": {
@@ -226,9 +226,9 @@ def _form_of(prompt: Mapping[str, Any]) -> dict[str, Any]:
                 "type": "string",
                 "description": str(one.get("description") or one.get("title") or ""),
             }
-            for one in known
+            for one in named
         },
-        "required": [str(one.get("name")) for one in known if one.get("required") is True],
+        "required": [str(one.get("name")) for one in named if one.get("required") is True],
     }
 
 

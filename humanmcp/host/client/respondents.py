@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from humanmcp.host.at_inbox import AtInbox
     from humanmcp.host.client.callbacks import Judge
     from humanmcp.locales.stop import Reason
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
 
 REFUSED: Final = -1
 """The code that the sampling page of MCP shows for "User rejected sampling request"."""
@@ -32,7 +32,7 @@ class Nobody:
         """Remember the roots to show: none that nobody named, since a made-up one misleads."""
         self.roots = roots
 
-    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:  # noqa: ARG002 - Respondent
+    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:  # noqa: ARG002 - Respondent
         """Answer at once."""
         answer, form = self.ready_answer(exchange)
         judge(json.dumps(answer, ensure_ascii=False), form)
@@ -62,11 +62,11 @@ class WhenAsked:
         self._desk: AtInbox | None = None
         self._lock = threading.Lock()
 
-    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
         """Answer at the desk."""
         with self._lock:
             self._desk = self._desk or self._sit_down()
-        self._desk.answer(exchange, known, judge)
+        self._desk.answer(exchange, established, judge)
 
     def withdraw(self, exchange: Exchange, reason: Reason) -> None:
         """Take the question back from the desk."""

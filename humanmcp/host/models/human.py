@@ -24,7 +24,7 @@ from humanmcp.host.conversation import (
     blocks_of,
 )
 from humanmcp.host.models import ModelError
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
@@ -47,7 +47,9 @@ class HumanModel:
     def __init__(self, desk: AtInbox) -> None:
         """Sit down at this session of the inbox."""
         can: dict[str, Any] = {"sampling": {"tools": {}}}
-        self.person = PersonAsked(desk, Known(TEXT_ONLY, client_capabilities=can, initialized=True))
+        self.person = PersonAsked(
+            desk, Established(TEXT_ONLY, client_capabilities=can, initialized=True)
+        )
 
     def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:
         """Put the turn into the inbox and wait for the person, however long it takes."""

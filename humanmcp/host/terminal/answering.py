@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from humanmcp.host.client.callbacks import Judge
     from humanmcp.host.terminal.typing import Typist
     from humanmcp.locales.stop import Reason
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.json.jsonrpc import Message
 
 ROOM: Final = "client"
@@ -55,20 +55,20 @@ class AtTerminal:
         self.server = server or say(ROOM, "the server", language)
         self._withdrawn: deque[Message] = deque(maxlen=MOST_WITHDRAWN)
 
-    def answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+    def answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
         """Ask until the answer passes, or the person gives up."""
         if not self.typist.can_answer:
-            self.otherwise.answer(exchange, known, judge)
+            self.otherwise.answer(exchange, established, judge)
             return
         notice = self._say("press enter", method=exchange.method, server=self.server)
-        self.typist.put(lambda: self._answer(exchange, known, judge), notice)
+        self.typist.put(lambda: self._answer(exchange, established, judge), notice)
 
-    def _answer(self, exchange: Exchange, known: Known, judge: Judge) -> None:
+    def _answer(self, exchange: Exchange, established: Established, judge: Judge) -> None:
         if any(exchange.request is one for one in self._withdrawn):
             return
         with self.typist.expecting(_EXPECTED.get(exchange.method, ".*")) as is_answered:
             if not is_answered:
-                self.otherwise.answer(exchange, known, judge)
+                self.otherwise.answer(exchange, established, judge)
                 return
             card = explain(exchange.method, exchange.revision, self.language, seat="client")
             asks = self._say("server asks", method=exchange.method, server=self.server)

@@ -55,7 +55,7 @@ NEXT: Final[Mapping[tuple[ExchangeState, Transition], ExchangeState]] = MappingP
 """What leads where. What is not listed changes nothing: the last three states are final."""
 
 
-class Known(NamedTuple):
+class Established(NamedTuple):
     """What the conversation has established so far: what a check needs beside the request.
 
     `offered` are the capabilities that our side declared, None while it has declared none.

@@ -13,7 +13,7 @@ from humanmcp.protocol.spec.versions import features
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.json.jsonrpc import JsonObject, Message
 
 
@@ -41,7 +41,7 @@ def stated_after(stated: str, request: Message, revision: str) -> str:
     return stated
 
 
-def after_request(known: Known, request: Message, revision: str) -> Known:
+def after_request(established: Established, request: Message, revision: str) -> Established:
     """Return what is known after a client's request: it says who it is, and what it can do."""
     if features(revision).stateless:
         client = request.meta.get(versions.META_CLIENT)
@@ -50,15 +50,15 @@ def after_request(known: Known, request: Message, revision: str) -> Known:
         client = request.params.get("clientInfo")
         capabilities = request.params.get("capabilities")
     else:
-        return known
+        return established
     if isinstance(client, dict):
-        known = known._replace(
+        established = established._replace(
             client_name=str(client.get("name", "")),
             client_version=str(client.get("version", "")),
         )
     if isinstance(capabilities, dict):
-        known = known._replace(client_capabilities=capabilities)
-    return known
+        established = established._replace(client_capabilities=capabilities)
+    return established
 
 
 def may_teach(request: Message, line: str) -> bool:
@@ -75,27 +75,27 @@ _TEACHING: Final = frozenset(
 )
 
 
-def after_result(known: Known, request: Message, result: JsonObject) -> Known:
+def after_result(established: Established, request: Message, result: JsonObject) -> Established:
     """Return what is known after a server's result: what it offers, and which tools it has."""
     offered = result.get("capabilities")
     if methods.of(request.method).introduces and isinstance(offered, dict):
-        known = known._replace(offered=offered)
+        established = established._replace(offered=offered)
     if request.method == "tools/list":
-        known = _after_tools(known, request, result.get("tools"))
-    return known
+        established = _after_tools(established, request, result.get("tools"))
+    return established
 
 
-def _after_tools(known: Known, request: Message, tools: Any) -> Known:  # noqa: ANN401 - any JSON value
+def _after_tools(established: Established, request: Message, tools: Any) -> Established:  # noqa: ANN401 - any JSON value
     if not isinstance(tools, list):
-        return known
+        return established
     named: Mapping[str, Any] = {
         tool["name"]: tool
         for tool in tools
         if isinstance(tool, dict) and isinstance(tool.get("name"), str)
     }
     # A request with a cursor asks for a further page: it adds to what is known.
-    before = known.tools if "cursor" in request.params else None
-    return known._replace(tools={**(before or {}), **named})
+    before = established.tools if "cursor" in request.params else None
+    return established._replace(tools={**(before or {}), **named})
 
 
 def question_in(result: JsonObject) -> str:

@@ -26,7 +26,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.conversation import negotiation
-from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.conversation.progress import Progress
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Json, Kind, Message, RequestId
@@ -120,7 +120,7 @@ class ConversationState:
 
         An observer needs a bound: the answer to a request may never pass where it listens.
         """
-        self.known = Known()
+        self.established = Established()
         self.negotiated = ""
         self.log_level = ""
         """The level that the client set last; "" where it set none."""
@@ -193,7 +193,11 @@ class ConversationState:
     def copy(self) -> ConversationState:
         """Return another one that knows the same, and goes its own way from here."""
         other = ConversationState(self._most_open)
-        other.known, other.negotiated, other.count = self.known, self.negotiated, self.count
+        other.established, other.negotiated, other.count = (
+            self.established,
+            self.negotiated,
+            self.count,
+        )
         other._stated = self._stated
         other.log_level, other.watched = self.log_level, set(self.watched)
         other._open = self._open.copy()
@@ -214,7 +218,7 @@ class ConversationState:
         revision = stated or negotiation.revision_of(message, self.negotiated)
         if way is Direction.IN:
             self._stated = negotiation.stated_after(self._stated, message, revision)
-            self.known = negotiation.after_request(self.known, message, revision)
+            self.established = negotiation.after_request(self.established, message, revision)
         self.count += 1
         number = number or self.count
         asked = ObservedRequest(number, way, message, revision, self._continued_by(message))
@@ -258,7 +262,7 @@ class ConversationState:
 
     def _observe_notice(self, way: Direction, message: Message) -> ObservedRequest | None:
         if message.method == "notifications/initialized":
-            self.known = self.known._replace(initialized=True)
+            self.established = self.established._replace(initialized=True)
         if message.method != "notifications/cancelled":
             return None
         wanted = message.params.get("requestId")
@@ -301,7 +305,7 @@ class ConversationState:
         if asked.method == "initialize":
             self.negotiated = str(result.get("protocolVersion", ""))
         self._follow_wishes(asked.method, asked.request)
-        self.known = negotiation.after_result(self.known, asked.request, result)
+        self.established = negotiation.after_result(self.established, asked.request, result)
         if result.get("resultType") != "input_required":
             return
         state = negotiation.question_in(result)

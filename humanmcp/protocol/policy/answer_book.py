@@ -20,7 +20,7 @@ from humanmcp.protocol.spec import examples, methods, versions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.policy.rule import Notice, OfferChange, Question, Rule
 
 
@@ -212,7 +212,7 @@ def first_rule(
     exchange: Exchange,
     book: Book,
     used: Mapping[int, int] = MappingProxyType({}),
-    known: Known | None = None,
+    established: Established | None = None,
 ) -> tuple[int, Rule] | None:
     """Return what the first rule that is meant for an exchange does now, with the rule's index.
 
@@ -220,7 +220,7 @@ def first_rule(
     """
     for index, rule in enumerate(book.rules):
         count = used.get(index, 0)
-        if (rule.times is None or count < rule.times) and rule.matches(exchange, known):
+        if (rule.times is None or count < rule.times) and rule.matches(exchange, established):
             return index, rule.turn(count)
     return None
 
@@ -228,7 +228,7 @@ def first_rule(
 def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     exchange: Exchange,
     book: Book,
-    known: Known,
+    established: Established,
     *,
     mode: Mode = Mode.NORMAL,
     opening: OpeningPolicy = OpeningPolicy.BY_CLIENT,
@@ -249,7 +249,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     if book.rules:
         from humanmcp.protocol.policy.following import follow  # noqa: PLC0415 - only with rules
 
-        followed = follow(exchange, book, known, used, secret)
+        followed = follow(exchange, book, established, used, secret)
         if followed is not None:
             return followed
     rejection = _rejection(exchange, book)
@@ -259,7 +259,7 @@ def decide(  # noqa: PLR0913 - everything that a decision depends on, by name
     if own is None:
         return BY_PERSON
     form, answer = own
-    after = _after(exchange.method, book, known, mode, opening)
+    after = _after(exchange.method, book, established, mode, opening)
     text = json.dumps(answer, ensure_ascii=False)
     return Decision(after, text, form, "book", stoppable=after != 0)
 
@@ -270,27 +270,27 @@ def by_rule(index: int) -> str:
 
 
 def _after(
-    method: str, book: Book, known: Known, mode: Mode, opening: OpeningPolicy
+    method: str, book: Book, established: Established, mode: Mode, opening: OpeningPolicy
 ) -> float | None:
     if opening is OpeningPolicy.HELD and method in known_clients.OPENING:
-        return known_clients.last_moment(known.client_name, method)
+        return known_clients.last_moment(established.client_name, method)
     if mode is Mode.AUTO:
         return 0.0
     if method in book.wait or EVERYTHING in book.wait:
         return book.wait.get(method, book.wait.get(EVERYTHING))
     if methods.of(method).at_once:
         return 0.0
-    return _opened_after(method, known, opening) if method in known_clients.OPENING else None
+    return _opened_after(method, established, opening) if method in known_clients.OPENING else None
 
 
-def _opened_after(method: str, known: Known, opening: OpeningPolicy) -> float | None:
+def _opened_after(method: str, established: Established, opening: OpeningPolicy) -> float | None:
     match opening:
         case OpeningPolicy.BOOK:
             return 0.0
         case OpeningPolicy.HAND | OpeningPolicy.HELD:
-            return known_clients.last_moment(known.client_name, method)
+            return known_clients.last_moment(established.client_name, method)
         case OpeningPolicy.BY_CLIENT:
-            return known_clients.grace(known.client_name)
+            return known_clients.grace(established.client_name)
         case impossible:
             assert_never(impossible)
 

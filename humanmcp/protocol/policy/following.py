@@ -15,31 +15,31 @@ from humanmcp.protocol.spec.versions import features
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.policy.answer_book import Book
     from humanmcp.protocol.policy.rule import Rule
 
 
 def follow(
-    exchange: Exchange, book: Book, known: Known, used: Mapping[int, int], secret: bytes
+    exchange: Exchange, book: Book, established: Established, used: Mapping[int, int], secret: bytes
 ) -> Decision | None:
     """Follow the first rule that is meant for a request; None when none is.
 
     `used` counts how often each has been followed. A request that answers a rule's questions goes
     on with that rule, and `secret` says whether it was asked them.
     """
-    retry = _retry(exchange, book, known)
+    retry = _retry(exchange, book, established)
     if retry is None:
-        found = first_rule(exchange, book, used, known)
+        found = first_rule(exchange, book, used, established)
         if found is None:
             return None
         index, rule = found
         retry = asking.Retry(index, book.rules[index].turns.index(rule))
     rule = book.rules[retry.rule].turns[retry.turn]
-    return _followed(_Request(exchange, book, known, secret), rule, retry)
+    return _followed(_Request(exchange, book, established, secret), rule, retry)
 
 
-def _retry(exchange: Exchange, book: Book, known: Known) -> asking.Retry | None:
+def _retry(exchange: Exchange, book: Book, established: Established) -> asking.Retry | None:
     """Return which rule's questions a request answers, unverified; None for a request anew."""
     if not features(exchange.revision).input_required:
         return None
@@ -48,7 +48,7 @@ def _retry(exchange: Exchange, book: Book, known: Known) -> asking.Retry | None:
         return None
     rule = book.rules[retry.rule]
     is_turn = 0 <= retry.turn < len(rule.turns) and rule.turns[retry.turn].ask
-    return retry if is_turn and rule.matches(exchange, known) else None
+    return retry if is_turn and rule.matches(exchange, established) else None
 
 
 class _Request(NamedTuple):
@@ -56,7 +56,7 @@ class _Request(NamedTuple):
 
     exchange: Exchange
     book: Book
-    known: Known
+    established: Established
     secret: bytes
 
 
@@ -77,7 +77,7 @@ def _followed(asked: _Request, rule: Rule, retry: asking.Retry) -> Decision:
         fault=rule.fault,
         values=rule.values(exchange) if rule.fills else None,
     )
-    undeclared = _undeclared(exchange, rule, asked.known)
+    undeclared = _undeclared(exchange, rule, asked.established)
     if undeclared:
         return decision.refused(_lacks_capability(exchange.revision, undeclared))
     if rule.ask and features(exchange.revision).input_required:
@@ -100,9 +100,9 @@ def _asked_back(asked: _Request, rule: Rule, decision: Decision, retry: asking.R
     return decision._replace(text=text, form=TextForm.RESULT, ask=(), change=None, fault="")
 
 
-def _undeclared(exchange: Exchange, rule: Rule, known: Known) -> str:
+def _undeclared(exchange: Exchange, rule: Rule, established: Established) -> str:
     """Return a capability that a rule's questions need and the client did not declare, or ""."""
-    declared = declared_by(exchange, known)
+    declared = declared_by(exchange, established)
     asked = (question for questions in rule.ask for question in questions.values())
     lacking = (methods.undeclared(one.method, one.params, declared) for one in asked)
     return next(filter(None, lacking), "")

@@ -21,7 +21,7 @@ from humanmcp.protocol.spec.versions import features
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.diagnostics.verdict import TextForm
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -99,7 +99,7 @@ class Rule(NamedTuple):
     then: tuple[Rule, ...] = ()
     cycle: bool = False
 
-    def matches(self, exchange: Exchange, known: Known | None = None) -> bool:
+    def matches(self, exchange: Exchange, established: Established | None = None) -> bool:
         """Return True if the rule is meant for this exchange."""
         if self.method and self.method != exchange.method:
             return False
@@ -110,7 +110,7 @@ class Rule(NamedTuple):
         return (
             self._fits_arguments(arguments_of(exchange))
             and self._fits_retry(exchange.request.params)
-            and all(_declares(declared_by(exchange, known), name) for name in self.client_has)
+            and all(_declares(declared_by(exchange, established), name) for name in self.client_has)
         )
 
     def _fits_arguments(self, arguments: Mapping[str, Any]) -> bool:
@@ -163,12 +163,12 @@ def arguments_of(exchange: Exchange) -> Mapping[str, Any]:
     return params
 
 
-def declared_by(exchange: Exchange, known: Known | None) -> Mapping[str, Any]:
+def declared_by(exchange: Exchange, established: Established | None) -> Mapping[str, Any]:
     """Return what the client has declared: in 2026-07-28 each request says it of itself."""
     if features(exchange.revision).stateless:
         stated = exchange.request.meta.get(versions.META_CAPABILITIES)
         return stated if isinstance(stated, dict) else {}
-    return {} if known is None else known.client_capabilities
+    return {} if established is None else established.client_capabilities
 
 
 def _declares(declared: Any, name: str) -> bool:  # noqa: ANN401 - any JSON value

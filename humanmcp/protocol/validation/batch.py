@@ -19,7 +19,7 @@ from humanmcp.protocol.validation import check
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.repair.reading import Reading
 
@@ -42,7 +42,7 @@ def is_answers(text: str) -> bool:
     return bool(kinds & _ANSWERS) and kinds <= _ANSWERS
 
 
-def judge_answers(asked: tuple[Exchange, ...], text: str, known: Known) -> Verdict:
+def judge_answers(asked: tuple[Exchange, ...], text: str, established: Established) -> Verdict:
     """Judge an array of answers, and make the line to send. It must answer every request once."""
     reading = read(text)
     found = _array(reading)
@@ -58,7 +58,7 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, known: Known) -> Verdi
             inner = (unreadable(item),)
         else:
             exchange = waiting.pop(item.id.key, None) if item.id else None
-            line, inner = _judge_one(exchange, item, known)
+            line, inner = _judge_one(exchange, item, established)
             lines.append(line)
         problems += (_moved(one, index, at, reading, text) for one in inner)
     if waiting:
@@ -70,11 +70,11 @@ def judge_answers(asked: tuple[Exchange, ...], text: str, known: Known) -> Verdi
 
 
 def _judge_one(
-    exchange: Exchange | None, item: Message, known: Known
+    exchange: Exchange | None, item: Message, established: Established
 ) -> tuple[str, tuple[Diagnostic, ...]]:
     if exchange is None:
         return jsonrpc.compact(item.raw), (AnswerToNothing(("id",)).unplaced(),)
-    verdict = check.check(exchange, item.raw, known=known)
+    verdict = check.check(exchange, item.raw, established=established)
     return verdict.line or verdict.forced or jsonrpc.compact(item.raw), verdict.problems
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.diagnostics.grouping import grouped
 from humanmcp.protocol.diagnostics.kinds import mcp, rpc, syntax
 from humanmcp.protocol.diagnostics.locate import Placer, Source
@@ -77,7 +77,7 @@ __all__ = [
     "unmatched",
 ]
 
-_NOBODY: Final = Known()
+_NOBODY: Final = Established()
 _ROOTS: Final = {TextForm.MESSAGE: (), TextForm.RESULT: ("result",), TextForm.ERROR: ("error",)}
 _ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _TYPED: Final = frozenset(
@@ -98,21 +98,24 @@ TOO_LATE: Final = {
 
 @judging(text_at=1)
 def check(
-    exchange: Exchange, text: str, form: TextForm = TextForm.MESSAGE, known: Known = _NOBODY
+    exchange: Exchange,
+    text: str,
+    form: TextForm = TextForm.MESSAGE,
+    established: Established = _NOBODY,
 ) -> Verdict:
     """Judge what a person typed as the answer to a request, and make the line to send.
 
     Never raises, whatever the text.
     """
     if form in (TextForm.TEXT, TextForm.TOOL_ERROR):
-        return _check_plain(exchange, text, form, known)
+        return _check_plain(exchange, text, form, established)
     reading = read(text)
     if not reading.readable:
-        return _verdict_on_no_json(exchange, reading, form, known)
+        return _verdict_on_no_json(exchange, reading, form, established)
     if form is TextForm.MESSAGE:
         form = _meant(reading.value)
     judged = TextForm.RESULT if _is_bare_result(exchange, reading.value, form) else form
-    found = _findings(exchange, reading, judged, known)
+    found = _findings(exchange, reading, judged, established)
     problems = reading.problems
     late = TOO_LATE.get(exchange.state)
     if found or late:
@@ -125,7 +128,7 @@ def check(
             more = [each._replace(fix=None) for each in more]
         if judged is not form and not isinstance(reading.value, list):
             words = reading.value if isinstance(reading.value, str) else reading.json.strip()
-            result = tool_text(exchange.revision, words, known)
+            result = tool_text(exchange.revision, words, established)
             more = [_wrapped(exchange, text, form, each, result) for each in more]
         problems = grouped(in_order((*problems, *more)))
     secrets = _secrets(exchange, text)
@@ -200,7 +203,7 @@ def _typed(reading: Reading) -> Callable[[int], int] | None:
 
 
 def _findings(
-    exchange: Exchange, reading: Reading, form: TextForm, known: Known
+    exchange: Exchange, reading: Reading, form: TextForm, established: Established
 ) -> list[RawDiagnostic]:
     value = reading.value
     inner = _inner_json(value)
@@ -208,28 +211,32 @@ def _findings(
         mend = FixAction(FixKind.REPLACE, _ROOTS[form], inner, label="unquote")
         return [syntax.AnswerInQuotes(_ROOTS[form], mend)]
     if form is TextForm.RESULT:
-        return judge_result(exchange, value, known) + unwritten(value, ("result",), reading.json)
+        return judge_result(exchange, value, established) + unwritten(
+            value, ("result",), reading.json
+        )
     if form is TextForm.ERROR:
         if isinstance(value, dict) and "error" in value and "code" not in value:
             return [rpc.ErrorInError(("error",), unwrap(("error",), ("error",)))]
         found = judge_error(value, exchange.revision, ("error",))
-        found = found or _rules_for_errors(exchange, value, known)
+        found = found or _rules_for_errors(exchange, value, established)
         return one_each([*found, *unwritten(value, ("error",), reading.json)])
     typed = ""
     if isinstance(value, dict) and isinstance(value.get("id"), float):
         typed = member(reading.json, "id") or ""
     found = judge_envelope(value, exchange.id, typed, exchange.revision)
     if isinstance(value, dict) and "result" in value and "error" not in value:
-        found += judge_result(exchange, value["result"], known)
+        found += judge_result(exchange, value["result"], established)
     elif isinstance(value, dict) and not found:
-        found = _rules_for_errors(exchange, value["error"], known)
+        found = _rules_for_errors(exchange, value["error"], established)
     return one_each([*found, *unwritten(value, (), reading.json)])
 
 
-def _rules_for_errors(exchange: Exchange, error: Json, known: Known) -> list[RawDiagnostic]:
+def _rules_for_errors(
+    exchange: Exchange, error: Json, established: Established
+) -> list[RawDiagnostic]:
     if not isinstance(error, dict):
         return []
-    return rules.judge(rules.JudgedAnswer(exchange, error, known, ("error",)), errors=True)
+    return rules.judge(rules.JudgedAnswer(exchange, error, established, ("error",)), errors=True)
 
 
 def _kind(value: Json, form: TextForm) -> Kind | None:
@@ -285,11 +292,11 @@ def _forced(exchange: Exchange, reading: Reading, form: TextForm) -> str | None:
 
 
 def _verdict_on_no_json(
-    exchange: Exchange, reading: Reading, form: TextForm, known: Known
+    exchange: Exchange, reading: Reading, form: TextForm, established: Established
 ) -> Verdict:
     forced = _forced(exchange, reading, form)
     kind = None if form is TextForm.MESSAGE else _kind(None, form)
-    result = tool_text(exchange.revision, reading.text.strip(), known)
+    result = tool_text(exchange.revision, reading.text.strip(), established)
     problems = tuple(
         _wrapped(exchange, reading.text, form, each, result) for each in reading.problems
     )
@@ -309,13 +316,15 @@ def _wrapped(
 # -- plain text for a tool call ------------------------------------------------------------------
 
 
-def _check_plain(exchange: Exchange, text: str, form: TextForm, known: Known) -> Verdict:
+def _check_plain(
+    exchange: Exchange, text: str, form: TextForm, established: Established
+) -> Verdict:
     """Judge plain text: it becomes what a tool says, or what a model says."""
     is_error = form is TextForm.TOOL_ERROR
-    result = plain_result(exchange, text, known, is_error=is_error)
+    result = plain_result(exchange, text, established, is_error=is_error)
     written = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
     line = f'{{"jsonrpc":"2.0","id":{exchange.id.token},"result":{written}}}'
-    problems = _plain_problems(exchange, text, result, known)
+    problems = _plain_problems(exchange, text, result, established)
     size = size_of(line)
     if size < 0:
         problems.append(problem(syntax.HalfCharacter(value="\\ud…"), text, 0, len(text)))
@@ -329,7 +338,9 @@ def _check_plain(exchange: Exchange, text: str, form: TextForm, known: Known) ->
     return Verdict(text, None if blocked else line, forced, in_order(tuple(problems)), Kind.RESULT)
 
 
-def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -> list[Diagnostic]:
+def _plain_problems(
+    exchange: Exchange, text: str, result: Json, established: Established
+) -> list[Diagnostic]:
     late = TOO_LATE.get(exchange.state)
     found: list[RawDiagnostic] = [late()] if late else []
     if not text.strip():
@@ -337,7 +348,7 @@ def _plain_problems(exchange: Exchange, text: str, result: Json, known: Known) -
     if not methods.of(exchange.method).plain_text:
         found.append(mcp.NoPlainText(method=exchange.method))
     else:
-        found += judge_result(exchange, result, known)
+        found += judge_result(exchange, result, established)
     if not found:
         return []
     page = methods.page(exchange.method, exchange.revision)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.diagnostics.kinds.rpc import IdChanged, OtherKind
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Malformed
 
-_NOBODY: Final = Known()
+_NOBODY: Final = Established()
 _ANSWERS: Final = frozenset({Kind.RESULT, Kind.ERROR})
 
 
@@ -81,7 +81,7 @@ def judge(
     held: HeldMessage,
     text: str,
     form: TextForm = TextForm.MESSAGE,
-    known: Known = _NOBODY,
+    established: Established = _NOBODY,
     *,
     answer: bool = False,
 ) -> Verdict:
@@ -92,13 +92,13 @@ def judge(
     """
     question, answered = held.question, held.answered
     if question is not None and (answer or answers(held, text, form)):
-        return check.check(question, text, form, known)
+        return check.check(question, text, form, established)
     if answers(held, text, form):
-        return judge_answers(held.questions, text, known)
+        return judge_answers(held.questions, text, established)
     if jsonrpc.compact(text) == jsonrpc.compact(held.line):
         return Verdict(text, held.line, held.line)
     if answered is not None:
-        return check.check(answered, text, form, known)
+        return check.check(answered, text, form, established)
     return _judge_edited(held, text)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.diagnostics.kinds import mcp, rpc
 from humanmcp.protocol.diagnostics.kinds.syntax import TooDeep
 from humanmcp.protocol.diagnostics.locate import Placer, Source
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
-_NOBODY: Final = Known()
+_NOBODY: Final = Established()
 
 
 class HeardMessage(NamedTuple):
@@ -48,7 +48,7 @@ class HeardMessage(NamedTuple):
 
     message: Message
     revision: str
-    known: Known
+    established: Established
 
     @property
     def is_request(self) -> bool:
@@ -73,7 +73,7 @@ class ArgumentsUnfit(SchemaDiagnostic, code="M08", severity=Severity.WARNING):
 def remarks(
     message: Message,
     revision: str,
-    known: Known = _NOBODY,
+    established: Established = _NOBODY,
     also: tuple[RawDiagnostic, ...] = (),
     *,
     strict: bool = False,
@@ -83,7 +83,7 @@ def remarks(
     `also` is what was found by who knows the messages before it. `strict` is for whoever may still
     change it: an error is one, not a warning about somebody else.
     """
-    heard = HeardMessage(message, revision, known)
+    heard = HeardMessage(message, revision, established)
     found = [*_envelope(message), *also, *rule.judge(message.method, heard)]
     return _with_params(message, revision, found, strict=strict)
 
@@ -111,7 +111,11 @@ def same_id(message: Message, revision: str) -> Diagnostic:
 
 @remarking
 def review(
-    exchange: Exchange, response: Message, known: Known = _NOBODY, *, strict: bool = False
+    exchange: Exchange,
+    response: Message,
+    established: Established = _NOBODY,
+    *,
+    strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Return what there is to say of somebody else's answer to a request."""
     found = _envelope(response)
@@ -127,7 +131,7 @@ def review(
     if response.kind is Kind.ERROR:
         found += judge_error(response.body.get("error"), exchange.revision, ("error",))
     else:
-        found += judge_result(exchange, response.body.get("result"), known)
+        found += judge_result(exchange, response.body.get("result"), established)
     return _placed(response, found, exchange.method, exchange.revision, strict=strict)
 
 
@@ -183,7 +187,7 @@ def method_of_the_revision(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     "Both parties MUST: Respect the negotiated protocol version"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
-    message, revision, known = heard
+    message, revision, established = heard
     record = methods.named(message.method, is_request=message.kind is Kind.REQUEST)
     if record.is_in(revision) or versions.unserved_in(message) is not None:
         return
@@ -197,7 +201,9 @@ def method_of_the_revision(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     elif meant is not None:
         yield mcp.MethodMisspelt(at, method=name, revision=revision, meant=meant)
     else:
-        extended = declares_more(known.offered) or declares_more(known.client_capabilities)
+        extended = declares_more(established.offered) or declares_more(
+            established.client_capabilities
+        )
         kind = mcp.MayBeOfExtension if extended else mcp.MethodUnknown
         yield kind(at, method=name, revision=revision)
 
@@ -221,8 +227,10 @@ def initialized_first(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     "The client SHOULD NOT send requests other than pings before the server has responded to the
     `initialize` request." https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
     """
-    message, revision, known = heard
-    ready = features(revision).stateless or known.initialized or methods.of(message.method).early
+    message, revision, established = heard
+    ready = (
+        features(revision).stateless or established.initialized or methods.of(message.method).early
+    )
     if message.kind is Kind.REQUEST and not ready:
         yield mcp.BeforeInitialized(("method",), method=shown(message.method))
 
@@ -244,7 +252,7 @@ def call_of_a_listed_tool(heard: HeardMessage) -> Iterator[RawDiagnostic]:
     "Servers MUST: Validate all tool inputs"
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#security-considerations
     """
-    params, tools = heard.params, heard.known.tools
+    params, tools = heard.params, heard.established.tools
     misnamed = "args" in params and "arguments" not in params
     if not heard.is_request or tools is None or misnamed:
         return

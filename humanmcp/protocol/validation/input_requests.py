@@ -23,7 +23,7 @@ from humanmcp.protocol.validation.starting_draft import message
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.json.jsonrpc import JsonObject
 
 
@@ -73,7 +73,9 @@ class Obstacle:
     capability: str = ""
 
 
-def obstacle(question: InputRequest, exchange: Exchange, known: Known) -> Obstacle | None:
+def obstacle(
+    question: InputRequest, exchange: Exchange, established: Established
+) -> Obstacle | None:
     """Return what keeps a question from being asked while this request waits; None for nothing."""
     if features(exchange.revision).input_required:
         if not methods.of(exchange.method).asks_back:
@@ -84,9 +86,9 @@ def obstacle(question: InputRequest, exchange: Exchange, known: Known) -> Obstac
     else:
         if exchange.revision not in methods.of(question.method).to_client:
             return Obstacle(Why.REVISION)
-        if exchange.method == "initialize" or not known.initialized:
+        if exchange.method == "initialize" or not established.initialized:
             return Obstacle(Why.EARLY)
-        declared = dict(known.client_capabilities)
+        declared = dict(established.client_capabilities)
     missing = methods.undeclared(question.method, {}, declared)
     return Obstacle(Why.CAPABILITY, missing) if missing else None
 

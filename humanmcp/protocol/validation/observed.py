@@ -17,7 +17,7 @@ from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.outgoing import gates
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.conversation.state import ObservedMessage
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
@@ -43,7 +43,11 @@ def line_hints(
 
 
 def hints(
-    heard: ObservedMessage | Malformed, known: Known, revision: str, *, strict: bool = False
+    heard: ObservedMessage | Malformed,
+    established: Established,
+    revision: str,
+    *,
+    strict: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Return what there is to say of a message, the worst first; nothing when all is well.
 
@@ -51,7 +55,7 @@ def hints(
     """
     if isinstance(heard, Malformed):
         return (unreadable(heard),)
-    found = _found(heard, known, revision or versions.LATEST_HANDSHAKE, strict=strict)
+    found = _found(heard, established, revision or versions.LATEST_HANDSHAKE, strict=strict)
     return tuple(sorted(found, key=lambda problem: _ORDER.index(problem.level)))
 
 
@@ -59,20 +63,20 @@ _ORDER = (Severity.ERROR, Severity.WARNING, Severity.HINT, Severity.REPAIRED)
 
 
 def _found(
-    heard: ObservedMessage, known: Known, revision: str, *, strict: bool
+    heard: ObservedMessage, established: Established, revision: str, *, strict: bool
 ) -> tuple[Diagnostic, ...]:
     message = heard.message
     if message.kind in (Kind.RESULT, Kind.ERROR):
         if heard.asked is None:
             return (rpc.AnswerToNothing(("id",)).unplaced(),)
-        return check.review(heard.asked.exchange, message, known, strict=strict)
+        return check.review(heard.asked.exchange, message, established, strict=strict)
     if heard.way is Direction.IN:
         asked = heard.asked if message.kind is Kind.REQUEST else None
         stated = asked.revision if asked else revision
-        return check.remarks(message, stated, known, heard.found, strict=strict)
+        return check.remarks(message, stated, established, heard.found, strict=strict)
     method = message.method
     record = methods.named(method, is_request=message.kind is Kind.REQUEST)
     if revision not in record.to_client:
         return (rpc.NotOfServers(("method",), method=method, revision=revision).unplaced(),)
-    also = (*heard.found, *gates(message, revision, known))
+    also = (*heard.found, *gates(message, revision, established))
     return check.from_server(message, revision, also, strict=strict)

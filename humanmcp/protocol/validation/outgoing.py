@@ -38,7 +38,7 @@ from humanmcp.protocol.validation.shape_checker import judge
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from humanmcp.protocol.conversation.exchange import Known
+    from humanmcp.protocol.conversation.exchange import Established
     from humanmcp.protocol.conversation.progress import Progress
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject, Message
 
@@ -51,7 +51,7 @@ _MEMBERS = ("jsonrpc", "id", "method", "params")
 def check_saying(  # noqa: PLR0913 - what a saying depends on
     text: str,
     revision: str,
-    known: Known,
+    established: Established,
     *,
     unreadable: bool = False,
     invalid: frozenset[tuple[str, str | int | float]] = frozenset(),
@@ -72,7 +72,7 @@ def check_saying(  # noqa: PLR0913 - what a saying depends on
     if isinstance(value, dict) and "method" not in value:
         found = _no_method(value, revision, unreadable=unreadable, invalid=invalid)
     else:
-        found = _judge(value, revision, known, initialized=initialized)
+        found = _judge(value, revision, established, initialized=initialized)
         found += unwritten(value, (), reading.json)
         if progress is not None and isinstance(value, dict) and value["method"] == PROGRESS:
             found += progress.judge(value.get("params"))
@@ -98,7 +98,9 @@ def _kind(value: Json) -> Kind | None:
     return Kind.RESULT if "result" in value else None
 
 
-def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> list[RawDiagnostic]:
+def _judge(
+    value: Json, revision: str, established: Established, *, initialized: bool
+) -> list[RawDiagnostic]:
     if isinstance(value, list):
         return [rpc.BatchNotAllowed()]
     if not isinstance(value, dict):
@@ -109,7 +111,7 @@ def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> li
     found = _envelope(value)
     is_request = "id" in value
     rules = own_request if is_request else own_notice
-    found += rules.first(method, OwnMessage(value, method, revision, known))
+    found += rules.first(method, OwnMessage(value, method, revision, established))
     if not found and not initialized and not methods.of(method).early:
         found = _too_early(revision)
     if method == _CANCELLED and "params" not in value:
@@ -125,15 +127,15 @@ def _judge(value: Json, revision: str, known: Known, *, initialized: bool) -> li
     return found
 
 
-def gates(message: Message, revision: str, known: Known) -> list[RawDiagnostic]:
+def gates(message: Message, revision: str, established: Established) -> list[RawDiagnostic]:
     """Return what forbids a server this message, given what both sides declared.
 
     Nothing where neither was heard to declare anything: then nobody knows.
     """
-    if known.offered is None:
+    if established.offered is None:
         return []
     rules = own_request if message.kind is Kind.REQUEST else own_notice
-    own = OwnMessage(message.body, message.method, revision, known)
+    own = OwnMessage(message.body, message.method, revision, established)
     found = rules.first(message.method, own)
     return [each for each in found if isinstance(each, _GATES)]
 
@@ -199,7 +201,7 @@ class OwnMessage(NamedTuple):
     value: JsonObject
     method: str
     revision: str
-    known: Known
+    established: Established
 
 
 own_request: Final[RuleSet[OwnMessage]] = RuleSet()
@@ -250,27 +252,27 @@ def declared_by_the_client(own: OwnMessage) -> Iterator[RawDiagnostic]:
     "Both parties MUST: […] Only use capabilities that were successfully negotiated"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
-    declared = own.known.client_capabilities
+    declared = own.established.client_capabilities
     missing = methods.undeclared(own.method, own.value.get("params"), declared)
     if missing:
         name = shown(own.method)
         yield rpc.CapabilityNotDeclared(("method",), capability=missing, method=name)
 
 
-def _beyond(method: str, revision: str, known: Known) -> list[RawDiagnostic]:
+def _beyond(method: str, revision: str, established: Established) -> list[RawDiagnostic]:
     """Judge a notification that is not of MCP: what was declared may know more than we do."""
     found = _not_ours(method, revision)
-    extended = declares_more(known.offered) or declares_more(known.client_capabilities)
+    extended = declares_more(established.offered) or declares_more(established.client_capabilities)
     if found.mend is not None or method in methods.NOTIFICATIONS or not extended:
         return [found]
-    if _declared(method, known):
+    if _declared(method, established):
         return []
     return [mcp.MayBeOfExtension(("method",), method=shown(method), revision=revision)]
 
 
-def _declared(method: str, known: Known) -> bool:
+def _declared(method: str, established: Established) -> bool:
     """Say whether an experimental capability of this name was declared: `claude/channel`, say."""
-    offered = (known.offered or {}).get("experimental")
+    offered = (established.offered or {}).get("experimental")
     name = method.removeprefix("notifications/")
     return isinstance(offered, dict) and any(
         name == one or name.startswith(f"{one}/") for one in offered
@@ -296,7 +298,7 @@ def notices_that_there_are(own: OwnMessage) -> Iterator[RawDiagnostic]:
     if own.revision in methods.of(own.method).to_client:
         yield rpc.IdMissing((), insert(("id",), "h-1"), id='"h-1"')
     else:
-        yield from _beyond(own.method, own.revision, own.known)
+        yield from _beyond(own.method, own.revision, own.established)
 
 
 @own_notice()
@@ -320,7 +322,7 @@ def declared_by_the_server(own: OwnMessage) -> Iterator[RawDiagnostic]:
 
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
-    method, offered = own.method, own.known.offered
+    method, offered = own.method, own.established.offered
     capability = methods.named(method, is_request=False).capability
     by_request = features(own.revision).subscriptions and method == LOG
     if capability and offered is not None and capability not in offered and not by_request:

@@ -31,7 +31,7 @@ from humanmcp.protocol.validation import rules
 from humanmcp.protocol.validation.shape_checker import judge
 
 if TYPE_CHECKING:
-    from humanmcp.protocol.conversation.exchange import Exchange, Known
+    from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.diagnostics.raw import FixAction, Path
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
     from humanmcp.protocol.spec.methods import Extension
@@ -40,13 +40,13 @@ _CONTENT: Final = Many(CONTENT)
 
 
 def judge_result(
-    exchange: Exchange, value: Json, known: Known, path: Path = ("result",)
+    exchange: Exchange, value: Json, established: Established, path: Path = ("result",)
 ) -> list[RawDiagnostic]:
     """Return what is wrong with the result of an exchange."""
-    misplaced = _misplaced(exchange, value, known, path)
+    misplaced = _misplaced(exchange, value, established, path)
     if misplaced is not None:
         return [misplaced]
-    found = rules.judge(rules.JudgedAnswer(exchange, value, known, path))
+    found = rules.judge(rules.JudgedAnswer(exchange, value, established, path))
     method = methods.of(exchange.method)
     kind = method.result
     if not method.is_in(exchange.revision):
@@ -80,10 +80,12 @@ def blocks(found: RawDiagnostic) -> bool:
 # -- something else stands where the result belongs ---------------------------------------------
 
 
-def _misplaced(exchange: Exchange, value: Json, known: Known, path: Path) -> RawDiagnostic | None:
+def _misplaced(
+    exchange: Exchange, value: Json, established: Established, path: Path
+) -> RawDiagnostic | None:
     """Recognise what was put in the place of a result: one problem instead of a dozen."""
     if not isinstance(value, dict):
-        return _no_object(exchange, value, known, path)
+        return _no_object(exchange, value, established, path)
     if "jsonrpc" in value and ("result" in value or "error" in value or "method" in value):
         inner = unwrap(path, ("result",)) if "result" in value else None
         return mcp.MessageAsResult(path, inner)
@@ -94,20 +96,22 @@ def _misplaced(exchange: Exchange, value: Json, known: Known, path: Path) -> Raw
     if is_error and kind not in ("", "TaskPayload"):
         return mcp.ErrorAsResult(path)
     if kind == "CallToolResult" and "content" not in value and set(value) <= {"text", "type"}:
-        return _bare_text(exchange, value, known, path)
+        return _bare_text(exchange, value, established, path)
     return None
 
 
-def _no_object(exchange: Exchange, value: Json, known: Known, path: Path) -> RawDiagnostic:
+def _no_object(
+    exchange: Exchange, value: Json, established: Established, path: Path
+) -> RawDiagnostic:
     mend: FixAction | None = None
     kind = methods.of(exchange.method).result
     if kind == "EmptyResult":
         mend = replace_with(path, {})
     elif kind == "CallToolResult" and isinstance(value, (str, int, float)):
         text = value if isinstance(value, str) else json_text(value)
-        mend = replace_with(path, tool_text(exchange.revision, text, known), "wrap")
+        mend = replace_with(path, tool_text(exchange.revision, text, established), "wrap")
     elif kind == "CreateMessageResult" and isinstance(value, str):
-        mend = replace_with(path, plain_result(exchange, value, known), "wrap")
+        mend = replace_with(path, plain_result(exchange, value, established), "wrap")
     elif isinstance(value, list) and kind in _LISTED:
         before, after = _LISTED[kind], "}"
         if features(exchange.revision).result_types:
@@ -129,21 +133,25 @@ _LISTED: Final = {
 
 
 def _bare_text(
-    exchange: Exchange, value: JsonObject, known: Known, path: Path
+    exchange: Exchange, value: JsonObject, established: Established, path: Path
 ) -> RawDiagnostic | None:
     text = value.get("text")
     if not isinstance(text, str):
         return None
-    return mcp.BareText(path, replace_with(path, tool_text(exchange.revision, text, known), "wrap"))
+    return mcp.BareText(
+        path, replace_with(path, tool_text(exchange.revision, text, established), "wrap")
+    )
 
 
-def tool_text(revision: str, text: str, known: Known, *, is_error: bool = False) -> JsonObject:
+def tool_text(
+    revision: str, text: str, established: Established, *, is_error: bool = False
+) -> JsonObject:
     """Make the result of a tool call of plain text."""
     result: JsonObject = {"content": [{"type": "text", "text": text}]}
     if is_error:
         result["isError"] = True
     if features(revision).result_types:
-        result = {"resultType": "complete", **result, "_meta": named(known.server)}
+        result = {"resultType": "complete", **result, "_meta": named(established.server)}
     return result
 
 
@@ -152,11 +160,11 @@ MODEL: Final = "a person"
 
 
 def plain_result(
-    exchange: Exchange, text: str, known: Known, *, is_error: bool = False
+    exchange: Exchange, text: str, established: Established, *, is_error: bool = False
 ) -> JsonObject:
     """Make the result that plain text stands for."""
     if exchange.method != "sampling/createMessage":
-        return tool_text(exchange.revision, text, known, is_error=is_error)
+        return tool_text(exchange.revision, text, established, is_error=is_error)
     content = {"type": "text", "text": text}
     return {"role": "assistant", "content": content, "model": MODEL, "stopReason": "endTurn"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.spec import examples, methods, versions
 from humanmcp.protocol.validation.json_schema import validator
 from humanmcp.protocol.validation.results import MODEL
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import Json, JsonObject
 
-_NOBODY: Final = Known()
+_NOBODY: Final = Established()
 _DEEPEST: Final = 20
 """Objects inside each other that are filled in."""
 
 
-def start(exchange: Exchange, known: Known = _NOBODY, language: str = "en") -> str:
+def start(exchange: Exchange, established: Established = _NOBODY, language: str = "en") -> str:
     """Return the text a person starts from; an empty result where the right one cannot be made.
 
     See `_start`. A request that no draft can be made of has to wait for a person all the same.
     """
     try:
-        return _start(exchange, known, language)
+        return _start(exchange, established, language)
     except Exception:  # noqa: BLE001 - whatever it is, the request is delivered
         return message(exchange, "result", {})
 
 
-def _start(exchange: Exchange, known: Known, language: str) -> str:
+def _start(exchange: Exchange, established: Established, language: str) -> str:
     """Return the text a person starts from: a whole response, pretty-printed.
 
     A list starts from the one that the answer book has, where somebody wrote one; a tool list
@@ -54,11 +54,11 @@ def _start(exchange: Exchange, known: Known, language: str) -> str:
     lacking = methods.lacking_in(exchange.request, exchange.revision)
     if lacking is not None:
         return message(exchange, "error", examples.lacking(lacking))
-    first = {**next(iter(found.values())), **known.prepared.get(exchange.method, {})}
+    first = {**next(iter(found.values())), **established.prepared.get(exchange.method, {})}
     if versions.META_SERVER in first.get("_meta", {}):
-        first["_meta"] = {**first["_meta"], **examples.named(known.server)}
-    if exchange.method == "tools/list" and known.tools:
-        first = {**first, "tools": list(known.tools.values())}
+        first["_meta"] = {**first["_meta"], **examples.named(established.server)}
+    if exchange.method == "tools/list" and established.tools:
+        first = {**first, "tools": list(established.tools.values())}
     return message(exchange, "result", first)
 
 

@@ -47,7 +47,9 @@ class Overheard:
         self._conversation = ConversationState()
         self._conversation.negotiated = revision
         if initialized:
-            self._conversation.known = self._conversation.known._replace(initialized=True)
+            self._conversation.established = self._conversation.established._replace(
+                initialized=True
+            )
         self._unanswered = Unanswered()
 
     @property
@@ -80,7 +82,7 @@ class Overheard:
     ) -> Judged:
         heard = self._conversation.observe(way, message)
         self._unanswered.heard(number, heard)
-        found = (*about, *hints(heard, self._conversation.known, self.revision, strict=True))
+        found = (*about, *hints(heard, self._conversation.established, self.revision, strict=True))
         failed = self._unanswered.checked(number, heard, found)
         return _judged(number, heard, (*found, *_effect(failed)))
 
@@ -89,7 +91,7 @@ class Overheard:
     ) -> Judged:
         waiting = [asked for asked in self._conversation.open if asked.way is not way]
         failed = self._unanswered.broken(number, malformed, waiting)
-        found = hints(malformed, self._conversation.known, self.revision)
+        found = hints(malformed, self._conversation.established, self.revision)
         return Judged(number, way, malformed.text, problems=(*about, *found, *_effect(failed)))
 
     def end(self) -> tuple[Judged, ...]:

@@ -110,9 +110,9 @@ class HttpSession:
 
     def schema_of(self, tool: str) -> Json:
         """Return the inputSchema of a tool, as it was listed last or as the book has it."""
-        known = self.stub.session.known
-        listed = (known.tools or {}).get(tool)
-        of_book = known.prepared.get("tools/list", {}).get("tools", ())
+        established = self.stub.session.established
+        listed = (established.tools or {}).get(tool)
+        of_book = established.prepared.get("tools/list", {}).get("tools", ())
         return _schema(listed or next((one for one in of_book if one.get("name") == tool), None))
 
     @property

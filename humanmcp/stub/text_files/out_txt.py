@@ -158,4 +158,4 @@ class OutTxt:
         if exchange is None:
             problems = unaddressed(text, self._session.exchanges.remembered, self._session.notice)
             return Verdict(text, None, None, problems)
-        return check.check(exchange, text, known=self._session.known)
+        return check.check(exchange, text, established=self._session.established)

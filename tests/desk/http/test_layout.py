@@ -19,7 +19,7 @@ from humanmcp.desk.http import layout as frame
 from humanmcp.desk.routes import inbox as inbox_page
 from humanmcp.inbox.contract import Answer, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.json import jsonrpc
 from tests.desk.desking import Desking
 from tests.waiting import until
@@ -82,7 +82,7 @@ def test_a_page_says_that_the_client_reads_nothing(desking: Desking) -> None:
     shown = []
     with waiting(inbox, "ping") as name:
         for stuck in (False, True):
-            inbox.describe(SessionFacts(name, AT, stuck=stuck), Known())
+            inbox.describe(SessionFacts(name, AT, stuck=stuck), Established())
             until(lambda: desking.session(name).get("stuck") is stuck, "the desk knows")  # noqa: B023 - asked at once
             page_ = desking.page(f"/m/{name}/1/status")
             shown.append("has read nothing for half a minute" in page_)

@@ -13,7 +13,7 @@ from humanmcp.desk.presenters import input_requests
 from humanmcp.desk.presenters.input_requests import ShownRequest
 from humanmcp.inbox.contract import Item, Key, Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.validation.input_requests import InputRequest
 from tests.waiting import until
@@ -43,9 +43,9 @@ class Asked:
         revision = "2026-07-28" if "_meta" in line else "2025-11-25"
         facts = SessionFacts(name="", started=AT, pid=1, revision=revision)
         self.key = Key(self.inbox.begin(facts), 1)
-        known = Known(client_capabilities=declared, initialized=True)
+        established = Established(client_capabilities=declared, initialized=True)
         facts = SessionFacts(self.key.session, started=AT, pid=1, revision=revision)
-        self.inbox.describe(facts, known)
+        self.inbox.describe(facts, established)
         self.seq = 0
         self.record(Direction.IN, line, 1)
         self.inbox.deliver(Item(self.key, line, "tools/call", "7", revision, AT))
@@ -96,7 +96,7 @@ def test_only_a_server_asks_back(desking: Desking, seat: Seat) -> None:
     """In the other seats somebody else is the server."""
     there = Asked(desking, EVERYTHING)
     facts = SessionFacts(there.key.session, started=AT, pid=1, seat=seat, revision="2025-11-25")
-    there.inbox.describe(facts, Known(client_capabilities=EVERYTHING, initialized=True))
+    there.inbox.describe(facts, Established(client_capabilities=EVERYTHING, initialized=True))
     path = f"{there.path}/ask"
 
     def seated() -> bool:

@@ -12,7 +12,7 @@ from humanmcp.common.book_file import BookFileError, read_book
 from humanmcp.desk.presenters import forms, rendering, rows, rules, sequence
 from humanmcp.desk.state import history
 from humanmcp.inbox.contract import Draft, Item, Key, Reply
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.diagnostics.verdict import TextForm
 
@@ -185,24 +185,24 @@ def test_a_tool_brings_its_own_form() -> None:
     """From its outputSchema; anything else that it declares is no form."""
     good = {"type": "object", "properties": {"a": {"type": "string"}}}
     for schema, there in ((good, True), ({"type": "string"}, False), (None, False), ("x", False)):
-        known = Known(tools={"get_forecast": {"outputSchema": schema}})
-        found = forms.form_of(item(CALL), known, "get_forecast")
+        established = Established(tools={"get_forecast": {"outputSchema": schema}})
+        found = forms.form_of(item(CALL), established, "get_forecast")
         assert (found is not None) == there
         if found is not None:
             assert (found.pointer, found.mirror) == ("/result/structuredContent", True)
     huge = {"type": "object", "properties": {str(n): {"type": "string"} for n in range(20_000)}}
-    known = Known(tools={"get_forecast": {"outputSchema": huge}})
-    assert forms.form_of(item(CALL), known, "get_forecast") is None
-    assert forms.form_of(item(CALL), Known(), "get_forecast") is None
+    established = Established(tools={"get_forecast": {"outputSchema": huge}})
+    assert forms.form_of(item(CALL), established, "get_forecast") is None
+    assert forms.form_of(item(CALL), Established(), "get_forecast") is None
 
 
 def test_the_answers_that_people_write_have_a_form() -> None:
     """Server info, tools, resources and prompts; a ping has nothing to fill in."""
     for method in ("initialize", "tools/list", "resources/list", "prompts/list", "resources/read"):
-        found = forms.form_of(item("{}", method), Known(), "")
+        found = forms.form_of(item("{}", method), Established(), "")
         assert found is not None
         assert found.pointer == "/result"
-    assert forms.form_of(item("{}", "ping"), Known(), "") is None
+    assert forms.form_of(item("{}", "ping"), Established(), "") is None
 
 
 RULES = [

@@ -9,7 +9,7 @@ import pytest
 from humanmcp.desk.presenters.forms import form_of
 from humanmcp.desk.presenters.starting_points import MOST, chosen, starts_of
 from humanmcp.inbox.contract import Item, Key
-from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.validation import check
 
@@ -81,7 +81,7 @@ def test_what_a_server_asks_its_user_is_a_form(schema: object) -> None:
     """An elicitation: what the user decides, and the fields that the server wants."""
     line = asked("elicitation/create", requestedSchema=schema).request.raw
     item = Item(Key("s", 1), line, "elicitation/create", "3", "2025-11-25", "")
-    form = form_of(item, Known(), "")
+    form = form_of(item, Established(), "")
     assert form is not None
     assert form.pointer == "/result"
     fields = form.schema["properties"]

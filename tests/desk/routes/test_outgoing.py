@@ -12,7 +12,7 @@ import pytest
 
 from humanmcp.inbox.contract import Seat, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.diagnostics.model import Diagnostic, Severity
 from humanmcp.protocol.spec import versions
 from tests.desk.desking import Answer, Desking
@@ -47,7 +47,7 @@ class Seated:
         facts = SessionFacts(name="", started="2026-11-21T01:00:00.000Z", seat=seat, pid=1)
         return self.inbox.begin(facts)
 
-    def knows(self, revision: str, known: Known) -> None:
+    def knows(self, revision: str, established: Established) -> None:
         """Tell the desk what has been established."""
         facts = SessionFacts(
             name=self.name,
@@ -56,7 +56,7 @@ class Seated:
             pid=1,
             revision=revision,
         )
-        self.inbox.describe(facts, known)
+        self.inbox.describe(facts, established)
 
     def page(self) -> str:
         """Return the page as a browser reads it."""
@@ -91,7 +91,7 @@ def test_the_box_holds_a_request_from_the_start(seated: Seated) -> None:
 
 def test_what_the_server_offers_may_be_begun_with(seated: Seated) -> None:
     """Its lists, and a call of each of its tools with what it needs; nothing that it lacks."""
-    seated.knows("2025-11-25", Known(offered={"tools": {}}, tools={"weather": TOOL}))
+    seated.knows("2025-11-25", Established(offered={"tools": {}}, tools={"weather": TOOL}))
     page = until(lambda: page if "weather" in (page := seated.page()) else None, "the tool")
     assert ">resources/list</button>" not in page
     begun = html.unescape(seated.press("begin tools/call weather").text)
@@ -103,7 +103,7 @@ def test_what_the_server_offers_may_be_begun_with(seated: Seated) -> None:
 
 def test_a_request_of_the_modern_era_carries_its_envelope(seated: Seated) -> None:
     """2026-07-28: every request names its revision, so what one begins with does."""
-    seated.knows(versions.R2026_07, Known("me", "1", offered={"tools": {}}))
+    seated.knows(versions.R2026_07, Established("me", "1", offered={"tools": {}}))
     page = until(lambda: page if "_meta" in (page := seated.page()) else None, "the envelope")
     meta = json.loads(seated.box(page))["params"]["_meta"]
     assert meta[versions.META_REVISION] == versions.R2026_07

@@ -10,7 +10,7 @@ import pytest
 from humanmcp.desk.state.board import REMEMBERED, WRITING_FOR, Board, Writer
 from humanmcp.inbox.contract import Answer, Draft, Item, Key, SessionFacts
 from humanmcp.inbox.folder import FolderInbox
-from humanmcp.protocol.conversation.exchange import ExchangeState, Known
+from humanmcp.protocol.conversation.exchange import Established, ExchangeState
 from humanmcp.protocol.json import jsonrpc
 from tests.waiting import PATIENCE
 
@@ -94,7 +94,7 @@ def test_a_probe_is_no_session_until_it_speaks(inbox: FolderInbox) -> None:
     board = Board(inbox)
     board.refresh(name)
     assert board.sessions() == []
-    inbox.describe(SessionFacts(name, AT, client="host"), Known())
+    inbox.describe(SessionFacts(name, AT, client="host"), Established())
     board.refresh(name)
     assert [one.facts.client for one in board.sessions()] == ["host"]
 

@@ -75,7 +75,7 @@ class Question:
 
     def put_to(self, respondent: ServerRequestHandler) -> dict[str, Any]:
         """Have it answered; return the answer without its envelope."""
-        respondent.answer(self.exchange, self.session.known, self.judge)
+        respondent.answer(self.exchange, self.session.established, self.judge)
         (answer,) = self.sent
         found = answer.get("result") or answer["error"]
         assert isinstance(found, dict)
@@ -188,7 +188,7 @@ def test_a_question_can_be_answered_at_a_desk(tmp_path: Path) -> None:
     desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, language="en", title="client")
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
-        target=desk.answer, args=(question.exchange, question.session.known, question.judge)
+        target=desk.answer, args=(question.exchange, question.session.established, question.judge)
     )
     asking.start()
     inbox = FolderInbox(tmp_path)
@@ -221,7 +221,7 @@ def test_why_a_question_is_withdrawn_is_said_in_the_persons_language(
     inbox = FolderInbox(tmp_path)
     desk = AtInbox(inbox, Seat.CLIENT, language=language)
     asking = threading.Thread(
-        target=desk.answer, args=(question.exchange, question.session.known, question.judge)
+        target=desk.answer, args=(question.exchange, question.session.established, question.judge)
     )
     asking.start()
     item = until(lambda: inbox.items(desk.name), "the question")[0]
@@ -237,7 +237,7 @@ def test_a_withdrawn_question_leaves_the_desk(tmp_path: Path) -> None:
     desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, language="en")
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
-        target=desk.answer, args=(question.exchange, question.session.known, question.judge)
+        target=desk.answer, args=(question.exchange, question.session.established, question.judge)
     )
     asking.start()
     inbox = FolderInbox(tmp_path)
@@ -264,7 +264,7 @@ def test_a_question_withdrawn_on_its_way_to_the_desk_is_not_left_there(
         deliver(item)
 
     monkeypatch.setattr(inbox, "deliver", cancelled_first)
-    desk.answer(question.exchange, question.session.known, question.judge)
+    desk.answer(question.exchange, question.session.established, question.judge)
     assert question.sent == []
     assert inbox.item(Key(desk.name, 1)).state is ExchangeState.CANCELLED
     desk.end()
@@ -316,7 +316,7 @@ def test_a_server_that_ended_takes_nothing_more(tmp_path: Path) -> None:
     desk = AtInbox(FolderInbox(tmp_path), Seat.CLIENT, language="en", say=gone)
     question = Question("elicitation/create", ELICIT)
     asking = threading.Thread(
-        target=desk.answer, args=(question.exchange, question.session.known, gone)
+        target=desk.answer, args=(question.exchange, question.session.established, gone)
     )
     asking.start()
     inbox = FolderInbox(tmp_path)
@@ -453,7 +453,7 @@ def test_a_question_that_was_withdrawn_before_its_turn_is_not_asked() -> None:
     person = at_terminal("d")
     question = Question("elicitation/create", ELICIT)
     person.withdraw(question.exchange, "enough")
-    person.answer(question.exchange, question.session.known, question.judge)
+    person.answer(question.exchange, question.session.established, question.judge)
     assert question.sent == []
 
 
@@ -496,7 +496,7 @@ def test_h7_at_the_desk_what_was_handed_in_first_goes_out_first(
         out.append(text)
         return question.judge(text, form, anyway=anyway)
 
-    known = question.session.known
+    known = question.session.established
     asking = threading.Thread(target=desk.answer, args=(question.exchange, known, judge))
     asking.start()
     person = FolderInbox(tmp_path)

@@ -134,7 +134,7 @@ def test_what_the_two_say_of_themselves_is_known() -> None:
     ear.observe(Direction.IN, message(method="notifications/initialized"))
     ear.asks(1, "tools/list")
     ear.answers(1, tools=[{"name": "dice"}])
-    known = ear.known
+    known = ear.established
     assert (known.client_name, known.initialized, ear.revision) == ("c", True, "2025-06-18")
     assert known.offered == {"tools": {}}
     assert set(known.tools or {}) == {"dice"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from humanmcp.locales import LANGUAGES, say
-from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json.jsonrpc import Message, read
 from humanmcp.protocol.policy import known_clients
@@ -86,7 +86,7 @@ def test_a_rule_answers_when_method_tool_and_arguments_match() -> None:
     found = decide(
         exchange("tools/call", name="forecast", arguments={"location": "東京", "days": 3}),
         book(RULES),
-        Known(),
+        Established(),
     )
     assert (found.text, found.form, found.after, found.rule) == ("sunny", TextForm.TEXT, 0.0, 0)
     assert found.by == "book: rule 1"
@@ -107,32 +107,36 @@ def test_a_tool_call_that_no_rule_matches_waits_for_a_person(params: dict[str, A
     """`tools/call` is answered by a rule or by a person, never by a default."""
     for mode in Mode:
         assert (
-            decide(exchange("tools/call", **params), book(RULES), Known(), mode=mode).after is None
+            decide(exchange("tools/call", **params), book(RULES), Established(), mode=mode).after
+            is None
         )
 
 
 def test_a_rule_may_wait_may_fail_and_may_run_out() -> None:
     """after, error, times."""
     asked = exchange("tools/call", name="forecast", arguments={"location": "大阪"})
-    found = decide(asked, book(RULES), Known())
+    found = decide(asked, book(RULES), Established())
     assert (found.after, found.form) == (2.0, TextForm.ERROR)
     assert answer(found) == {"code": -32602, "message": "far"}
     assert not found.due(1.9)
     assert found.due(2.0)
     assert found.due(2.0, touched=True)  # a rule is what somebody decided
-    assert decide(asked, book(RULES), Known(), used={1: 1}).after is None
+    assert decide(asked, book(RULES), Established(), used={1: 1}).after is None
 
 
 def test_a_rule_for_another_method_looks_at_its_params() -> None:
     """`where` means `params` outside of tools and prompts."""
-    found = decide(exchange("resources/read", uri="file:///a"), book(RULES), Known())
+    found = decide(exchange("resources/read", uri="file:///a"), book(RULES), Established())
     assert answer(found) == {"contents": [{"uri": "file:///a", "text": "A"}]}
-    assert decide(exchange("resources/read", uri="file:///b"), book(RULES), Known()).after is None
+    assert (
+        decide(exchange("resources/read", uri="file:///b"), book(RULES), Established()).after
+        is None
+    )
 
 
 def test_a_tool_can_fail_by_rule() -> None:
     """The model reads why."""
-    found = decide(exchange("tools/call", name="broken"), book(RULES), Known())
+    found = decide(exchange("tools/call", name="broken"), book(RULES), Established())
     assert (found.text, found.form) == ("it broke", TextForm.TOOL_ERROR)
 
 
@@ -143,7 +147,7 @@ def test_pings_and_probes_are_answered_at_once() -> None:
         ("logging/setLevel", "2025-11-25"),
         ("server/discover", "2026-07-28"),
     ):
-        found = decide(exchange(method, revision), Book(), Known())
+        found = decide(exchange(method, revision), Book(), Established())
         assert found.after == 0.0, method
         assert found.due(0, touched=True)
 
@@ -152,7 +156,7 @@ def test_opening_messages_wait_for_a_person_for_a_grace_time() -> None:
     """2 s for an unknown client; a known one gets a third of what it waits, 60 s at most."""
     for method in OPENING:
         for name, grace in (("", 2.0), ("mcp", 2.0), ("mcporter", 10.0), ("humanmcp-play", 60.0)):
-            found = decide(exchange(method), Book(), Known(client_name=name))
+            found = decide(exchange(method), Book(), Established(client_name=name))
             assert found.after == pytest.approx(grace), (method, name)
             assert not found.due(1000, touched=True)  # a person is at it
 
@@ -161,25 +165,25 @@ def test_opening_messages_wait_for_a_person_for_a_grace_time() -> None:
 @pytest.mark.parametrize("method", OPENING)
 def test_h1_a_known_host_has_its_tools_at_once(method: str, name: str) -> None:
     """H1: hosts do not wait for a server, or say nothing to their user while they do."""
-    assert decide(exchange(method), Book(), Known(client_name=name)).due(0)
+    assert decide(exchange(method), Book(), Established(client_name=name)).due(0)
 
 
 @pytest.mark.parametrize("name", ["", "mcp", "windsurf-mcp-client", "inspector-client"])
 @pytest.mark.parametrize("method", OPENING)
 def test_h1_what_config_writes_gives_any_client_its_tools_at_once(method: str, name: str) -> None:
     """H1: `serve --opening book` is what stands in a host's entry."""
-    known = Known(client_name=name)
-    assert decide(exchange(method), Book(), known, opening=OpeningPolicy.BOOK).due(0)
+    established = Established(client_name=name)
+    assert decide(exchange(method), Book(), established, opening=OpeningPolicy.BOOK).due(0)
     called = exchange("tools/call", name="ask_human")
-    assert decide(called, Book(), known, opening=OpeningPolicy.BOOK).after is None
+    assert decide(called, Book(), established, opening=OpeningPolicy.BOOK).after is None
 
 
 @pytest.mark.parametrize("name", ["", "mcp", "Visual Studio Code"])
 @pytest.mark.parametrize("method", OPENING)
 def test_h1_opened_by_hand_an_unknown_client_waits_for_ever(method: str, name: str) -> None:
     """H1, F1: nor does the book step in for one that sets no limit."""
-    known = Known(client_name=name)
-    assert decide(exchange(method), Book(), known, opening=OpeningPolicy.HAND).after is None
+    established = Established(client_name=name)
+    assert decide(exchange(method), Book(), established, opening=OpeningPolicy.HAND).after is None
 
 
 @pytest.mark.parametrize("mode", [Mode.NORMAL, Mode.AUTO])
@@ -188,8 +192,13 @@ def test_h1_whoever_holds_the_opening_has_the_last_word(mode: Mode) -> None:
     own = book('[wait]\ninitialize = 0\n"tools/list" = 0\n')
     for method in OPENING:
         asked = exchange(method)
-        assert decide(asked, own, Known(), mode=mode, opening=OpeningPolicy.HELD).after is None
-    assert decide(exchange("ping"), own, Known(), mode=mode, opening=OpeningPolicy.HELD).after == 0
+        assert (
+            decide(asked, own, Established(), mode=mode, opening=OpeningPolicy.HELD).after is None
+        )
+    assert (
+        decide(exchange("ping"), own, Established(), mode=mode, opening=OpeningPolicy.HELD).after
+        == 0
+    )
 
 
 def test_h1_what_differs_between_two_books_is_named_by_its_capability() -> None:
@@ -202,26 +211,26 @@ def test_h1_what_differs_between_two_books_is_named_by_its_capability() -> None:
 
 def test_h1_opened_by_hand_the_book_steps_in_before_a_known_client_gives_up() -> None:
     """H1, F1: `initialize` and a list one after the other, within what it waits for both."""
-    for known in (one for one in known_clients.CLIENTS if one.opening is not None):
-        own = Known(client_name=known.names[0])
+    for client in (one for one in known_clients.CLIENTS if one.opening is not None):
+        own = Established(client_name=client.names[0])
         first = decide(exchange("initialize"), Book(), own, opening=OpeningPolicy.HAND)
         then = decide(exchange("tools/list"), Book(), own, opening=OpeningPolicy.HAND)
         assert first.after is not None
         assert then.after is not None
-        assert known.opening is not None
-        assert known.opening / 2 < first.after < known.opening
-        if known.listing is None:
-            assert first.after + then.after < known.opening
+        assert client.opening is not None
+        assert client.opening / 2 < first.after < client.opening
+        if client.listing is None:
+            assert first.after + then.after < client.opening
         else:
-            assert known.listing / 2 < then.after < known.listing
+            assert client.listing / 2 < then.after < client.listing
         assert not first.due(1000, touched=True)  # never over somebody who writes
 
 
 def test_h4_what_was_measured_says_of_which_version_and_when() -> None:
     """H4: figures of `mcp list` were taken for those of the hosts."""
-    for known in known_clients.CLIENTS:
-        if known.source == "measured" and not known.names[0].startswith("humanmcp"):
-            assert "November 2026" in known.seen, known.label
+    for client in known_clients.CLIENTS:
+        if client.source == "measured" and not client.names[0].startswith("humanmcp"):
+            assert "November 2026" in client.seen, client.label
     lists = known_clients.find("mcp-test-client")
     assert lists is not None
     assert (lists.opening, lists.is_host) == (5, False)
@@ -234,29 +243,29 @@ def test_h4_what_was_measured_says_of_which_version_and_when() -> None:
 def test_the_rest_waits_for_a_person_without_limit() -> None:
     """By rule."""
     for method in ("tools/call", "prompts/get", "resources/read", "completion/complete"):
-        assert not decide(exchange(method), Book(), Known()).due(10**9)
+        assert not decide(exchange(method), Book(), Established()).due(10**9)
 
 
 def test_by_hand_answers_nothing_at_all() -> None:
     """`--by-hand`: not even a ping, and no rule either."""
     for method in ("ping", "initialize", "tools/list", "server/discover"):
-        assert decide(exchange(method), Book(), Known(), mode=Mode.BY_HAND).after is None
+        assert decide(exchange(method), Book(), Established(), mode=Mode.BY_HAND).after is None
     called = exchange("tools/call", name="broken")
-    assert decide(called, book(RULES), Known(), mode=Mode.BY_HAND).after is None
+    assert decide(called, book(RULES), Established(), mode=Mode.BY_HAND).after is None
 
 
 def test_auto_answers_at_once_what_the_book_can() -> None:
     """`--auto`: also what would wait for a person otherwise."""
     for method in ("initialize", "tools/list", "resources/subscribe", "ping"):
-        assert decide(exchange(method), Book(), Known(), mode=Mode.AUTO).after == 0.0
+        assert decide(exchange(method), Book(), Established(), mode=Mode.AUTO).after == 0.0
 
 
 def test_wait_sets_how_long_a_method_waits_for_a_person() -> None:
     """0 is at once, false is never."""
     own = book('[wait]\n"tools/list" = 30\nping = false\ninitialize = 0\n')
-    assert decide(exchange("tools/list"), own, Known()).after == 30.0
-    assert decide(exchange("ping"), own, Known()).after is None
-    assert decide(exchange("initialize"), own, Known()).after == 0.0
+    assert decide(exchange("tools/list"), own, Established()).after == 30.0
+    assert decide(exchange("ping"), own, Established()).after is None
+    assert decide(exchange("initialize"), own, Established()).after == 0.0
 
 
 @pytest.mark.parametrize(
@@ -275,7 +284,7 @@ def test_initialize_echoes_a_served_revision_and_offers_the_latest_otherwise(
     """Echo it when it is supported, else a result with another one."""
     own = Book() if served is None else parse({"server": {"revisions": served}})
     assert (
-        answer(decide(exchange("initialize", protocolVersion=asked), own, Known()))[
+        answer(decide(exchange("initialize", protocolVersion=asked), own, Established()))[
             "protocolVersion"
         ]
         == said
@@ -285,13 +294,13 @@ def test_initialize_echoes_a_served_revision_and_offers_the_latest_otherwise(
 def test_a_handshake_only_book_answers_a_probe_with_method_not_found() -> None:
     """-32601 is the right automatic answer of a server that knows no 2026-07-28."""
     own = parse({"server": {"revisions": ["2025-11-25"]}})
-    found = decide(exchange("server/discover", "2026-07-28"), own, Known())
+    found = decide(exchange("server/discover", "2026-07-28"), own, Established())
     assert (found.form, answer(found)["code"]) == (TextForm.ERROR, -32601)
 
 
 def test_a_probe_learns_what_is_served() -> None:
     """The answer to server/discover holds everything that 2026-07-28 asks for."""
-    said = answer(decide(exchange("server/discover", "2026-07-28"), Book(name="w"), Known()))
+    said = answer(decide(exchange("server/discover", "2026-07-28"), Book(name="w"), Established()))
     assert said["supportedVersions"][-1] == "2026-07-28"
     assert said["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "w"
     assert (said["resultType"], said["ttlMs"], said["cacheScope"]) == ("complete", 0, "private")
@@ -309,8 +318,8 @@ def test_capabilities_follow_the_lists_unless_they_are_written() -> None:
 
 def test_lists_carry_what_their_revision_needs() -> None:
     """2026-07-28 wants resultType, cache hints and who answers, the others want none of them."""
-    modern = answer(decide(exchange("tools/list", "2026-07-28"), Book(), Known()))
-    older = answer(decide(exchange("tools/list", "2025-11-25"), Book(), Known()))
+    modern = answer(decide(exchange("tools/list", "2026-07-28"), Book(), Established()))
+    older = answer(decide(exchange("tools/list", "2025-11-25"), Book(), Established()))
     assert set(modern) == {"tools", "resultType", "ttlMs", "cacheScope", "_meta"}
     assert modern["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "humanmcp"
     assert set(older) == {"tools"}
@@ -321,13 +330,13 @@ def test_a_revision_that_there_is_not_is_told_at_once(method: str) -> None:
     """-32022 with the ones that are served, so that the client picks another."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
     asked = exchange(method, "2026-07-28", _meta=meta)
-    told = decide(asked, Book(), Known())
+    told = decide(asked, Book(), Established())
     assert told.due(0)
     assert told.form is TextForm.ERROR
     assert answer(told)["code"] == -32022
     assert answer(told)["data"]["requested"] == "2030-01-01"
     assert "2026-07-28" in answer(told)["data"]["supported"]
-    assert decide(asked, Book(), Known(), mode=Mode.BY_HAND) == Decision()
+    assert decide(asked, Book(), Established(), mode=Mode.BY_HAND) == Decision()
 
 
 @pytest.mark.parametrize("method", ["server/discover", "tools/list", "tools/call"])
@@ -346,15 +355,15 @@ def test_a_request_that_does_not_say_enough_of_itself_is_rejected_at_once(
 ) -> None:
     """MCP: "malformed; the server MUST reject it with […] -32602". A rule goes first."""
     asked = exchange(method, "2026-07-28", _meta=meta)
-    told = decide(asked, Book(), Known())
+    told = decide(asked, Book(), Established())
     assert told.due(0)
     assert told.form is TextForm.ERROR
     assert answer(told)["code"] == -32602
     assert lacking in answer(told)["message"]
-    assert decide(asked, Book(), Known(), mode=Mode.BY_HAND) == Decision()
+    assert decide(asked, Book(), Established(), mode=Mode.BY_HAND) == Decision()
     ruled = book(f'[[rules]]\nmethod = "{method}"\nresult = {{ resultType = "complete" }}')
-    assert decide(asked, ruled, Known()).form is TextForm.RESULT
-    modern = decide(exchange(method, "2026-07-28"), Book(), Known())
+    assert decide(asked, ruled, Established()).form is TextForm.RESULT
+    modern = decide(exchange(method, "2026-07-28"), Book(), Established())
     assert modern.form is not TextForm.ERROR
 
 
@@ -362,7 +371,7 @@ def test_a_handshake_only_book_does_not_argue_about_revisions() -> None:
     """Clients fail hard on a list that has no revision in common with theirs."""
     meta = {"io.modelcontextprotocol/protocolVersion": "2030-01-01"}
     asked = exchange("server/discover", "2026-07-28", _meta=meta)
-    told = decide(asked, book('[server]\nrevisions = ["2025-11-25"]'), Known())
+    told = decide(asked, book('[server]\nrevisions = ["2025-11-25"]'), Established())
     assert answer(told)["code"] == -32601
 
 
@@ -372,17 +381,17 @@ def test_what_is_answered_at_once_is_so_where_the_revision_does_not_have_it(
     method: str, mode: Mode
 ) -> None:
     """MCP 2026-07-28 has no ping, and the ping of FastMCP 4 waits without limit all the same."""
-    told = decide(exchange(method, "2026-07-28"), Book(), Known(), mode=mode)
+    told = decide(exchange(method, "2026-07-28"), Book(), Established(), mode=mode)
     assert (told.after, told.form, answer(told)["code"]) == (0, TextForm.ERROR, -32601)
 
 
 def test_a_method_that_the_revision_does_not_have_is_left_to_the_person_unless_nobody_is() -> None:
     """A person may want to see what the client does with an answer. `--auto` has no person."""
     asked = exchange("resources/subscribe", "2026-07-28", uri="file:///a")
-    assert decide(asked, Book(), Known()).after is None
-    told = decide(asked, Book(), Known(), mode=Mode.AUTO)
+    assert decide(asked, Book(), Established()).after is None
+    told = decide(asked, Book(), Established(), mode=Mode.AUTO)
     assert (told.after, told.form, answer(told)["code"]) == (0, TextForm.ERROR, -32601)
-    assert decide(asked, Book(), Known(), mode=Mode.BY_HAND).after is None
+    assert decide(asked, Book(), Established(), mode=Mode.BY_HAND).after is None
 
 
 @pytest.mark.parametrize(
@@ -455,8 +464,8 @@ def test_a_rule_may_leave_a_request_to_a_person() -> None:
     """)
     held = exchange("tools/call", name="forecast", arguments={"location": "東京"})
     other = exchange("tools/call", name="forecast", arguments={"location": "京都"})
-    assert decide(held, rules, Known()).after is None
-    assert decide(other, rules, Known()).by == "book: rule 2"
+    assert decide(held, rules, Established()).after is None
+    assert decide(other, rules, Established()).by == "book: rule 2"
 
 
 def test_a_rule_cannot_do_just_anything() -> None:
@@ -471,15 +480,15 @@ def test_a_draft_of_a_list_starts_from_the_book_that_somebody_wrote() -> None:
     A list that was given goes before it; a book that nobody wrote is no text to start from.
     """
     book = Book(tools=({"name": "mine", "inputSchema": {}},), prompts=({"name": "p"},))
-    known = Known(prepared=prepared(book))
-    assert set(known.prepared) == {"tools/list", "prompts/list"}
+    established = Established(prepared=prepared(book))
+    assert set(established.prepared) == {"tools/list", "prompts/list"}
     for revision in ("2025-06-18", "2026-07-28"):
         listing = exchange("tools/list", revision)
-        started = json.loads(start(listing, known))["result"]
-        decision = decide(listing, book, known)
+        started = json.loads(start(listing, established))["result"]
+        decision = decide(listing, book, established)
         assert started["tools"] == json.loads(decision.text)["tools"]
         assert set(started) == set(json.loads(decision.text))
-    given = known._replace(tools={"given": {"name": "given"}})
+    given = established._replace(tools={"given": {"name": "given"}})
     assert json.loads(start(asked("tools/list"), given))["result"]["tools"] == [{"name": "given"}]
-    assert start(asked("resources/list"), known) == start(asked("resources/list"))
+    assert start(asked("resources/list"), established) == start(asked("resources/list"))
     assert prepared(Book()) == {}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from humanmcp.common.book_file import BookFileError, parse_book
-from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy.answer_book import Book, Decision, decide
 from humanmcp.protocol.policy.book_format import parse
@@ -39,7 +39,7 @@ def call(
 
 def said(text: str, exchange: Exchange, **more: Any) -> Decision:  # noqa: ANN401 - arguments of decide
     """Decide by a book of these rules."""
-    return decide(exchange, book(text), Known(), secret=SECRET, **more)
+    return decide(exchange, book(text), Established(), secret=SECRET, **more)
 
 
 # -- values -------------------------------------------------------------------------------------
@@ -117,8 +117,8 @@ def test_a_rule_may_ask_for_what_the_client_has_declared() -> None:
     rules = "[[rules]]\ntool = 'greet'\nclient_has = ['sampling.tools']\ntext = 'a'"
     assert said(rules, call(revision=R2026, client={"sampling": {"tools": {}}})).rule == 0
     assert said(rules, call(revision=R2026, client={"sampling": {}})).after is None
-    known = Known(client_capabilities={"sampling": {"tools": {}}})
-    assert decide(call(), book(rules), known).rule == 0
+    established = Established(client_capabilities={"sampling": {"tools": {}}})
+    assert decide(call(), book(rules), established).rule == 0
     assert said(rules, call()).after is None
 
 
@@ -197,8 +197,8 @@ params = { message = "Who, {greeting}?", requestedSchema = { type = "object", pr
 
 def test_a_question_is_a_request_before_2026_and_a_result_since() -> None:
     """One rule for both: what is filled is filled when it is known."""
-    known = Known(client_capabilities={"elicitation": {}})
-    old = decide(call(arguments={"greeting": "Hi"}), book(ASKS), known)
+    established = Established(client_capabilities={"elicitation": {}})
+    old = decide(call(arguments={"greeting": "Hi"}), book(ASKS), established)
     assert (old.ask[0]["who"].method, old.text) == (
         "elicitation/create",
         "{greeting} {who.content.name}",
@@ -239,7 +239,7 @@ def test_a_state_is_of_no_use_to_anyone_who_changes_it() -> None:
         retry = call(
             revision=R2026, client={"elicitation": {}}, inputResponses=given, requestState=brought
         )
-        found = decide(retry, book(rules), Known(), secret=secret)
+        found = decide(retry, book(rules), Established(), secret=secret)
         assert json.loads(found.text)["code"] == -32602, brought
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from humanmcp import locales
 from humanmcp.locales import LANGUAGES
 from humanmcp.protocol.conversation.events import Refused, Sent
-from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.json import jsonrpc
@@ -80,7 +80,7 @@ def test_k1_a_fault_in_the_check_of_a_saying_is_told(monkeypatch: pytest.MonkeyP
     """K1: something of the person's own is kept, too."""
     monkeypatch.setattr(outgoing, "_judge", fail)
     said = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
-    verdict = check.check_saying(said, "2025-11-25", Known())
+    verdict = check.check_saying(said, "2025-11-25", Established())
     assert [each.code for each in verdict.problems] == ["X01"]
     assert verdict.forced == said
 
@@ -135,11 +135,11 @@ def test_k1_any_json_may_be_the_schema_of_a_tool(schema: Json, revision: str) ->
     listed = {"tools": [tool]}
     text = json.dumps({"result": listed})
     assert quietly(check.check(asked("tools/list", {}, revision), text).problems)
-    known = Known(tools={"a": tool})
+    established = Established(tools={"a": tool})
     call = asked("tools/call", {"name": "a", "arguments": schema}, revision)
-    assert quietly(check.remarks(call.request, revision, known))
+    assert quietly(check.remarks(call.request, revision, established))
     result = json.dumps({"content": [], "structuredContent": schema})
-    assert quietly(check.check(call, result, TextForm.RESULT, known).problems)
+    assert quietly(check.check(call, result, TextForm.RESULT, established).problems)
 
 
 @given(_ANY, _ANY, _REVISIONS)
@@ -165,7 +165,7 @@ def test_k1_any_json_may_be_asked_and_answered(
     for form in (TextForm.RESULT, TextForm.ERROR):
         assert quietly(check.check(exchange, json.dumps(result), form).problems)
     said = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
-    assert quietly(check.check_saying(said, revision, Known()).problems)
+    assert quietly(check.check_saying(said, revision, Established()).problems)
     session = Session(SessionRole.CLIENT)
     session.ask(method, {"a": params})
     answer = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -17,7 +17,7 @@ from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.validation import check
 from tests.asking import R2024, R2025, R2026, asked, hold_problem, stating
 
-READY = Known(initialized=True)
+READY = Established(initialized=True)
 DICE = {
     "dice": {
         "name": "dice",
@@ -28,7 +28,7 @@ DICE = {
         },
     }
 }
-KNOWN = Known(initialized=True, tools=DICE)
+KNOWN = Established(initialized=True, tools=DICE)
 
 
 def arrived(text: str) -> Message:
@@ -44,9 +44,11 @@ def request(method: str, params: Any = None, **more: Any) -> Message:  # noqa: A
     return arrived(json.dumps(body if params is None else {**body, "params": params}))
 
 
-def said(message: Message, revision: str = R2025, known: Known = READY) -> list[tuple[str, str]]:
+def said(
+    message: Message, revision: str = R2025, established: Established = READY
+) -> list[tuple[str, str]]:
     """List what is said of a message, as (code, pointer), and hold it to what remarks promise."""
-    problems = check.remarks(message, revision, known)
+    problems = check.remarks(message, revision, established)
     for problem in problems:
         assert not problem.blocks
         assert problem.level in (Severity.WARNING, Severity.HINT)
@@ -75,15 +77,17 @@ def test_e03_args_for_arguments() -> None:
 def test_w08_a_call_before_initialized_is_a_hint() -> None:
     """W08, 001-S4: only pings before the handshake is done; 2026-07-28 has no handshake."""
     call = request("tools/call", {"name": "a"})
-    assert said(call, known=Known()) == [("M86", "/method")]
-    assert said(request("ping"), known=Known()) == []
+    assert said(call, established=Established()) == [("M86", "/method")]
+    assert said(request("ping"), established=Established()) == []
     modern = request("tools/call", {"name": "a", "_meta": stating()})
-    assert said(modern, R2026, Known()) == []
+    assert said(modern, R2026, Established()) == []
 
 
 def test_w08_an_unknown_tool_is_a_warning() -> None:
     """W08: a server would answer -32602."""
-    assert said(request("tools/call", {"name": "coin"}), known=KNOWN) == [("M62", "/params/name")]
+    assert said(request("tools/call", {"name": "coin"}), established=KNOWN) == [
+        ("M62", "/params/name")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,11 +99,11 @@ def test_w08_arguments_are_held_against_the_declared_schema(
     arguments: dict[str, Any], pointer: str
 ) -> None:
     """W08, M08: teaches what a server would check."""
-    found = said(request("tools/call", {"name": "dice", "arguments": arguments}), known=KNOWN)
+    found = said(request("tools/call", {"name": "dice", "arguments": arguments}), established=KNOWN)
     assert [code for code, _ in found] == ["M08"]
     assert found[0][1].startswith(pointer)
     right = request("tools/call", {"name": "dice", "arguments": {"sides": 6}})
-    assert said(right, known=KNOWN) == []
+    assert said(right, established=KNOWN) == []
 
 
 @pytest.mark.parametrize(
@@ -194,7 +198,7 @@ def test_notifications_are_looked_at_too() -> None:
     lost = arrived('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}')
     assert said(lost, R2024) == [("M09", "/params")]
     done = arrived('{"jsonrpc":"2.0","method":"notifications/initialized"}')
-    assert said(done, known=Known()) == []
+    assert said(done, established=Established()) == []
 
 
 def test_a_real_servers_answer_is_reviewed() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import Exchange, Known
+from humanmcp.protocol.conversation.exchange import Established, Exchange
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
@@ -25,7 +25,7 @@ from humanmcp.protocol.validation.input_requests import (
 )
 
 EVERYTHING: dict[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
-KNOWN = Known(client_capabilities=EVERYTHING, initialized=True)
+KNOWN = Established(client_capabilities=EVERYTHING, initialized=True)
 ERAS = ("2025-11-25", "2026-07-28")
 
 
@@ -69,8 +69,8 @@ def test_what_it_did_not_declare_may_not(question: InputRequest) -> None:
 
 def test_a_client_that_only_opens_pages_has_no_forms() -> None:
     """2025-11-25: `elicitation.form` is its own capability as soon as one is named."""
-    known = KNOWN._replace(client_capabilities={"elicitation": {"url": {}}})
-    assert obstacle(InputRequest.USER, exchange(), known) == Obstacle(
+    established = KNOWN._replace(client_capabilities={"elicitation": {"url": {}}})
+    assert obstacle(InputRequest.USER, exchange(), established) == Obstacle(
         Why.CAPABILITY, "elicitation.form"
     )
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.json.jsonrpc import Kind
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.methods import MethodDirection
 from humanmcp.protocol.validation import check
 from tests.asking import R2024, R2025, R2026, codes, hold, mended
 
-ABLE: Final = Known(
+ABLE: Final = Established(
     client_capabilities={
         "roots": {},
         "sampling": {"tools": {}},
@@ -37,12 +37,12 @@ def saying(method: str, params: Any = None, **more: Any) -> str:  # noqa: ANN401
 
 
 def judged(
-    text: str, revision: str = R2025, known: Known = ABLE, *, unreadable: bool = False,
+    text: str, revision: str = R2025, established: Established = ABLE, *, unreadable: bool = False,
     initialized: bool = True,
 ) -> list[str]:  # fmt: skip
     """List the codes that a saying gets."""
     verdict = check.check_saying(
-        text, revision, known, unreadable=unreadable, initialized=initialized
+        text, revision, established, unreadable=unreadable, initialized=initialized
     )
     hold(verdict)
     return codes(verdict.problems)
@@ -110,7 +110,7 @@ def test_anything_else_gets_one_clear_problem(text: str, expected: list[str]) ->
 def test_k13_a_cancellation_without_params_is_refused(revision: str) -> None:
     """K13: nothing said which request it cancels."""
     text = '{"jsonrpc":"2.0","method":"notifications/cancelled"}'
-    (found,) = check.check_saying(text, revision, Known()).problems
+    (found,) = check.check_saying(text, revision, Established()).problems
     assert (found.code, dict(found.detail)["key"]) == ("M09", "params")
 
 
@@ -139,25 +139,28 @@ def test_a_saying_is_mended_like_a_draft(text: str, becomes: str) -> None:
 )
 def test_a_client_is_not_asked_for_what_it_did_not_declare(text: str, capability: str) -> None:
     """Trap table: capability not declared, MUST NOT."""
-    verdict = check.check_saying(text, R2025, Known(initialized=True))
+    verdict = check.check_saying(text, R2025, Established(initialized=True))
     assert codes(verdict.problems) == ["R32"]
     assert dict(verdict.problems[0].detail)["capability"] == capability
 
 
 def test_an_empty_elicitation_capability_means_forms_only() -> None:
     """Trap table: `elicitation: {}`."""
-    known = Known(client_capabilities={"elicitation": {}}, initialized=True)
+    established = Established(client_capabilities={"elicitation": {}}, initialized=True)
     url = {"mode": "url", "message": "?", "url": "https://a.example/", "elicitationId": "e"}
-    assert judged(saying("elicitation/create", url, id=1), known=known) == ["R32"]
-    assert judged(saying("elicitation/create", FORM, id=1), known=known) == []
+    assert judged(saying("elicitation/create", url, id=1), established=established) == ["R32"]
+    assert judged(saying("elicitation/create", FORM, id=1), established=established) == []
 
 
 def test_a_notification_that_was_not_offered_is_a_warning() -> None:
     """Trap table: only with the declared capability."""
-    known = Known(offered={}, initialized=True)
-    assert judged(saying("notifications/tools/list_changed"), known=known) == ["R40"]
+    established = Established(offered={}, initialized=True)
+    assert judged(saying("notifications/tools/list_changed"), established=established) == ["R40"]
     assert (
-        judged(saying("notifications/progress", {"progressToken": 1, "progress": 1}), known=known)
+        judged(
+            saying("notifications/progress", {"progressToken": 1, "progress": 1}),
+            established=established,
+        )
         == []
     )
 

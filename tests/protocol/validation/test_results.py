@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from humanmcp import locales
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec import methods, versions
@@ -341,10 +341,12 @@ def test_a_counter_offer_to_an_unknown_version_is_right() -> None:
 
 def test_w07_a_list_of_what_was_not_offered_is_a_warning() -> None:
     """W07, M05: the client goes by the capabilities."""
-    known = Known(offered={})
-    assert codes(check(asked(TOOLS), '{"result":{"tools":[]}}', known=known).problems) == ["M05"]
-    known = Known(offered={"tools": {}})
-    assert check(asked(TOOLS), '{"result":{"tools":[]}}', known=known).problems == ()
+    established = Established(offered={})
+    assert codes(
+        check(asked(TOOLS), '{"result":{"tools":[]}}', established=established).problems
+    ) == ["M05"]
+    established = Established(offered={"tools": {}})
+    assert check(asked(TOOLS), '{"result":{"tools":[]}}', established=established).problems == ()
 
 
 def test_a_cursor_that_was_asked_for_is_no_next_one() -> None:
@@ -371,21 +373,21 @@ STRICT = {"ask": {"outputSchema": {"type": "object", "required": ["answer"],
 
 def test_structured_content_is_held_against_the_declared_schema() -> None:
     """M06, M58: both SDK clients fail the call."""
-    exchange, known = asked(CALL, {"name": "ask"}), Known(tools=STRICT)
-    missing = check(exchange, '{"result":{"content":[]}}', known=known)
+    exchange, established = asked(CALL, {"name": "ask"}), Established(tools=STRICT)
+    missing = check(exchange, '{"result":{"content":[]}}', established=established)
     assert codes(missing.problems) == ["M58"]
     assert not missing.sendable
     item = '{"type":"text","text":"x"}'
     wrong = f'{{"result":{{"content":[{item}],"structuredContent":{{"answer":1}}}}}}'
-    verdict = check(exchange, wrong, known=known)
+    verdict = check(exchange, wrong, established=established)
     assert [(p.code, p.pointer) for p in verdict.problems] == [
         ("M06", "/result/structuredContent/answer")
     ]
     assert not verdict.sendable
     right = f'{{"result":{{"content":[{item}],"structuredContent":{{"answer":"y"}}}}}}'
-    assert check(exchange, right, known=known).problems == ()
+    assert check(exchange, right, established=established).problems == ()
     failed = f'{{"result":{{"content":[{item}],"isError":true}}}}'
-    assert check(exchange, failed, known=known).problems == ()
+    assert check(exchange, failed, established=established).problems == ()
 
 
 def test_w03_an_error_for_a_tool_call_teaches_about_is_error() -> None:
@@ -394,7 +396,7 @@ def test_w03_an_error_for_a_tool_call_teaches_about_is_error() -> None:
     verdict = check(asked(CALL, {"name": "a"}), text)
     assert codes(verdict.problems) == ["M50"]
     assert verdict.sendable
-    unknown = check(asked(CALL, {"name": "b"}), text, known=Known(tools={"a": {}}))
+    unknown = check(asked(CALL, {"name": "b"}), text, established=Established(tools={"a": {}}))
     assert unknown.problems == ()
     assert check(asked(READ, {"uri": "a"}), text).problems == ()
 
@@ -665,8 +667,8 @@ def test_k6_the_fields_of_a_form_are_looked_into(field: dict[str, Any], code: st
     """K6: said by a server until 2025-11-25, and asked inside an answer of 2026-07-28."""
     form = {"message": "?", "requestedSchema": {"type": "object", "properties": {"a": field}}}
     request = {"jsonrpc": "2.0", "id": "h-1", "method": "elicitation/create", "params": form}
-    known = Known(client_capabilities={"elicitation": {}}, initialized=True)
-    said = check_saying(json.dumps(request), R2025, known)
+    established = Established(client_capabilities={"elicitation": {}}, initialized=True)
+    said = check_saying(json.dumps(request), R2025, established)
     assert serious(said.problems) == ([code] if code else [])
     question = {"method": "elicitation/create", "params": {"mode": "form", **form}}
     result = {"resultType": "input_required", "inputRequests": {"q": question}}
@@ -831,28 +833,31 @@ def test_k14_every_draft_of_2026_says_which_server_it_is_of() -> None:
 # -- something of the person's own (K8, K14) ------------------------------------------------------
 
 
-def said(method: str, params: object, known: Known, revision: str = R2025) -> list[str]:
+def said(method: str, params: object, established: Established, revision: str = R2025) -> list[str]:
     """Return the codes of a notification of the person's own."""
     line = json.dumps({"jsonrpc": "2.0", "method": method, "params": params})
-    return codes(check_saying(line, revision, known).problems)
+    return codes(check_saying(line, revision, established).problems)
 
 
 def test_k8_a_warning_at_the_method_leaves_the_parameters_checked() -> None:
     """K8: `notifications/resources/updated` with `uri: 5` went out."""
     updated = "notifications/resources/updated"
-    assert said(updated, {"uri": 5}, Known(offered={"tools": {}}, initialized=True)) == [
+    assert said(updated, {"uri": 5}, Established(offered={"tools": {}}, initialized=True)) == [
         "R40", "M15",
     ]  # fmt: skip
-    assert said(updated, {"uri": 5}, Known(offered={"resources": {}}), R2026) == ["R41", "M15"]
+    assert said(updated, {"uri": 5}, Established(offered={"resources": {}}), R2026) == [
+        "R41",
+        "M15",
+    ]
 
 
 def test_k14_a_notification_of_a_declared_experiment_may_go_out() -> None:
     """K14: `notifications/claude/channel` was refused, with no way out in `out.txt`."""
     channel = "notifications/claude/channel"
-    declared = Known(offered={"experimental": {"claude/channel": {}}}, initialized=True)
+    declared = Established(offered={"experimental": {"claude/channel": {}}}, initialized=True)
     assert said(channel, {"content": "x"}, declared) == []
-    assert said(channel, {}, Known(offered={}, initialized=True)) == ["R33"]
-    other = Known(offered={"extensions": {"com.example/x": {}}}, initialized=True)
+    assert said(channel, {}, Established(offered={}, initialized=True)) == ["R33"]
+    other = Established(offered={"extensions": {"com.example/x": {}}}, initialized=True)
     assert said(channel, {}, other) == ["M71"]
     assert said("notifications/tool/list_changed", {}, other) == ["R33"]
 
@@ -860,6 +865,6 @@ def test_k14_a_notification_of_a_declared_experiment_may_go_out() -> None:
 def test_k14_a_method_that_an_extension_may_know_gets_a_neutral_sentence() -> None:
     """K14: "The usual answer is -32601" is no advice where an extension was declared."""
     request = asked("example/do", {}).request
-    known = Known(offered={"extensions": {"com.example/x": {}}}, initialized=True)
-    assert codes(remarks(request, R2025, known)) == ["M71"]
-    assert codes(remarks(request, R2025, Known(initialized=True))) == ["M83"]
+    established = Established(offered={"extensions": {"com.example/x": {}}}, initialized=True)
+    assert codes(remarks(request, R2025, established)) == ["M71"]
+    assert codes(remarks(request, R2025, Established(initialized=True))) == ["M83"]

@@ -85,7 +85,7 @@ def declared_capability(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     "Both parties MUST: […] Only use capabilities that were successfully negotiated"
     https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#operation
     """
-    offered, method = answer.known.offered, answer.exchange.method
+    offered, method = answer.established.offered, answer.exchange.method
     if offered is None:
         return
     record = methods.of(method)

@@ -71,7 +71,7 @@ def calls_of_a_turn(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
 @rule("sampling/createMessage")
 def text_and_calls_only(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     """The host of ours takes text and calls from its model, and nothing else."""
-    if answer.known.client_name != TEXT_ONLY:
+    if answer.established.client_name != TEXT_ONLY:
         return
     for block, at in _blocks(answer.value.get("content"), answer.at("content")):
         kind = block.get("type")

@@ -123,10 +123,10 @@ def structured_content(answer: JudgedAnswer) -> Iterator[RawDiagnostic]:
     "Servers MUST provide structured results that conform to this schema."
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#output-schema
     """
-    if not answer.known.tools or answer.value.get("isError") is True:
+    if not answer.established.tools or answer.value.get("isError") is True:
         return
     tool = answer.exchange.tool
-    declared = answer.known.tools.get(tool)
+    declared = answer.established.tools.get(tool)
     schema = declared.get("outputSchema") if isinstance(declared, dict) else None
     if schema is None or not _structures(answer):
         return
@@ -215,8 +215,8 @@ def error_that_a_model_could_mend(answer: JudgedAnswer) -> Iterator[RawDiagnosti
     "Tool Execution Errors contain actionable feedback that language models can use to self-correct"
     https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling
     """
-    known = answer.known
-    unknown = known.tools is not None and answer.exchange.tool not in known.tools
+    established = answer.established
+    unknown = established.tools is not None and answer.exchange.tool not in established.tools
     code = answer.value.get("code")
     if code not in _NOT_FOR_A_MODEL and not unknown:
         yield ErrorNotSeen(answer.path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.json.jsonrpc import Message, RequestId, read
 from humanmcp.protocol.validation import envelope, incoming, outgoing
 from humanmcp.protocol.validation.rules import elicitation, lifecycle, lists, registry
@@ -24,15 +24,21 @@ if TYPE_CHECKING:
 TWICE = {"tools": [{"name": "a"}, {"name": "a"}], "nextCursor": ""}
 
 
-def answer(method: str, value: Mapping[str, Any], known: Known | None = None) -> JudgedAnswer:
+def answer(
+    method: str, value: Mapping[str, Any], established: Established | None = None
+) -> JudgedAnswer:
     """Make an answer to judge."""
     params = {"cursor": "2", "_meta": stating()}
-    return JudgedAnswer(asked(method, params, revision=R2026), dict(value), known or Known())
+    return JudgedAnswer(
+        asked(method, params, revision=R2026), dict(value), established or Established()
+    )
 
 
-def told(by: Rule, method: str, value: Mapping[str, Any], known: Known | None = None) -> list[str]:
+def told(
+    by: Rule, method: str, value: Mapping[str, Any], established: Established | None = None
+) -> list[str]:
     """Ask one rule only. Returns codes and pointers."""
-    found = by(answer(method, value, known))
+    found = by(answer(method, value, established))
     return [f"{each.code} /{'/'.join(map(str, each.path))}" for each in found]
 
 
@@ -45,7 +51,7 @@ def test_one_rule_can_be_asked_alone() -> None:
 
 def test_what_was_not_declared_is_told_whatever_is_answered() -> None:
     """A server that offers prompts only has no tools."""
-    offered = Known(offered={"prompts": {}})
+    offered = Established(offered={"prompts": {}})
     assert told(lifecycle.declared_capability, "tools/list", {}, offered) == ["M05 /result"]
     assert told(lifecycle.declared_capability, "prompts/list", {}, offered) == []
     assert told(lifecycle.declared_capability, "tools/list", {}) == []
@@ -92,7 +98,7 @@ def test_a_rule_of_what_comes_in_can_be_asked_alone() -> None:
     """What else is wrong with the same call is not told."""
     call = read(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b","args":{}}}')
     assert isinstance(call, Message)
-    heard = incoming.HeardMessage(call, "2025-11-25", Known(tools={"a": {}}))
+    heard = incoming.HeardMessage(call, "2025-11-25", Established(tools={"a": {}}))
     assert [one.code for one in incoming.arguments_by_their_name(heard)] == ["M87"]
     assert [one.code for one in incoming.initialized_first(heard)] == ["M86"]
     assert list(incoming.method_of_the_revision(heard)) == []
@@ -100,7 +106,7 @@ def test_a_rule_of_what_comes_in_can_be_asked_alone() -> None:
 
 def test_of_what_goes_out_first_the_first_rule_that_finds_something_says_it() -> None:
     """An id that is none matters before the method that there is not."""
-    own = outgoing.OwnMessage({"id": None}, "no/such", "2025-11-25", Known())
+    own = outgoing.OwnMessage({"id": None}, "no/such", "2025-11-25", Established())
     assert [one.code for one in outgoing.own_request.first("no/such", own)] == ["R36"]
     assert [one.code for one in outgoing.own_request.judge("no/such", own)] == ["R36", "R33"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from humanmcp.protocol.conversation.exchange import Known
+from humanmcp.protocol.conversation.exchange import Established
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.rules.sampling import TEXT_ONLY
@@ -49,9 +49,11 @@ def found(content: object, client: str = TEXT_ONLY) -> list[str]:
     exchange = asked(
         "sampling/createMessage", {"messages": BEFORE, "maxTokens": 10, "tools": TOOLS}
     )
-    known = Known(client, client_capabilities={"sampling": {"tools": {}}}, initialized=True)
+    established = Established(
+        client, client_capabilities={"sampling": {"tools": {}}}, initialized=True
+    )
     turn = {"role": "assistant", "model": "a person", "content": content}
-    verdict = check.check(exchange, json.dumps(turn), TextForm.RESULT, known)
+    verdict = check.check(exchange, json.dumps(turn), TextForm.RESULT, established)
     assert verdict.sendable is (not verdict.errors)
     return [one.code for one in verdict.errors]
 
@@ -94,14 +96,14 @@ def test_s5_the_fixes_name_the_tool_that_was_meant_and_a_free_id() -> None:
         }
     )
     for _ in range(2):
-        verdict = check.check(exchange, text, TextForm.RESULT, Known(TEXT_ONLY))
+        verdict = check.check(exchange, text, TextForm.RESULT, Established(TEXT_ONLY))
         fix = next(one.fix for one in verdict.problems if one.fix is not None)
         text = fix.apply(text)
     content = json.loads(text)["content"]
     assert [block["name"] for block in content] == ["dice__dice"] * 3
     assert (
         len({block["id"] for block in content}) == 3
-        or check.check(exchange, text, TextForm.RESULT, Known(TEXT_ONLY)).errors
+        or check.check(exchange, text, TextForm.RESULT, Established(TEXT_ONLY)).errors
     )
 
 
