@@ -276,7 +276,7 @@ class Session:
         done = self._finish(cancelled, Transition.CLIENT_CANCELLED)
         event = RequestCancelled(done, reason if isinstance(reason, str) else "")
         line = self._leave_batch(done, None)
-        return (notice, event, LineReady(line)) if line else (notice, event)
+        return (notice, event, LineReady(line, done.batch)) if line else (notice, event)
 
     def _receive_response(self, message: Message) -> ResponseArrived:
         established = self.established
@@ -326,7 +326,7 @@ class Session:
             completed_batches=completed,
         )
 
-    def _supersede(self, done: Exchange) -> tuple[tuple[Exchange, ...], tuple[str, ...]]:
+    def _supersede(self, done: Exchange) -> tuple[tuple[Exchange, ...], tuple[LineReady, ...]]:
         """End the other requests under the id that was just answered.
 
         MCP: "The request ID MUST NOT have been previously used by the requestor". The client holds
@@ -335,8 +335,8 @@ class Session:
         others = tuple(
             self._finish(one, Transition.ID_WAS_TAKEN) for one in self.same_id_pending(done)
         )
-        lines = [self._leave_batch(one, None) for one in others]
-        return others, tuple(line for line in lines if line)
+        lines = [(self._leave_batch(one, None), one.batch) for one in others]
+        return others, tuple(LineReady(line, batch) for line, batch in lines if line)
 
     def _finish(self, exchange: Exchange, happened: Transition) -> Exchange:
         self.state.forget(self._peer, exchange.number)

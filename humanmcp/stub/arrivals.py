@@ -195,8 +195,8 @@ class Arrivals:
                 self._waits_no_more(exchange, reason)
             case RequestSuperseded(exchange):
                 self._waits_no_more(exchange, "handshake")
-            case LineReady(line):
-                self._ledger.write(line)
+            case LineReady(line, number):
+                self._ledger.write(line, number)
             case NoticeArrived(message):
                 self._noticed(message)
             case ResponseArrived(message):

@@ -226,7 +226,7 @@ class ReplyDispatcher:
             at = self._ledger.clock.stamp()
             self._ledger.close(exchange, Answer(outcome.own, by, at, outcome.deliberate))
         for batch in outcome.completed_batches:
-            self._ledger.write(batch)
+            self._ledger.write(batch.line, batch.number)
         for other in outcome.superseded:
             self._kept.pop(other.number, None)
             self._over(other.number)

@@ -247,7 +247,8 @@ def test_a_batch_does_not_wait_for_a_request_whose_id_was_taken() -> None:
     outcome = session.reply(alone.number, "sunny", TextForm.TEXT)
     assert isinstance(outcome, Sent)
     assert [one.number for one in outcome.superseded] == [inside.number]
-    assert [json.loads(freed)[0]["id"] for freed in outcome.completed_batches] == [2]
+    freed = outcome.completed_batches
+    assert [(json.loads(one.line)[0]["id"], one.number) for one in freed] == [(2, inside.batch)]
 
 
 def test_a_request_with_a_twin_is_not_held() -> None:

@@ -63,9 +63,13 @@ class UnreadableArrived(NamedTuple):
 
 
 class LineReady(NamedTuple):
-    """A line is to be written that had to wait for others (the answers of a batch)."""
+    """A line is to be written that had to wait for others (the answers of a batch).
+
+    `number` is the batch's: that of its first request.
+    """
 
     line: str
+    number: int = 0
 
 
 Event: TypeAlias = (
@@ -97,7 +101,7 @@ class Sent(NamedTuple):
     verdict: Verdict
     deliberate: bool = False
     superseded: tuple[Exchange, ...] = ()
-    completed_batches: tuple[str, ...] = ()
+    completed_batches: tuple[LineReady, ...] = ()
 
 
 class Refused(NamedTuple):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from humanmcp.listening.bodies import Bodies, BodyError, BodyTrouble
 from humanmcp.locales import say
-from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.headers import SESSION, Headers
 from humanmcp.protocol.http.inbound import (
     Acknowledged,
@@ -23,7 +22,7 @@ from humanmcp.protocol.http.inbound import (
     judge,
     refused_body,
 )
-from humanmcp.protocol.http.outbound import EVENTS, JSON
+from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
 from humanmcp.protocol.json.jsonrpc import Malformed, Message
 from humanmcp.stub.http import guard
 from humanmcp.stub.http.responding import HttpAnswer, HttpResponse
@@ -177,13 +176,13 @@ class HttpApp:
         session = self._sessions.find(wanted.session)
         if isinstance(session, HttpRefusal):
             return session
-        streams, stream = session.connection.streams, Stream()
+        streams = session.connection.streams
         if wanted.after is None and streams.is_listened_to:
             return LISTENED_TO
-        number = wanted.after.stream if wanted.after else OWN
-        place = wanted.after.place if wanted.after else streams.own_until
-        goes_on = streams.listen(stream, number, place)
-        missed = await asyncio.to_thread(_missed, session, number, place)
+        last = wanted.after or EventId(OWN, streams.own_until)
+        stream = Stream(last)
+        goes_on = streams.listen(stream)
+        missed = await asyncio.to_thread(_missed, session, last)
         if not goes_on:
             stream.end()
         answering = HttpAnswer(HttpResponse(*asgi, _named(session)), stream, session.revision)
@@ -208,12 +207,6 @@ def _named(session: HttpSession) -> tuple[tuple[str, str], ...]:
     return ((SESSION, session.id),) if session.id else ()
 
 
-def _missed(session: HttpSession, number: int, place: int) -> list[OutEvent]:
-    """Read from the transcript what went out on a stream after a place."""
-    frames = session.stub.ledger.inbox.frames(session.stub.ledger.name)
-    said = [
-        frame.raw
-        for frame in frames
-        if frame.way is Direction.OUT and (frame.number or frame.stream) == number
-    ]
-    return after(said, number, place)
+def _missed(session: HttpSession, last: EventId) -> list[OutEvent]:
+    """Read from the transcript what went out on a stream after an event."""
+    return after(session.stub.ledger.inbox.frames(session.stub.ledger.name), last)

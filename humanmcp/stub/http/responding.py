@@ -16,7 +16,6 @@ from humanmcp.protocol.http.outbound import (
     COMMENT,
     EVENTS,
     JSON,
-    EventId,
     event,
     priming,
     status_of,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
 
     from humanmcp.protocol.http.inbound import HttpRefusal
+    from humanmcp.protocol.http.outbound import EventId
     from humanmcp.stub.http.streams import OutEvent, Stream
 
     # Any: what ASGI passes around are dictionaries of many shapes
@@ -171,8 +171,7 @@ class HttpAnswer:
                 return first
 
     async def _begin(self) -> None:
-        numbers = self._stream.numbers
-        await self._response.begin(opening(self._revision, EventId(min(numbers, default=0), 0)))
+        await self._response.begin(opening(self._revision, self._stream.at))
 
     async def _go_on(self, missed: Iterable[OutEvent] = ()) -> None:
         """Say what a client missed, and then what comes, until the stream ends."""

@@ -1,5 +1,7 @@
 """Which response a message goes out on: one stream for each POST, and one for what belongs to none.
 
+A stream has the number of the request that it came with, a batch that of its first one.
+
 Everything here happens in the thread of the event loop. What nobody listens to is counted and not
 kept: the transcript has it, and a client that comes again with `Last-Event-ID` gets it from there.
 """
@@ -9,15 +11,21 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.http.outbound import EventId
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.stub.journal import DELIBERATE_BYTES, DELIBERATE_UNENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from humanmcp.protocol.conversation.transcript import Frame
 
 OWN: Final = 0
 """The stream of what belongs to no request: a GET listens to it."""
+
+BEGINNING: Final = EventId(OWN, 0)
 
 
 class OutEvent(NamedTuple):
@@ -30,10 +38,11 @@ class OutEvent(NamedTuple):
 
 
 class Stream:
-    """What one HTTP response still has to say."""
+    """What one HTTP response still has to say. `at` is the last that was said on it before."""
 
-    def __init__(self) -> None:
+    def __init__(self, at: EventId = BEGINNING) -> None:
         """Begin with nothing."""
+        self.at = at
         self.numbers: set[int] = set()
         """The requests that it still owes an answer."""
         self.taken = False
@@ -63,33 +72,44 @@ class Streams:
         """Begin with none."""
         self._open: dict[int, Stream] = {}
         self._places: dict[int, int] = {}
-        self._owed: set[int] = set()
+        """How many messages each stream has had."""
+        self._owed: dict[int, int] = {}
+        """From each request that has no answer yet to its stream."""
         self._own_until = 0
         """How much of what belongs to no request has gone out."""
+
+    def go_on(self, owed: Mapping[int, int], places: Mapping[int, int]) -> None:
+        """Know what another process began: the requests with their streams, and their places.
+
+        What belongs to no request counts as not heard yet: a client that heard any of it comes with
+        the id of the last event.
+        """
+        self._owed.update(owed)
+        streams = {OWN, *owed.values()}
+        self._places.update({stream: places.get(stream, 0) for stream in streams})
 
     def posted(self, stream: Stream, numbers: Sequence[int]) -> None:
         """Begin a stream for these requests; without any there is nothing to wait for."""
         stream.taken = True
-        stream.numbers = set(numbers)
-        for number in numbers:
-            self._open[number] = stream
-            self._owed.add(number)
         if not numbers:
             stream.end()
+            return
+        stream.numbers, stream.at = set(numbers), EventId(numbers[0], 0)
+        self._open[numbers[0]] = stream
+        self._owed.update(dict.fromkeys(numbers, numbers[0]))
 
     def send(self, line: bytes, number: int) -> None:
         """Let a line go out where it belongs."""
-        number = number or self._stream_of_batch(line)
+        number = self._owed.get(number, number)
         place = self._places[number] = self._places.get(number, 0) + 1
         stream = self._open.get(number)
-        answers = number != OWN and is_answer(line)
-        if answers:
-            self._answered(number, stream, line)
+        last = number != OWN and is_answer(line)
+        if last:
+            self._over(number)
         if stream is None:
             return
         if number == OWN:
             self._own_until = place
-        last = answers and not stream.numbers
         stream.put(OutEvent(line, EventId(number, place), last))
 
     def send_raw(self, content: bytes) -> None:
@@ -98,27 +118,32 @@ class Streams:
             self._open[max(self._open)].put(OutEvent(content, raw=True))
 
     def unanswered(self, number: int) -> None:
-        """End the stream of a request that gets no answer."""
-        stream = self._open.get(number)
-        self._forget(number)
-        if stream is not None and not stream.numbers:
-            stream.end()
+        """End the stream of a request that gets no answer, unless others wait on it."""
+        stream = self._owed.pop(number, OWN)
+        if stream in self._open:
+            self._open[stream].numbers.discard(number)
+        if stream == OWN or stream in self._owed.values():
+            return
+        before = self._open.get(stream)
+        self._over(stream)
+        if before is not None:
+            before.end()
 
-    def listen(self, stream: Stream, number: int, sent: int) -> bool:
-        """Let a stream go on from after place `sent`. False where nothing more can come on it."""
-        if number != OWN and number not in self._owed:
+    def listen(self, stream: Stream) -> bool:
+        """Let a stream go on from where it is. False where nothing more can come on it."""
+        number = stream.at.stream
+        if number != OWN and number not in self._owed.values():
             return False
         before = self._open.get(number)
         if before is not None:
-            before.numbers.discard(number)
-            if not before.numbers:
-                before.end()
+            before.numbers.clear()
+            before.end()
         self._open[number] = stream
+        stream.taken = True
+        stream.numbers = {owed for owed, its in self._owed.items() if its == number}
         if number == OWN:
             self._own_until = max(self._own_until, self._places.get(OWN, 0))
-        else:
-            stream.numbers = {number}
-        self._places.setdefault(number, sent)
+        self._places.setdefault(number, stream.at.place)
         return True
 
     def leave(self, stream: Stream) -> None:
@@ -148,26 +173,14 @@ class Streams:
         self._open.clear()
         self._owed.clear()
 
-    def _answered(self, number: int, stream: Stream | None, line: bytes) -> None:
-        numbers = [number]
-        if stream is not None and line.startswith(b"["):
-            numbers = sorted(stream.numbers)
-        for each in numbers:
-            self._forget(each)
-
-    def _forget(self, number: int) -> None:
-        self._owed.discard(number)
+    def _over(self, number: int) -> None:
+        """Forget a stream on which nothing more will come."""
+        for each in [owed for owed, its in self._owed.items() if its == number]:
+            del self._owed[each]
         self._places.pop(number, None)
         stream = self._open.pop(number, None)
         if stream is not None:
-            stream.numbers.discard(number)
-
-    def _stream_of_batch(self, line: bytes) -> int:
-        """Return a request of the batch that a line answers: it was freed by the end of another."""
-        if not line.startswith(b"["):
-            return OWN
-        waiting = [number for number, one in self._open.items() if len(one.numbers) > 0 and number]
-        return max(waiting, default=OWN)
+            stream.numbers.clear()
 
 
 def is_answer(line: bytes) -> bool:
@@ -181,10 +194,35 @@ def is_answer(line: bytes) -> bool:
     return isinstance(found, Batch) or not isinstance(found, Message) or not found.method
 
 
-def after(lines: Iterable[bytes], stream: int, place: int) -> list[OutEvent]:
-    """Return what a client missed of a stream: the lines of the transcript after a place."""
+def said(frames: Iterable[Frame]) -> Iterator[tuple[EventId, bytes]]:
+    """Yield what has gone out by a transcript, each with the id that it has as an event.
+
+    Bytes that were typed as such are no message: they have no id, and are not said again.
+    """
+    streams: dict[int, int] = {}
+    places: dict[int, int] = {}
+    for frame in frames:
+        if frame.way is Direction.IN and frame.raw.startswith(b"["):
+            streams.update(dict.fromkeys(_numbers_of(frame), frame.number))
+        if frame.way is Direction.OUT and frame.note not in (DELIBERATE_BYTES, DELIBERATE_UNENDED):
+            number = frame.number or frame.stream
+            stream = streams.get(number, number)
+            places[stream] = places.get(stream, 0) + 1
+            yield EventId(stream, places[stream]), frame.raw
+
+
+def _numbers_of(frame: Frame) -> range:
+    """Return the numbers of the requests in a batch: they follow each other."""
+    batch = jsonrpc.read(frame.raw)
+    items = batch.items if isinstance(batch, Batch) else ()
+    requests = sum(isinstance(one, Message) and one.kind is Kind.REQUEST for one in items)
+    return range(frame.number, frame.number + requests)
+
+
+def after(frames: Iterable[Frame], last: EventId) -> list[OutEvent]:
+    """Return what a client missed of a stream, by the transcript, after the event that it has."""
     return [
-        OutEvent(line, EventId(stream, at), stream != OWN and is_answer(line))
-        for at, line in enumerate(lines, start=1)
-        if at > place
+        OutEvent(line, name, name.stream != OWN and is_answer(line))
+        for name, line in said(frames)
+        if name.stream == last.stream and name.place > last.place
     ]

@@ -164,6 +164,9 @@ def test_a_client_of_2025_that_hangs_up_gets_its_answer_when_it_comes_again(home
         # once more: nothing new, and what was missed once is there again
         once_more = server.open({**headers, "Last-Event-ID": name}, verb="GET")
         assert [name for name, data in once_more.events() if data] == ["2-1"]
+        # and a client that has it all is told so: to come from the beginning would bring it twice
+        has_all = server.open({**headers, "Last-Event-ID": "2-1"}, verb="GET")
+        assert [*has_all.events()] == [("2-1", b"")]
 
 
 def test_a_stream_that_is_resumed_goes_on_where_it_was(home: Path) -> None:
