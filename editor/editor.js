@@ -7,7 +7,7 @@ import { defaultKeymap, indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { Annotation, Compartment, EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
-import { Decoration, drawSelection, EditorView, gutter, GutterMarker, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { Decoration, drawSelection, EditorView, gutter, GutterMarker, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 const fromOutside = Annotation.define();
@@ -57,7 +57,7 @@ function placed(list, doc) {
     return { ...one, from, to: Math.min(Math.max(one.to, from), doc.length) };
   });
   const under = within.filter((one) => one.to > one.from)
-    .map((one) => Decoration.mark({ class: `wavy ${one.severity}` }).range(one.from, one.to));
+    .map((one) => Decoration.mark({ class: `wavy ${one.severity}`, message: one.message }).range(one.from, one.to));
   const lines = new Map();
   for (const one of within) {
     const line = doc.lineAt(one.from).from;
@@ -66,6 +66,17 @@ function placed(list, doc) {
   const beside = [...lines].map(([line, sign]) => sign.range(line));
   return { under: Decoration.set(under, true), beside: RangeSet.of(beside, true) };
 }
+
+// What is wrong with the place under the pointer, in words.
+const sentences = hoverTooltip((view, at) => {
+  const found = [];
+  view.state.field(marks).under.between(at, at, (from, to, { spec }) => { found.push({ from, to, text: spec.message }); });
+  if (!found.length) return null;
+  const dom = document.createElement("div");
+  dom.className = "sentences";
+  dom.append(...found.map(({ text }) => Object.assign(document.createElement("p"), { textContent: text })));
+  return { pos: found[0].from, end: found[0].to, above: true, create: () => ({ dom }) };
+});
 
 const signs = gutter({ class: "signs", markers: (view) => view.state.field(marks).beside });
 
@@ -92,6 +103,11 @@ const look = EditorView.theme({
   ".wavy": { textDecoration: "underline wavy var(--strong-line)", textDecorationSkipInk: "none", textUnderlineOffset: "0.25em" },
   ".wavy.error": { textDecorationColor: "var(--bad)" },
   ".wavy.warning": { textDecorationColor: "var(--warn)" },
+  ".cm-tooltip.sentences": {
+    maxWidth: "34rem", padding: "0.5rem 0.75rem", font: "0.9375rem/1.45 var(--text)", color: "var(--ink)",
+    background: "var(--surface)", border: "1px solid var(--strong-line)", borderRadius: "var(--round)",
+  },
+  ".sentences p": { margin: 0 },
   ".signs": { width: "1.25rem" },
   ".sign": { display: "inline-block", width: "1.25rem", textAlign: "center", fontWeight: "700" },
   ".sign.error": { color: "var(--bad)" },
@@ -112,7 +128,7 @@ export class CodeEditor {
       if (update.selectionSet || update.docChanged) onMove(this.position(update.state));
     });
     const extensions = [
-      marks, lineNumbers(), signs, drawSelection(), highlightActiveLine(), indentOnInput(),
+      marks, sentences, lineNumbers(), signs, drawSelection(), highlightActiveLine(), indentOnInput(),
       bracketMatching(), json(), syntaxHighlighting(colours), look, told,
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),

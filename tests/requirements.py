@@ -491,11 +491,11 @@ REQUIREMENTS: Final = {
     "D9": "The history is live, newest first over all sessions, and has dates.",
     "D10": "The picture names who talks, in every seat.",
     "D11": "The projector chooses a session, and names each answer.",
-    "D12": "Why Send is blocked stands beside it, with its fix.",
+    "D12": "Why Send is blocked stands beside it and at its place, with its fix.",
     "D13": "Rules and saved answers are made, seen, changed, ordered and removed on the page.",
     "D14": "Whoever types on after Send loses no letter.",
     "D15": "What was answered elsewhere shows its answer, and offers the next request.",
-    "D16": "The focus stays where a person works, and Esc closes what is open.",
+    "D16": "The focus stays where a person works, and what is wrong is said there.",
     "D17": "Each seat of a play has its own door.",
     # -- What is published
     "SHIP-1": "The wheel and the source distribution are the same bytes whoever builds them.",

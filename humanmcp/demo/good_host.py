@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from humanmcp.protocol.conversation.events import (
     NoticeArrived,
@@ -50,6 +50,20 @@ class Ignored(NamedTuple):
     code: str
     fillings: Mapping[str, str] = {}
     problem: Diagnostic | None = None
+
+    @property
+    def is_in_vain(self) -> bool:
+        """Return True if the server may think that it has answered the present request now."""
+        return self.code not in _HARMLESS
+
+
+_HARMLESS: Final = frozenset({"ignored-again", "ignored-late"})
+"""Ignored answers that belong to earlier requests: the present one is still to be answered."""
+GIVES_UP_AFTER: Final = 20.0
+"""Seconds that the host still waits once something came that was no answer to its request.
+
+Before that it waits as long as its person needs: a lesson has no clock.
+"""
 
 
 class Answered(NamedTuple):

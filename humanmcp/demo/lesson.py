@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.demo import steps
-from humanmcp.demo.good_host import Answered, Failed, GoodHost
+from humanmcp.demo.good_host import GIVES_UP_AFTER, Answered, Failed, GoodHost, Ignored
 from humanmcp.locales import problem, say
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json.jsonrpc import Kind, Message, read
@@ -18,6 +18,7 @@ from humanmcp.protocol.json.jsonrpc import Kind, Message, read
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from humanmcp.demo.good_host import Reaction
     from humanmcp.protocol.conversation.transcript import Frame
 
 LONGEST_SHOWN: Final = 1_000
@@ -55,9 +56,8 @@ def lesson_of(frames: Iterable[Frame], language: str) -> Lesson | None:
         message = read(frame.raw)
         if frame.way is Direction.OUT:
             for reaction in host.take(frame.raw):
-                if found and isinstance(reaction, (Answered, Failed)):
-                    said, failed = understood(reaction, language), isinstance(reaction, Failed)
-                    found[-1] = replace(found[-1], said=said, failed=failed)
+                if found:
+                    found[-1] = _after(found[-1], reaction, language)
         elif isinstance(message, Message) and message.kind is Kind.REQUEST:
             host.ask(message.method, message.params)
             if len(found) < len(wanted):
@@ -67,6 +67,25 @@ def lesson_of(frames: Iterable[Frame], language: str) -> Lesson | None:
 
 def _step(code: str, language: str) -> LessonStep:
     return LessonStep(say("demo", f"{code}-title", language), say("demo", f"{code}-task", language))
+
+
+def _after(step: LessonStep, reaction: Reaction, language: str) -> LessonStep:
+    """Return a step as it stands after what the host made of a line."""
+    match reaction:
+        case Answered() | Failed():
+            said, failed = understood(reaction, language), isinstance(reaction, Failed)
+            return replace(step, said=said, failed=failed)
+        case Ignored() if reaction.is_in_vain and not step.said:
+            waits = say("demo", "still-waits", language, seconds=f"{GIVES_UP_AFTER:g}")
+            return replace(step, task=f"{why_ignored(reaction, language)} {waits}")
+        case _:
+            return step
+
+
+def why_ignored(ignored: Ignored, language: str) -> str:
+    """Say why a line changes nothing for the host."""
+    why = problem(ignored.problem, language) if ignored.problem else ""
+    return say("demo", ignored.code, language, why=why, **ignored.fillings)
 
 
 def understood(answer: Answered | Failed, language: str) -> str:

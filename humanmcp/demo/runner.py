@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Final, Self
 
 from humanmcp.common.child import ChildCommand, ChildTransport, EndedError
 from humanmcp.demo import steps
-from humanmcp.demo.good_host import Answered, Failed, Ignored, Noticed, WasAsked
+from humanmcp.demo.good_host import (
+    GIVES_UP_AFTER,
+    Answered,
+    Failed,
+    Ignored,
+    Noticed,
+    WasAsked,
+)
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.protocol.json.jsonrpc import Kind
 
@@ -85,13 +92,6 @@ class DemoServer:
 
 
 LOOK_EVERY: Final = 0.2
-GIVES_UP_AFTER: Final = 20.0
-"""Seconds that the host still waits once something came that was no answer to its request.
-
-Before that it waits as long as its person needs: a lesson has no clock.
-"""
-_HARMLESS: Final = frozenset({"ignored-again", "ignored-late"})
-"""Ignored answers that belong to earlier requests: the present one is still to be answered."""
 _NOTES_WITHIN: Final = 1.0
 
 
@@ -183,8 +183,8 @@ class DemoRunner:
     def _is_in_vain(self, reaction: Reaction) -> bool:
         """Take what is no answer. True when the server may think that it has answered now."""
         match reaction:
-            case Ignored(code):
-                in_vain = code not in _HARMLESS
+            case Ignored():
+                in_vain = reaction.is_in_vain
                 self._screen.ignored(reaction, GIVES_UP_AFTER if in_vain else 0)
                 return in_vain
             case WasAsked(message, line):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.common.terminal import Painted, to_stdout
 from humanmcp.demo import steps
 from humanmcp.demo.good_host import Answered
-from humanmcp.demo.lesson import cut, understood
-from humanmcp.locales import problem, say
+from humanmcp.demo.lesson import cut, understood, why_ignored
+from humanmcp.locales import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,9 +106,8 @@ class Screen:
 
     def ignored(self, ignored: Ignored, still: float) -> None:
         """Say why a line changes nothing, and how many seconds the host still waits."""
-        why = problem(ignored.problem, self._language) if ignored.problem else ""
         self._arrow("from", self._say("ignored"))
-        self._tell(ignored.code, "red", why=why, **ignored.fillings)
+        to_stdout(Painted("     " + why_ignored(ignored, self._language), "red"))
         if still:
             self._tell("still-waits", "yellow", seconds=f"{still:g}")
 

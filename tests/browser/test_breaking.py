@@ -206,7 +206,7 @@ def test_a_page_without_scripts_breaks_too(desk: Desking, host: Serving, window:
     for _again in range(2):
         page.locator(".breaking summary").click()
         page.locator("button[value='break id-as-text']").click()
-        expect(page.locator(".plain-composer .broken")).to_contain_text("Id as text")
+        expect(page.locator(".plain-composer .spoilt")).to_contain_text("Id as text")
         if not _again:
             page.locator("button[value=mend]").click()
             expect(page.locator("[name=text]")).to_have_value("sunny")

@@ -61,6 +61,16 @@ def test_an_answer_that_the_host_cannot_use_is_said_to_be_none() -> None:
     assert "tools/list fails" in lesson.steps[1].said
 
 
+def test_d16_while_the_host_waits_in_vain_the_lesson_says_why() -> None:
+    """D16: what was sent answers nothing, so what to type is no longer said."""
+    lesson = read(asked(1), answered(1), asked(2), (Direction.OUT, {"id": 8, "result": {}}))
+    assert lesson.steps[1].said == ""
+    assert lesson.steps[1].task.startswith("Ignored: no request has the id 8.")
+    assert "gives up in 20 s" in lesson.steps[1].task
+    again = read(asked(1), answered(1), answered(1), asked(2), answered(1))
+    assert "filled in" in again.steps[1].task
+
+
 def test_the_whole_lesson_is_five_answers() -> None:
     """D4: what comes beyond the script is no step of it."""
     said = [one for token in range(1, 6) for one in (asked(token), answered(token))]

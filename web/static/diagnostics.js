@@ -39,8 +39,7 @@ export class Diagnostics {
     const quiet = this.nothingYet || (!draft.touched && !verdict.sendable);
     // That it is written over several lines is how it is shown here, not what the person did.
     const problems = quiet ? [] : verdict.problems.filter((one) => one.level !== "repaired");
-    const form = views.current === "form";
-    this.list.show(form ? views.form.marks.show(problems, (problem) => this.fix(problem)) : problems);
+    this.list.show(views.marks?.show(problems, (problem) => this.fix(problem)) ?? problems);
     views.json.mark(problems.filter((one) => !one.field), draft.text);
     const blocking = problems.filter((one) => one.blocks).length;
     this.showFirst(problems.find((one) => one.blocks));
@@ -86,7 +85,7 @@ export class Diagnostics {
   // Why nothing was sent: the focus goes to what can be done about it.
   focus() {
     const { views } = this.composer;
-    if (views.current === "form" && views.form.marks.focus()) return;
+    if (views.marks?.focus()) return;
     const act = maybe("problems")?.querySelector("button, a");
     if (act instanceof HTMLElement) act.focus();
   }

@@ -9,13 +9,25 @@ import { call, Refused } from "./talk.js";
 import { catchTyping, giveTypingBack } from "./typeahead.js";
 import { say, tell, tellFailed } from "./words.js";
 
+const MOVED = 24; // pixels from which on a pointer has left what it pressed
+
 export class Sender {
   /** @param {Composer} composer @param {(outcome: OutcomeShape) => void} onSent */
   constructor(composer, onSent) {
     this.composer = composer;
     this.onSent = onSent;
     this.sending = false;
-    byId("send").addEventListener("click", () => this.send());
+    const button = byId("send");
+    // What comes between press and release may move the button away: it is pressed all the same.
+    // Whoever moves the pointer away does not want to.
+    let [x, y] = [0, 0];
+    button.addEventListener("pointerdown", ({ pointerId, clientX, clientY }) => {
+      [x, y] = [clientX, clientY];
+      button.setPointerCapture(pointerId);
+    });
+    button.addEventListener("click", ({ detail, clientX, clientY }) => {
+      if (!detail || Math.hypot(clientX - x, clientY - y) < MOVED) this.send();
+    });
     byId("anyway").addEventListener("click", () => this.sendAnyway());
   }
 
@@ -55,8 +67,9 @@ export class Sender {
       this.onSent(outcome);
     } catch (error) {
       this.setSending(false);
-      giveTypingBack();
+      const typing = giveTypingBack();
       this.notSent(error);
+      if (error instanceof Refused && error.record?.problems && !typing) this.composer.diagnostics.focus();
     }
   }
 

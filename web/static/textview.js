@@ -3,6 +3,7 @@
 
 import { isOneText, TEXT_PATH } from "./answers.js";
 import { byId, fillField } from "./dom.js";
+import { FieldMarks } from "./fieldmarks.js";
 import { put, stringAt, textAt } from "./jsontext.js";
 import { parse } from "./jsontree.js";
 import { say } from "./words.js";
@@ -11,6 +12,7 @@ export class TextView {
   /** @param {MessageDocument} draft @param {() => void} onTyped */
   constructor(draft, onTyped) {
     this.draft = draft;
+    this.marks = new FieldMarks(byId("error-fields"));
     this.sentence = byId("sentence", HTMLTextAreaElement);
     this.code = byId("error-code", HTMLInputElement);
     this.message = byId("error-message", HTMLInputElement);

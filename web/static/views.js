@@ -86,6 +86,11 @@ export class Views {
     this.choose(names[(names.indexOf(this.current) + 1) % names.length]);
   }
 
+  // The fields that a problem can be shown at.
+  get marks() {
+    return this.current === "json" ? null : this[this.current].marks;
+  }
+
   focus() {
     const around = this.composer.box.closest("details");
     if (around) around.open = true;

@@ -38,6 +38,8 @@ _SCAFFOLD: Final = frozenset(
 """The words of the structure around an answer, as `_leaves` spells them."""
 _RESPELT: Final = frozenset({"M10", "R15"})
 """Findings that know the name to be missing: one slip of the fingers is no guess there."""
+_TRUTHS: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+"""Words that say the same as JSON's two: where one of those is wanted, they are no guess."""
 _LEAF: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{},:"]+', re.DOTALL)
 
 
@@ -50,12 +52,18 @@ def trust(found: RawDiagnostic, mend: FixAction, old: str, new: str) -> Applicab
             return _renaming(found, json.loads(old), json.loads(mend.new))
         case FixKind.INSERT:
             return Applicability.SAFE if mend.path[-1] in _FILLERS else _made_up(new)
-        case _ if mend.path in _ENVELOPE and not _HOLDS_MORE.search(old):
+        case _ if _is_meant(mend, old, new):
             return Applicability.SAFE
         case FixKind.WRAP:
             return _replacing("", mend.new.replace(HOLE, " "), mend.path)
         case _:
             return _replacing(old, new, mend.path)
+
+
+def _is_meant(mend: FixAction, old: str, new: str) -> bool:
+    """Return True for what the envelope wants, and for a truth that is written as a word."""
+    enveloped = mend.path in _ENVELOPE and not _HOLDS_MORE.search(old)
+    return enveloped or _TRUTHS.get(_spelt(old.strip('"'))) == new
 
 
 def _renaming(found: RawDiagnostic, old: str, new: str) -> Applicability:

@@ -246,6 +246,8 @@ def judge_error(error: Json, revision: str, path: Path) -> list[RawDiagnostic]:
             got = error["message"]
             mend = wrap(at, '"', '"') if isinstance(got, (int, float)) else replace_with(at, "…")
             found.append(rpc.WordsMissing(at, mend))
+    elif not error["message"].strip():
+        found.append(rpc.WordsEmpty((*path, "message")))
     taken = {each.path[-1] for each in found if isinstance(each, rpc.MemberMisspelt)}
     extra = [name for name in error if name not in ("code", "message", "data", *taken)]
     for name in extra:

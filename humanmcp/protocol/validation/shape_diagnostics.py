@@ -6,7 +6,7 @@ wrong and asks here for the words and the mend.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.kinds import mcp
 from humanmcp.protocol.diagnostics.raw import (
@@ -177,10 +177,15 @@ def too_many(count: int, most: int, path: Path) -> RawDiagnostic:
     return mcp.TooMany(path, key=name_of(path), limit=str(most), count=str(count))
 
 
+_TRUTHS: Final = {
+    **dict.fromkeys(("true", "1", "yes", "on"), True),
+    **dict.fromkeys(("false", "0", "no", "off"), False),
+}
+
+
 def not_a_truth(value: Json, path: Path) -> RawDiagnostic:
     """Report what should be `true` or `false`."""
-    words = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
-    meant = words.get(str(value).strip().lower()) if isinstance(value, (str, int)) else None
+    meant = _TRUTHS.get(str(value).strip().lower()) if isinstance(value, (str, int)) else None
     mend = None if meant is None else replace_with(path, meant)
     return wrong_type(mcp.NotATruth, value, path, mend)
 

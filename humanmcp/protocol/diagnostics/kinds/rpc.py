@@ -68,6 +68,8 @@ class CodeNotWhole(ErrorDiagnostic, code="R08"):
     """JSON-RPC: "This MUST be an integer." The TypeScript clients drop anything else."""
 class WordsMissing(ErrorDiagnostic, code="R09"):
     """Most hosts show the message."""
+class WordsEmpty(ErrorDiagnostic, code="R56", severity=_W):
+    """Allowed, and whoever meets the error learns nothing."""
 class ReservedCode(ErrorDiagnostic, code="R10", severity=_W):
     """JSON-RPC reserves -32768 to -32000."""
     number: str

@@ -1,0 +1,171 @@
+"""Why Send is blocked, and what is wrong where: one desk and one host for the whole file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seats import Window, begin, call, request
+from tests.browser.test_answering import EDITOR, write_json
+from tests.desk.desking import Desking
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("saying-why")]
+
+
+class Sitting(NamedTuple):
+    """A host, and a person who answers it on the page."""
+
+    desk: Desking
+    host: Serving
+    window: Window
+    session: str
+
+    def asked(self, line: str) -> Page:
+        """Have the host say a line, and open its request."""
+        self.host.say(line)
+        waiting = until(lambda: self.desk.get("/api/exchanges")["waiting"], "the request is there")
+        page = self.window.goto(f"/m/{self.session}/{waiting[-1]['number']}")
+        expect(page.locator("#send")).to_be_visible()
+        return page
+
+    def heard(self) -> Any:  # noqa: ANN401 - any JSON value
+        """Read what was sent."""
+        return json.loads(self.host.hear())
+
+
+@pytest.fixture(scope="module")
+def sitting(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sitting]:
+    """Sit down once: each test sends a request of its own and answers it."""
+    home = tmp_path_factory.mktemp("sitting") / "home"
+    with Desking(home) as desk, Serving(home, "--by-hand") as host:
+        begin(host, desk)
+        window = Window(browser, desk)
+        yield Sitting(desk, host, window, until(host.find_session, "a session").name)
+        window.close()
+        assert window.troubles == []
+
+
+def test_d12_a_press_on_send_counts_although_the_bar_moves_away(sitting: Sitting) -> None:
+    """D12: what the check finds may move the bar between press and release; leaving it cancels."""
+    page = sitting.asked(call("11"))
+    page.locator("#sentence").fill("sunny")
+    box = page.locator("#send").bounding_box()
+    assert box is not None
+    grow = "height => { document.querySelector('article header').style.height = height }"
+    page.mouse.move(box["x"] + 20, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(5, 5)
+    page.mouse.up()
+    page.mouse.move(box["x"] + 20, box["y"] + 20)
+    page.mouse.down()
+    page.evaluate(grow, "1500px")
+    page.mouse.up()
+    assert sitting.heard()["id"] == 11
+
+
+def test_d12_what_only_the_desk_could_check_is_shown_too(sitting: Sitting) -> None:
+    """D12: the check is away for a moment, and Send is blocked: the cursor goes to the reason."""
+    page = sitting.asked(call("12"))
+    page.locator("#tab-json").click()
+    page.route("**/check", lambda route: route.abort())
+    write_json(page, '{"jsonrpc":"2.0","id":"12","result":{"content":[]}}')
+    page.locator("#send").click()
+    expect(page.locator("#problems .problem.error")).to_contain_text("12")
+    expect(page.locator("#problems button, #problems a").first).to_be_focused()
+    page.unroute("**/check")
+    page.locator("#problems .fix").first.click()
+    page.locator("#send").click()
+    assert sitting.heard()["id"] == 12
+
+
+@pytest.mark.skipif(not EDITOR.exists(), reason="the JSON editor was not built")
+def test_d12_the_sentence_of_a_mistake_stands_under_the_pointer(sitting: Sitting) -> None:
+    """D12: the place is underlined in the JSON editor, and says there what is wrong with it."""
+    page = sitting.asked(call("13"))
+    page.locator("#tab-json").click()
+    write_json(page, '{"jsonrpc":"2.0","id":"13","result":{"content":[]}}')
+    page.locator("#editor .wavy.error").hover()
+    expect(page.locator("#editor .sentences")).to_contain_text("id must be exactly 13")
+    page.locator("#problems .fix").first.click()
+    page.locator("#send").click()
+    assert sitting.heard()["id"] == 13
+
+
+def test_d16_all_fixes_together_leave_none(sitting: Sitting) -> None:
+    """D16: a word of yes and no becomes true and false where those are wanted."""
+    page = sitting.asked(call("14"))
+    page.locator("#tab-json").click()
+    write_json(
+        page,
+        "{'jsonrpc': '2.0', 'id': 14, 'result': {'content': [{'type': 'text', 'text': 'x'}],"
+        " 'isError': no}}",
+    )
+    page.locator("#problems .problem-all button").click()
+    expect(page.locator("#problems .problem")).to_have_count(0)
+    page.locator("#send").click()
+    assert sitting.heard()["result"]["isError"] is False
+
+
+def test_d16_an_error_without_words_speaks_at_its_field(sitting: Sitting) -> None:
+    """D16: an empty message is allowed, and said to be empty there."""
+    page = sitting.asked(call("15"))
+    page.locator("[name=kind][value=error]").check()
+    field = page.get_by_label("Message", exact=True)
+    expect(page.locator("#error-fields .at-field.warning")).to_contain_text(
+        "error.message is empty"
+    )
+    assert "R56" in (field.get_attribute("aria-describedby") or "")
+    page.get_by_label("Code").fill("x")
+    expect(page.get_by_label("Code")).to_have_attribute("aria-invalid", "true")
+    page.locator("#send").click()
+    expect(page.get_by_label("Code")).to_be_focused()
+    page.get_by_label("Code").fill("-32603")
+    field.fill("no station")
+    expect(page.locator("#error-fields .at-field")).to_have_count(0)
+    page.locator("#send").click()
+    assert sitting.heard()["error"] == {"code": -32603, "message": "no station"}
+
+
+def test_d16_a_tool_without_a_name_speaks_at_its_field(sitting: Sitting) -> None:
+    """D16: in the form of a list, emptied or taken out."""
+    page = sitting.asked(request("tools/list", None, "16"))
+    page.locator("#tab-form").click()
+    name = page.locator("#form-fields").get_by_label("name").first
+    name.fill("")
+    expect(page.locator("#form-fields .at-field")).to_contain_text("name")
+    assert "M39" in (name.get_attribute("aria-describedby") or "")
+    name.fill("ask")
+    expect(page.locator("#form-fields .at-field")).to_have_count(0)
+    page.locator("#send").click()
+    assert sitting.heard()["result"]["tools"][0]["name"] == "ask"
+
+
+def test_d16_a_broken_line_is_one_row_and_named_once(sitting: Sitting) -> None:
+    """D16: in History as high as its neighbours; on the projector it is no message, once."""
+    sitting.host.say('{"jsonrpc": "2.0", "method"')
+    seq = until(
+        lambda: [
+            one["seq"]
+            for one in sitting.desk.get("/api/history")["lines"]
+            if one["kind"] == "broken"
+        ],
+        "the broken line",
+    )[0]
+    page = sitting.window.goto("/history")
+    broken = page.locator("#lines .step.broken").first
+    others = page.locator("#lines .step:not(.broken)").first
+    assert broken.bounding_box()["height"] == others.bounding_box()["height"]  # type: ignore[index]
+    columns = "one => getComputedStyle(one).gridTemplateColumns.split(' ').length"
+    assert broken.evaluate(columns) == others.evaluate(columns)
+    page = sitting.window.goto(f"/present?name={sitting.session}&seq={seq}")
+    assert page.locator("#main").inner_text().count("not a message") == 1
