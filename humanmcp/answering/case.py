@@ -32,7 +32,6 @@ class Decoded:
     """Remembers the lines that were decoded last. Threads may share one."""
 
     def __init__(self, largest: int = LARGEST) -> None:
-        """Remember lines of no more than so many characters together."""
         self._largest = largest
         self._known: dict[str, Message | Batch | Malformed] = {}
         self._size = 0

@@ -84,7 +84,6 @@ class EndedError(StopError):
     room = "trouble"
 
     def __init__(self, code: str = "ended", **fillings: object) -> None:
-        """Remember how it ended, as far as it is known."""
         super().__init__(code, **fillings)
 
 

@@ -30,7 +30,6 @@ class NotRegularError(OSError):
     """The path leads to no file."""
 
     def __init__(self, path: Path) -> None:
-        """Remember which one."""
         super().__init__(errno.EINVAL, "not a regular file", str(path))
 
 

@@ -49,7 +49,6 @@ class Stamps:
     __slots__ = ("_second", "_until_the_second")
 
     def __init__(self) -> None:
-        """Know no second yet."""
         self._second = -1
         self._until_the_second = ""
 

@@ -104,7 +104,6 @@ class GoodHost:
     """The host's side of one session of a revision with a handshake."""
 
     def __init__(self, mood: Mood = Mood.STRICT) -> None:
-        """Begin with nothing asked."""
         self.mood = mood
         self.tools: tuple[JsonObject, ...] = ()
         """The tools of the last list that it understood."""

@@ -125,7 +125,6 @@ class StaticFiles:
     """The files of the page, read once: a name that is not among them leads nowhere."""
 
     def __init__(self, folder: Path) -> None:
-        """Read every file of a folder."""
         self._files: dict[str, tuple[bytes, bytes, str, str]] = {}
         for path in sorted(folder.rglob("*")):
             if path.is_file():

@@ -60,7 +60,6 @@ class FieldError(ValueError):
     def __init__(
         self, field: FormField, typed: str, broken: tuple[tuple[str, str], ...] = ()
     ) -> None:
-        """Remember all three."""
         super().__init__(field, typed)
         self.field = field
         self.typed = typed
@@ -75,7 +74,6 @@ class TypingError(ValueError):
     """A line of `key=value` cannot be read. `at` is what it breaks at."""
 
     def __init__(self, at: str) -> None:
-        """Remember where."""
         super().__init__(at)
         self.at = at
 

@@ -31,7 +31,6 @@ class HostAtDesk:
     """
 
     def __init__(self, desk: AtInbox, language: str) -> None:
-        """Sit down at this session of the inbox."""
         self.person = PersonAsked(
             desk, Established(HOST, client_capabilities={"elicitation": {}}, initialized=True)
         )
@@ -88,7 +87,6 @@ class PlayedHost:
     """The host's seat when no person holds it: one prompt, and every call is allowed."""
 
     def __init__(self, language: str) -> None:
-        """Speak a language."""
         self._language = language
 
     def prompts(self) -> Generator[str, str, None]:

@@ -39,7 +39,6 @@ class Lent:
     """The prompts and resources of all servers of one host."""
 
     def __init__(self, servers: Servers, typist: Typist, language: str) -> None:
-        """Ask nothing yet."""
         self.servers = servers
         self.typist = typist
         self.language = language

@@ -53,7 +53,6 @@ class NoToolError(LookupError):
     """A name leads nowhere."""
 
     def __init__(self, name: str, why: str) -> None:
-        """Remember the name and what is wrong with it."""
         super().__init__(name, why)
         self.name = name
         self.why = why

@@ -28,7 +28,6 @@ class SessionRecorder(ClientObserver):
     """
 
     def __init__(self, desk: AtInbox, inner: ClientObserver) -> None:
-        """Record, and let the other onlooker look too."""
         self.desk = desk
         self.inner = inner
         self.client: Client | None = None

@@ -141,7 +141,6 @@ class HostLoop:
         limits: Limits | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Begin the history with the system's words, when there are any."""
         self.model = model
         self.servers = servers
         self.watcher = watcher

@@ -90,7 +90,6 @@ class Server:
     """One entry of the configuration, with its client when it runs."""
 
     def __init__(self, entry: ServerEntry) -> None:
-        """Begin unstarted."""
         self.entry = entry
         self.settled = threading.Event()
         """Set once it has started, or will not."""

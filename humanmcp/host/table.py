@@ -78,7 +78,6 @@ class Narrator:
     """Tells in the terminal what happens at the table, seat by seat. Asks the host's seat."""
 
     def __init__(self, host: HostAtDesk | PlayedHost, language: str) -> None:
-        """Tell, and ask."""
         self.host = host
         self.language = language
         self._called: set[str] = set()

@@ -272,7 +272,6 @@ class UnknownItemError(InboxError, LookupError):
     """There is no such session or exchange; or, with `line`, no such line of a session."""
 
     def __init__(self, what: str, *, line: int = 0) -> None:
-        """Remember what was asked for."""
         super().__init__("no line" if line else "unknown", what=what, line=line)
 
 
@@ -280,7 +279,6 @@ class TakenError(InboxError):
     """Somebody was first: the exchange is not pending, or another reply is on its way."""
 
     def __init__(self, key: Key, state: ExchangeState, by: str = "") -> None:
-        """Remember which exchange, what became of it and who was first."""
         code = f"{state.value} by" if by else state.value
         super().__init__(code, number=key.number, by=by)
         self.key = key

@@ -39,7 +39,6 @@ class LifeLock:
     __slots__ = ("_descriptor",)
 
     def __init__(self, descriptor: int) -> None:
-        """Keep the open file that carries the lock."""
         self._descriptor = descriptor
 
     def __del__(self) -> None:

@@ -32,7 +32,6 @@ class Outbox:
     """The outbox of one session."""
 
     def __init__(self, folder: SessionFolder) -> None:
-        """Use the outbox in a session's folder."""
         self._folder = folder
         self._path = folder.outbox
         self._waiting: dict[str, Reply] = {}

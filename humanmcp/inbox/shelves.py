@@ -38,7 +38,6 @@ class Remembered:
     """Records that were read, by path, as long as their files have not changed."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
         self._values: dict[Path, tuple[Signature, Any]] = {}  # `Any`: what the reader returns
 
     def read(self, path: Path, reader: Callable[[records.Record], _Value]) -> _Value | None:
@@ -119,7 +118,6 @@ class ItemShelf:
     """Reads exchanges."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
         self._items: dict[Key, tuple[ExchangeState, Mapping[str, Signature], Item]] = {}
         self._lock = threading.Lock()
 

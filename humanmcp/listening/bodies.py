@@ -59,7 +59,6 @@ class BodyError(Exception):
     """A body broke a limit while it was read."""
 
     def __init__(self, trouble: BodyTrouble) -> None:
-        """Remember which one."""
         super().__init__(trouble)
         self.trouble = trouble
 
@@ -68,7 +67,6 @@ class Bodies:
     """All bodies that are on their way or in memory. Used by one event loop."""
 
     def __init__(self) -> None:
-        """Hold nothing yet."""
         self.held = 0
         self._strangers: dict[Body, str] = {}  # the one that has been there longest comes first
 

@@ -27,7 +27,6 @@ class UnknownSentenceError(LookupError):
     """A code has no sentence."""
 
     def __init__(self, room: str, code: str) -> None:
-        """Remember which."""
         super().__init__(room, code)
         self.room = room
         self.code = code

@@ -25,7 +25,6 @@ class StopError(Exception):
     room: ClassVar[str]
 
     def __init__(self, code: str, **fillings: object) -> None:
-        """Remember which sentence says so and what it is filled with."""
         super().__init__(code, fillings)
         self.code = code
         self.fillings = fillings

@@ -36,7 +36,6 @@ class Trial:
     """What was seen of a server. Times are seconds; None where it never came to that."""
 
     def __init__(self) -> None:
-        """Begin with nothing seen."""
         self.first_answer: float | None = None
         self.exit_time: float | None = None
         self.status: int | None = None

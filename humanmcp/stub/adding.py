@@ -41,7 +41,6 @@ class Addition:
     """What is added to a recording, one request with all that belongs to it at a time."""
 
     def __init__(self, path: Path, last: int) -> None:
-        """Add to the file of this name, after the frame of this number."""
         self.path = path
         self._seq = last
 

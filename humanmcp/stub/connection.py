@@ -77,7 +77,6 @@ class LineError(ValueError):
     """What was to be written is no line: it would break the stream for good."""
 
     def __init__(self, why: str, line: bytes) -> None:
-        """Remember why, and how it began."""
         super().__init__(why, line[:80])
         self.why = why
 
@@ -165,7 +164,6 @@ class MemoryConnection:
     """A connection without a transport: whoever has it is the client, by `say` and `hear`."""
 
     def __init__(self) -> None:
-        """Begin with nothing said."""
         self.closed = False
         self.backpressure = Backpressure()
         self.stated: Stated | None = None

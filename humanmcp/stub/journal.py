@@ -51,7 +51,6 @@ class Journal:
         clock: Clock,
         limits: SeenLimits,
     ) -> None:
-        """Begin with an empty transcript."""
         self.connection = connection
         self.inbox = inbox
         self.facts = facts

@@ -28,7 +28,6 @@ class SeenLimits:
     """The seconds that each client waited for a tool call, by its `clientInfo.name`."""
 
     def __init__(self, home: Path) -> None:
-        """Keep them in this inbox folder."""
         self._file = home / layout.LEARNED
         self._temporary = home / layout.TEMPORARY
         self._read_as: object = None

@@ -49,7 +49,6 @@ class Keepalive:
     """
 
     def __init__(self, session: Session, manner: ServeOptions, shelf: BookFile) -> None:
-        """Begin as the command line says."""
         self.progress: bool | None = None
         self.silent = False
         self._session = session

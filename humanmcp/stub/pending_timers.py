@@ -46,7 +46,6 @@ class PendingTimers:
     def __init__(
         self, arrived: float, decision: Decision, patience: TimeoutPlan, *, subscribed: bool = False
     ) -> None:
-        """Start all clocks at the arrival."""
         self.arrived = arrived
         self.decision = decision
         self.patience = patience
@@ -145,7 +144,6 @@ class Timekeeper:
         answers: ReplyDispatcher,
         token: Callable[[], str],
     ) -> None:
-        """Begin with nothing to do."""
         self._session = session
         self._ledger = ledger
         self._answers = answers

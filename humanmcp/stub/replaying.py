@@ -133,7 +133,6 @@ class Player:
     """Says again what the server said of its own, through the stub's one writer."""
 
     def __init__(self, replay: Replay, session: Session, ledger: Journal) -> None:
-        """Begin with nothing said."""
         self.replay = replay
         self._session = session
         self._ledger = ledger

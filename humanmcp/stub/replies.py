@@ -63,7 +63,6 @@ class ReplyDispatcher:
         manner: ServeOptions,
         voice: Keepalive,
     ) -> None:
-        """Begin with nothing waiting."""
         self.vigils: dict[int, PendingTimers] = {}
         self.by: OrderedDict[int, str] = OrderedDict()
         """Who answered the last exchanges, by number."""

@@ -61,7 +61,6 @@ class RuleSteps:
     """The requests of one session that are in the middle of their rule."""
 
     def __init__(self, session: Session, ledger: Journal) -> None:
-        """Begin with none."""
         self._session = session
         self._ledger = ledger
         self._open: dict[int, _Steps] = {}

@@ -19,7 +19,6 @@ class NoTapError(StopError):
     room = "hold"
 
     def __init__(self, names: Sequence[str]) -> None:
-        """Remember which taps run."""
         super().__init__("several taps" if names else "no tap", names=", ".join(names))
 
 

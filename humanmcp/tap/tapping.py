@@ -70,7 +70,6 @@ class TapEvents:
     """What the threads of a tap tell, in order, until a step takes it. `put` is for any thread."""
 
     def __init__(self) -> None:
-        """Begin with nothing told."""
         self.wake: Callable[[], object] = _nobody_waits
         self._waiting: deque[TapEvent] = deque()
 

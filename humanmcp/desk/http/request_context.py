@@ -40,7 +40,6 @@ class CallRoute(APIRoute):
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:  # noqa: ANN401 - FastAPI's own
-        """Take the route as it is written, without a model of its answer."""
         super().__init__(path, endpoint, **{**options, "response_model": None})
 
 

@@ -40,7 +40,6 @@ class Live:
     """Wakes the streams when the board changes, and ends them when the desk ends."""
 
     def __init__(self, board: Board) -> None:
-        """Follow a board."""
         self.board = board
         self.streams = 0
         self._ending = False

@@ -96,7 +96,6 @@ class NotOfferedError(StopError):
     room = "trouble"
 
     def __init__(self, method: str, capability: str) -> None:
-        """Remember what was asked and what it needs."""
         super().__init__("not offered", method=method, capability=capability)
 
 

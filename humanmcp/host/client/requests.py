@@ -56,7 +56,6 @@ class FieldMistypedError(MistypedError):
     """A value does not fit its field."""
 
     def __init__(self, error: FieldError) -> None:
-        """Remember what does not fit."""
         super().__init__("wrong field", name=error.field.name, wanted=error.field.wanted)
         self.error = error
 
@@ -76,7 +75,6 @@ class Requests:
     """Makes requests to one server. `fill` has a person fill in what they did not type."""
 
     def __init__(self, client: Client, fill: Fill | None = None) -> None:
-        """Begin without knowing any of its lists."""
         self.client = client
         self.fill = fill
         self._listed: dict[str, dict[str, Mapping[str, Any]]] = {}

@@ -57,7 +57,6 @@ class WhenAsked:
     """Sits down at a desk when the first question comes: most servers never ask anything."""
 
     def __init__(self, sit_down: Callable[[], AtInbox]) -> None:
-        """Remember how."""
         self._sit_down = sit_down
         self._desk: AtInbox | None = None
         self._lock = threading.Lock()

@@ -197,7 +197,6 @@ class BlindModel:
     """Sits before another model and takes the pictures out of what it is shown."""
 
     def __init__(self, model: Model) -> None:
-        """Show this one no pictures."""
         self.model = model
 
     def turn(self, history: Sequence[Turn], tools: Sequence[OfferedTool], heard: Heard) -> Turn:

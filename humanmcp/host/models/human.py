@@ -45,7 +45,6 @@ class HumanModel:
     """A person who is shown the conversation and the tools, and answers in the model's place."""
 
     def __init__(self, desk: AtInbox) -> None:
-        """Sit down at this session of the inbox."""
         can: dict[str, Any] = {"sampling": {"tools": {}}}
         self.person = PersonAsked(
             desk, Established(TEXT_ONLY, client_capabilities=can, initialized=True)

@@ -39,7 +39,6 @@ class ScriptModel:
     """Plays the turns of a file, in order. `asked` is what it was shown each time."""
 
     def __init__(self, turns: Sequence[dict[str, Any]]) -> None:
-        """Play these."""
         self.turns = list(turns)
         self.asked: list[tuple[tuple[Turn, ...], tuple[OfferedTool, ...]]] = []
 

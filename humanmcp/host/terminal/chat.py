@@ -170,7 +170,6 @@ class Chat:
     """The loop of the person: a line to the model, or a command with a slash."""
 
     def __init__(self, runner: HostLoop, person: AtHost, typist: Typist, language: str) -> None:
-        """Sit down."""
         self.runner = runner
         self.person = person
         self.typist = typist

@@ -30,7 +30,6 @@ class FormAtTerminal:
     """One form, put to the person as often as it takes."""
 
     def __init__(self, schema: object, typist: Typist, language: str) -> None:
-        """Begin with nothing typed."""
         self.fields = fields(schema)
         self.typist = typist
         self.language = language

@@ -155,7 +155,6 @@ class NoIdError(LookupError):
     """An exchange was made of a message without an id."""
 
     def __init__(self, number: int) -> None:
-        """Remember which one."""
         super().__init__(number)
         self.number = number
 

@@ -72,7 +72,6 @@ class Exchanges:
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
         self.last = 0
         """The number that was given last. They count from 1."""
         self._waiting: dict[int, Exchange] = {}

@@ -27,7 +27,6 @@ class Perspective:
     """One side's view of a session, frame by frame. `own` is the way of the lines it writes."""
 
     def __init__(self, own: Direction) -> None:
-        """Begin before the first frame."""
         self._own = own
         self._held: dict[int, Frame] = {}
 

@@ -26,7 +26,6 @@ class Progress:
     """The tokens that one side's open requests gave, and what the other side said of each."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._last: OrderedDict[tuple[str, str | int | float], float | None] = OrderedDict()
         self._taken_over: set[tuple[str, str | int | float]] = set()
 

@@ -157,7 +157,6 @@ class LineIndex:
     """Finds lines and columns in one text: for many places, where each would count from the top."""
 
     def __init__(self, text: str) -> None:
-        """Look for nothing yet."""
         self._text = text
         self._starts: list[int] = []
 

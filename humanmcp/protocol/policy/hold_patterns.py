@@ -28,7 +28,6 @@ class PatternError(ValueError):
     code: Final = "no pattern"
 
     def __init__(self, text: str) -> None:
-        """Remember what was written."""
         super().__init__(text)
         self.text = text
 

@@ -116,7 +116,6 @@ class Replay:
         match: Match = Match.EXACT,
         otherwise: Otherwise = Otherwise.HAND,
     ) -> None:
-        """Begin with none given."""
         self.otherwise = otherwise
         self.misses: list[Miss] = []
         self.forwarded = 0

@@ -48,7 +48,6 @@ class Unanswered:
     """What is open, and what was answered in vain. Lines are told in their order."""
 
     def __init__(self) -> None:
-        """Start with nothing heard."""
         self._lines: OrderedDict[int, int] = OrderedDict()
         """From the number of a request to that of its line."""
         self._in_vain: OrderedDict[int, NeverAnswered] = OrderedDict()

@@ -61,7 +61,6 @@ class HttpApp:
     """Everything at the address."""
 
     def __init__(self, sessions: HttpSessions, address: HttpAddress) -> None:
-        """Serve these sessions."""
         self._sessions = sessions
         self._address = address
         self._bodies = Bodies()

@@ -34,7 +34,6 @@ class HttpConnection:
     """One client's POSTs and streams. `soon` calls a function in the event loop's thread."""
 
     def __init__(self, soon: Soon) -> None:
-        """Begin with nothing said."""
         self.closed = False
         self.stated: Stated | None = None
         self.streams = Streams()

@@ -48,7 +48,6 @@ class HttpResponse:
     """One HTTP response. `headers` go out with it whatever it becomes."""
 
     def __init__(self, receive: Receive, send: Send, headers: Iterable[tuple[str, str]]) -> None:
-        """Send nothing yet."""
         self._receive = receive
         self._send = send
         self._headers = tuple(headers)

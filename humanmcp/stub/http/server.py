@@ -132,7 +132,6 @@ class _Uvicorn(uvicorn.Server):
     def __init__(
         self, config: uvicorn.Config, sessions: HttpSessions, ready: Callable[[], object]
     ) -> None:
-        """Serve these sessions."""
         super().__init__(config)
         self._sessions = sessions
         self._ready = ready

@@ -39,7 +39,6 @@ class WatchedFile:
     """
 
     def __init__(self, name: str) -> None:
-        """Begin to watch a file that nobody has looked at."""
         self.name = name
         self.gone = 0
         self.print = hash("")

@@ -31,7 +31,6 @@ class Reference:
     __slots__ = ("holder", "path", "remote", "targets", "text")
 
     def __init__(self, holder: JsonObject, path: Path, text: str) -> None:
-        """Begin with a reference that leads nowhere."""
         self.holder = holder
         self.path = path
         self.text = text
@@ -48,7 +47,6 @@ class References:
     """All references of one schema, and all its patterns with their places."""
 
     def __init__(self, schema: Json) -> None:
-        """Look through a schema, which is known not to be too deep."""
         self._resources: dict[str, Json] = {"": schema}
         self._anchors: dict[str, dict[str, Json]] = {}
         self._by_holder: dict[int, list[Reference]] = {}

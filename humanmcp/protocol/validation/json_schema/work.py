@@ -53,7 +53,6 @@ class UncheckedError(Exception):
     """A comparison that is not made. `why` names the sentence that says so, `value` fills it."""
 
     def __init__(self, why: str, value: Json = "") -> None:
-        """Remember what is in the way."""
         super().__init__(why, value)
         self.why = why
         self.value = value
@@ -104,7 +103,6 @@ class Work:
     """Counts the steps of one comparison. `weigh` gives the steps of a pattern for a character."""
 
     def __init__(self, references: References, weigh: Callable[[str], int]) -> None:
-        """Begin with nothing counted."""
         self._references = references
         self._weigh = weigh
         self._known: dict[tuple[int, int], int] = {}

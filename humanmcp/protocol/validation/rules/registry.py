@@ -43,7 +43,6 @@ class RuleSet(Generic[Judged]):
     """The rules for one kind of text, in the order in which they were registered."""
 
     def __init__(self) -> None:
-        """Begin without any."""
         self._rules: list[tuple[tuple[str, ...], RuleFor[Judged]]] = []
         self._chosen: dict[str, tuple[RuleFor[Judged], ...]] = {}
 
