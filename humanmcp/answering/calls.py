@@ -13,11 +13,11 @@ from humanmcp.protocol.conversation.perspective import seen_by_client
 from humanmcp.protocol.conversation.state import ConversationState, name_of
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from humanmcp.protocol.conversation.transcript import Frame
 
@@ -53,7 +53,9 @@ def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
     by_request: dict[int, int] = {}
     for frame in seen_by_client(frames):
         requests = 0
-        for message in _messages(frame):
+        for message in jsonrpc.items_in(frame.raw):
+            if not isinstance(message, Message):
+                continue
             heard = conversation.observe(frame.way, message)
             if frame.way is Direction.IN and message.kind is Kind.REQUEST and heard.asked:
                 # An array is recorded under the number of its first request.
@@ -69,13 +71,6 @@ def calls(frames: Iterable[Frame]) -> tuple[ReceivedCall, ...]:
 
 
 _ANSWERS: Final = (Kind.RESULT, Kind.ERROR)
-
-
-def _messages(frame: Frame) -> Iterator[Message]:
-    read = jsonrpc.read(frame.raw)
-    for item in read.items if isinstance(read, Batch) else (read,):
-        if isinstance(item, Message):
-            yield item
 
 
 def _call(number: int, frame: Frame, request: Message) -> ReceivedCall:

@@ -16,9 +16,11 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from itertools import chain
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Final, Protocol
 
+from humanmcp.common.line_cutter import LONGEST_LINE, Cutter
 from humanmcp.locales.stop import StopError
 
 if TYPE_CHECKING:
@@ -45,9 +47,7 @@ _PASSED_ON_WINDOWS: Final = (
 PATIENCE: Final = 2.0
 """Seconds that a server gets after each step of its end, as with the official SDKs."""
 
-LONGEST_LINE: Final = 64 * 1024 * 1024
-"""Bytes of one line that are kept; the rest of a longer one is dropped."""
-
+_PIECE: Final = 64 * 1024
 _LOOK_EVERY: Final = 0.01
 _LAST_WORDS: Final = 0.5  # seconds from its last line to its exit status, and the other way round
 
@@ -264,8 +264,8 @@ _KILL: Final = int(getattr(signal, "SIGKILL", signal.SIGTERM))
 
 def lines(stream: IO[bytes], longest: int = LONGEST_LINE) -> Iterator[bytes]:
     """Cut a stream into lines, at line feeds and nowhere else; blank ones are left out."""
-    whole = True
-    while piece := stream.readline(longest):
-        at_start, whole = whole, piece.endswith(b"\n")
-        if at_start and piece.strip():
-            yield piece.removesuffix(b"\n")
+    cutter = Cutter(longest)
+    pieces = iter(lambda: stream.readline(_PIECE), b"")
+    for cut in chain(chain.from_iterable(map(cutter.feed, pieces)), cutter.end()):
+        if not cut.blank:
+            yield cut.line

@@ -1,7 +1,8 @@
-"""Cuts a stream of bytes into lines that keep their ends, at line feeds and nowhere else.
+"""Cuts a stream of bytes into lines, at line feeds and nowhere else.
 
-What comes out, joined, is what went in: blank lines, carriage returns and all. Takes linear time,
-however small the pieces are.
+MCP, transports: "Messages are delimited by newlines". U+2028, U+0085 and a lone carriage return are
+allowed inside a JSON text. What comes out, joined, is what went in: blank lines, carriage returns
+and all. Takes linear time, however small the pieces are.
 """
 
 from __future__ import annotations
@@ -12,26 +13,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
-"""Bytes of a line that is looked at and kept whole. Longer ones pass all the same."""
+"""Bytes of a line that is kept whole; of a longer one both ends are kept, and its size."""
 
-_FIRST: Final = 4096
+FIRST: Final = 4096
+"""Bytes that are kept of each end of such a line."""
 
 
 class Cut(NamedTuple):
     """One line of a stream. `line` has no line end but may have a carriage return.
 
     `ended` says that a line feed followed; only the last line of a stream may lack it. Of a line
-    that is longer than what is kept, `line` is the beginning and `size` says how long it was.
+    that is longer than what is kept, `line` is the beginning, `last` the end, and `size` says how
+    long it was.
     """
 
     line: bytes
     ended: bool
     size: int
+    last: bytes = b""
 
     @property
     def whole(self) -> bool:
         """Return True if `line` is all of it."""
-        return len(self.line) == self.size
+        return not self.last
+
+    @property
+    def blank(self) -> bool:
+        """Return True if there is nothing but white space in it."""
+        return not self.line.strip(b" \t\r")
 
     @property
     def note(self) -> str:
@@ -44,12 +53,13 @@ class Cut(NamedTuple):
 class Cutter:
     """Takes a stream piece by piece and gives it back line by line."""
 
-    __slots__ = ("_kept", "_longest", "_size")
+    __slots__ = ("_kept", "_last", "_longest", "_size")
 
     def __init__(self, longest: int = LONGEST_LINE) -> None:
         """Keep lines of up to `longest` bytes."""
         self._longest = longest
         self._kept = bytearray()
+        self._last = b""
         self._size = 0
 
     @property
@@ -71,13 +81,15 @@ class Cutter:
             yield self._take(ended=False)
 
     def _take(self, *, ended: bool) -> Cut:
-        cut = Cut(bytes(self._kept), ended, self._size)
-        self._kept, self._size = bytearray(), 0
+        cut = Cut(bytes(self._kept), ended, self._size, self._last)
+        self._kept, self._size, self._last = bytearray(), 0, b""
         return cut
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
         if self._size > self._longest:
-            del self._kept[_FIRST:]
-            piece = piece[: _FIRST - len(self._kept)]
+            before = self._last or bytes(self._kept[-FIRST:])
+            self._last = (before + piece)[-FIRST:]
+            del self._kept[FIRST:]
+            piece = piece[: FIRST - len(self._kept)]
         self._kept += piece

@@ -12,8 +12,6 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-import uvicorn
-
 from humanmcp import __version__
 from humanmcp.common import terminal
 from humanmcp.common.file_descriptors import need_files
@@ -32,13 +30,12 @@ from humanmcp.desk.state.saved_answers import Shelf
 from humanmcp.desk.state.watcher import Following
 from humanmcp.inbox.lock import LifeLock, is_held
 from humanmcp.inbox.opening import open_inbox
-from humanmcp.listening.sockets import Patient, listen
+from humanmcp.listening.sockets import QuietServer, listen
 from humanmcp.locales import language_of, say
 from humanmcp.locales.stop import StopError, sentence_of
 
 if TYPE_CHECKING:
     import argparse
-    import socket
     from collections.abc import Callable, Mapping
     from pathlib import Path
     from types import FrameType
@@ -49,9 +46,6 @@ if TYPE_CHECKING:
 CANNOT: Final = 1
 MOST_CONNECTIONS: Final = 1200
 """Connections at once, idle ones too; more are told to come back."""
-
-ENDS_WITHIN: Final = 2
-"""Seconds that open answers get when the desk ends; the live streams end at once."""
 
 
 class NotLoopbackError(Exception):
@@ -185,31 +179,12 @@ def make_desk(
     )
 
 
-class _Server(uvicorn.Server):
-    """uvicorn, told to end its streams when it ends: it waits for open answers by itself."""
+class _Server(QuietServer):
+    """The server of a desk, which ends its streams when it ends: it would wait for them."""
 
     def __init__(self, desk: Desk, ready: Callable[[], None]) -> None:
-        """Serve a desk. `ready` is called once it listens."""
-        config = uvicorn.Config(
-            make_app(desk),
-            http=Patient,
-            ws="none",
-            lifespan="on",
-            access_log=False,  # uvicorn would write it to stdout
-            log_config=None,
-            server_header=False,
-            timeout_graceful_shutdown=ENDS_WITHIN,
-            limit_concurrency=MOST_CONNECTIONS,
-        )
-        super().__init__(config)
+        super().__init__(make_app(desk), ready, most=MOST_CONNECTIONS, lifespan="on")
         self._live = desk.live
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, then say so."""
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End the live streams first."""

@@ -21,7 +21,7 @@ from humanmcp.protocol.conversation.perspective import Perspective
 from humanmcp.protocol.conversation.state import ConversationState
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
+from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.policy import known_clients
 from humanmcp.protocol.spec.versions import features
 
@@ -132,8 +132,7 @@ def measured(frames: Iterable[Frame]) -> dict[str, Any]:
 
 
 def _messages(frame: Frame) -> Iterator[Message]:
-    found = jsonrpc.read(frame.raw) if frame.way in (Direction.IN, Direction.OUT) else None
-    items = found.items if isinstance(found, Batch) else (found,)
+    items = jsonrpc.items_in(frame.raw) if frame.way in (Direction.IN, Direction.OUT) else ()
     return (item for item in items if isinstance(item, Message))
 
 

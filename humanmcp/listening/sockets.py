@@ -1,4 +1,4 @@
-"""A socket to listen on, and connections that never say what they want.
+"""A socket to listen on, the server behind it, and connections that never say what they want.
 
 Knows addresses and clocks; nothing of what is asked and answered.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
     from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
@@ -21,6 +23,9 @@ NEXT_PORTS: Final = 16
 
 FIRST_LINE_WITHIN: Final = 15.0
 """Seconds within which a connection must have sent the head of a request, the first or the next."""
+
+ENDS_WITHIN: Final = 2
+"""Seconds that open answers get when a server ends; live streams are ended before."""
 
 MOST_SILENT: Final = 256
 """Connections that have asked for nothing yet."""
@@ -48,6 +53,41 @@ def listen(host: str, port: int) -> socket.socket:
         else:
             return one
     raise AssertionError(candidates)  # the last candidate returns or raises
+
+
+class QuietServer(uvicorn.Server):
+    """uvicorn without a word on stdout, with bounds, and telling when it listens.
+
+    `most` is how many connections there may be at once, idle ones too; more are told to come back.
+    """
+
+    def __init__(
+        self,
+        app: Callable[..., object],
+        ready: Callable[[], object],
+        *,
+        most: int,
+        lifespan: Literal["on", "off"],
+    ) -> None:
+        config = uvicorn.Config(
+            app,
+            http=Patient,
+            ws="none",
+            lifespan=lifespan,
+            access_log=False,  # uvicorn would write it to stdout
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=ENDS_WITHIN,
+            limit_concurrency=most,
+        )
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
 
 
 class Patient(H11Protocol):

@@ -42,7 +42,7 @@ from humanmcp.protocol.conversation.state import ConversationState, ObservedRequ
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, RequestId
+from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message, RequestId
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import check
@@ -191,7 +191,7 @@ class Session:
         # 2025-03-26: "MCP implementations MAY support sending JSON-RPC batches, but MUST support
         # receiving JSON-RPC batches"; 2025-06-18 removed them. `initialize` is never in one.
         if not features(self.state.negotiated).batches:
-            return self._cannot_read(Malformed(batch.raw.encode(), "N09"))
+            return self._cannot_read(Malformed(batch.raw.encode(), Flaw.IN_BATCH))
         number = self.exchanges.last + 1
         open_batch = self._batches[number] = _OpenBatch()
         events: list[Event] = []

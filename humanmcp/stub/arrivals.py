@@ -35,13 +35,13 @@ from humanmcp.stub.pending_timers import PendingTimers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from humanmcp.common.line_cutter import Cut
     from humanmcp.inbox.poll_schedule import PollSchedule
     from humanmcp.protocol.conversation.events import Event
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
     from humanmcp.protocol.session import Session
-    from humanmcp.stub.connection import TooLong
     from humanmcp.stub.forwarding import Forwarding
     from humanmcp.stub.journal import Journal
     from humanmcp.stub.options import Keepalive, ServeOptions
@@ -111,12 +111,12 @@ class Arrivals:
         self._texts = texts
         self._agenda = agenda
 
-    def too_long(self, got: TooLong) -> None:
+    def too_long(self, got: Cut) -> None:
         """Let a person refuse a request that was not kept: whoever sent it waits for an answer."""
         from humanmcp.protocol.json.truncated import stand_in  # noqa: PLC0415 - seldom wanted
 
-        self._ledger.record(Direction.IN, got.first, note=f"{got.size} bytes: too long to keep")
-        request = stand_in(got.first, got.last, got.size)
+        self._ledger.record(Direction.IN, got.line, note=got.note)
+        request = stand_in(got.line, got.last, got.size)
         if request is None:
             self._session.unreadable += 1
             self._ledger.cannot_read_last()

@@ -35,15 +35,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from humanmcp.common.line_cutter import Cut
     from humanmcp.protocol.conversation.exchange import Stated
-
-
-class TooLong(NamedTuple):
-    """A line that was too long to keep: how it began, its bytes without the line feed, its end."""
-
-    first: bytes
-    size: int
-    last: bytes = b""
 
 
 class EndOfInput:
@@ -56,7 +49,8 @@ class HungUp(NamedTuple):
     number: int
 
 
-Incoming: TypeAlias = bytes | TooLong | EndOfInput | HungUp
+Incoming: TypeAlias = "bytes | Cut | EndOfInput | HungUp"
+"""A line, one that was too long to keep, or what else becomes of a client."""
 
 
 class Backpressure(NamedTuple):

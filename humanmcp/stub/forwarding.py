@@ -32,7 +32,7 @@ from humanmcp.locales.stop import sentence_of
 from humanmcp.protocol.conversation.events import Sent
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message, RequestId
+from humanmcp.protocol.json.jsonrpc import Kind, Malformed, Message, RequestId
 from humanmcp.protocol.json.other_id import with_id, with_request_id
 from humanmcp.protocol.spec import methods
 from humanmcp.protocol.spec.versions import features
@@ -270,8 +270,7 @@ class Forwarding:
             self._hear(news.run, news.line)
 
     def _hear(self, run: _Run, line: bytes) -> None:
-        found = jsonrpc.read(line)
-        for item in found.items if isinstance(found, Batch) else (found,):
+        for item in jsonrpc.items_in(line):
             if isinstance(item, Malformed):
                 self._set_aside(item.raw, "no message")
             elif item.kind in (Kind.REQUEST, Kind.NOTIFICATION):

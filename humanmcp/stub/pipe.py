@@ -26,15 +26,14 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.common import file_descriptors
-from humanmcp.stub.connection import Backpressure, EndOfInput, TooLong, as_one_line
+from humanmcp.common.line_cutter import LONGEST_LINE, Cutter
+from humanmcp.stub.connection import Backpressure, EndOfInput, as_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from humanmcp.common.line_cutter import Cut
     from humanmcp.stub.connection import Incoming
-
-LONGEST_LINE: Final = 64 * 1024 * 1024
-"""Bytes of a line that is kept; a longer one is counted and dropped."""
 
 _AHEAD: Final = LONGEST_LINE
 """Bytes that reading may be ahead of the loop; then the pipe fills, and the client waits."""
@@ -42,51 +41,7 @@ _AHEAD: Final = LONGEST_LINE
 _READ_SIZE: Final = 64 * 1024  # what a pipe holds; more would be mapped and unmapped each time
 # One write(2) of a long line to a slow reader would look stuck for as long as the line takes.
 _WRITE_SIZE: Final = 64 * 1024
-_FIRST: Final = 1024
 _PATIENCE: Final = 1.0  # seconds between two looks at a loop that is far behind
-
-
-class LineReader:
-    """Cuts a stream of bytes into lines, at line feeds and nowhere else.
-
-    MCP, transports: "Messages are delimited by newlines". U+2028, U+0085 and a lone carriage return
-    are allowed inside a JSON text. Takes linear time, however small the pieces are.
-    """
-
-    __slots__ = ("_kept", "_last", "_longest", "_size")
-
-    def __init__(self, longest: int = LONGEST_LINE) -> None:
-        """Keep lines of up to `longest` bytes."""
-        self._longest = longest
-        self._kept = bytearray()
-        self._last = b""
-        self._size = 0
-
-    def feed(self, chunk: bytes) -> Iterator[bytes | TooLong]:
-        """Take the next piece of the stream; yield the lines that it completes."""
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            self._keep(end)
-            yield from self.end()
-        self._keep(rest)
-
-    def end(self) -> Iterator[bytes | TooLong]:
-        """Yield what stands there without a line feed, if it is more than white space."""
-        line, size, last = bytes(self._kept), self._size, self._last
-        self._kept, self._size, self._last = bytearray(), 0, b""
-        if size > self._longest:
-            yield TooLong(line, size, last)
-        elif line.strip(b" \t\r"):
-            yield line
-
-    def _keep(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size > self._longest:
-            before = self._last or bytes(self._kept[-_FIRST:])
-            self._last = (before + piece)[-_FIRST:]
-            del self._kept[_FIRST:]
-            piece = piece[: _FIRST - len(self._kept)]
-        self._kept += piece
 
 
 class PipeConnection:
@@ -103,7 +58,7 @@ class PipeConnection:
         self._source = source
         self._sink = sink
         self._is_pipe = hasattr(select, "poll") and stat.S_ISFIFO(os.fstat(sink).st_mode)
-        self._lines = LineReader(longest)
+        self._cutter = Cutter(longest)
         self._coming: SimpleQueue[Incoming] = SimpleQueue()
         self._arrived: Callable[[], object] = _nobody_listens
         self._leaving: SimpleQueue[bytes | threading.Event] = SimpleQueue()
@@ -224,18 +179,20 @@ class PipeConnection:
 
     def _read(self) -> None:
         while chunk := self._chunk():
-            for line in self._lines.feed(chunk):
-                self._arrive(line)
+            for cut in self._cutter.feed(chunk):
+                self._arrive(cut)
             del chunk  # 64 KiB less while we wait for the next one
-        for line in self._lines.end():
-            self._arrive(line)
+        for cut in self._cutter.end():
+            self._arrive(cut)
         self._ended = True
         self._put(EndOfInput())
 
-    def _arrive(self, line: bytes | TooLong) -> None:
-        self._put(line)
-        if isinstance(line, bytes):
-            self._read_bytes += len(line)
+    def _arrive(self, cut: Cut) -> None:
+        if not cut.whole:
+            self._put(cut)
+        elif not cut.blank:
+            self._put(cut.line)
+            self._read_bytes += cut.size
         while self._read_bytes - self._taken_bytes > _AHEAD:
             self._room.clear()
             if self._read_bytes - self._taken_bytes > _AHEAD:  # not taken since we looked

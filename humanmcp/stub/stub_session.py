@@ -22,11 +22,12 @@ import logging
 import math
 from typing import TYPE_CHECKING, Final, assert_never
 
+from humanmcp.common.line_cutter import Cut
 from humanmcp.inbox.contract import InboxError
 from humanmcp.inbox.poll_schedule import NAP, PollSchedule
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.stub.arrivals import Arrivals
-from humanmcp.stub.connection import EndOfInput, HungUp, TooLong
+from humanmcp.stub.connection import EndOfInput, HungUp
 from humanmcp.stub.handed_in import HandedIn
 from humanmcp.stub.options import Keepalive
 from humanmcp.stub.pending_timers import Timekeeper
@@ -167,7 +168,7 @@ class StubSession:
         match got:
             case bytes():
                 self._arrivals.line(got)
-            case TooLong():
+            case Cut():
                 self._arrivals.too_long(got)
             case HungUp():
                 self._arrivals.hung_up(got.number)

@@ -15,13 +15,13 @@ import time
 from typing import TYPE_CHECKING, Final, Protocol
 
 from humanmcp.common.file_descriptors import leave_signals_to_the_main_thread, wait_until_ready
-from humanmcp.tap.cutter import LONGEST_LINE, Cutter
+from humanmcp.common.line_cutter import LONGEST_LINE, Cutter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from humanmcp.common.line_cutter import Cut
     from humanmcp.protocol.conversation.transcript import Direction
-    from humanmcp.tap.cutter import Cut
     from humanmcp.tap.sink import Sink
 
 _READ_SIZE: Final = 64 * 1024  # what a pipe holds; more would be mapped and unmapped each time

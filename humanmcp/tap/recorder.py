@@ -23,7 +23,8 @@ from humanmcp.protocol.conversation.transcript import Direction, Frame
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from humanmcp.tap.cutter import Cut
+    from humanmcp.common.line_cutter import Cut
+
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from humanmcp.locales import problem as sentence
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import unreadable
-from humanmcp.protocol.json.jsonrpc import Batch, Malformed, read
+from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Malformed, read
 from humanmcp.terminal_desk.choose import choose_session
 from humanmcp.terminal_desk.explain import as_json
 from humanmcp.terminal_desk.inbox import asker_of, unreadable_in
@@ -80,7 +80,7 @@ def _problems(frame: Frame) -> tuple[Diagnostic, ...]:
             return (unreadable(found),)
         case Batch(items=items):
             broken = tuple(unreadable(one) for one in items if isinstance(one, Malformed))
-            return broken or (unreadable(Malformed(frame.raw, "N09")),)
+            return broken or (unreadable(Malformed(frame.raw, Flaw.IN_BATCH)),)
         case _:
             return ()
 

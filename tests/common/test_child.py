@@ -22,6 +22,7 @@ from humanmcp.common.child import (
     environment,
     lines,
 )
+from humanmcp.common.line_cutter import FIRST
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Opening
 from humanmcp.host.client.respondents import Nobody
@@ -166,8 +167,9 @@ def test_lines_end_at_line_feeds_only() -> None:
 
 
 def test_the_rest_of_a_line_that_is_too_long_is_dropped() -> None:
-    """One mad line costs memory once, and the next line is whole."""
-    assert list(lines(BytesIO(b"0123456789\nab\n"), longest=4)) == [b"0123", b"ab"]
+    """One mad line costs memory once, its beginning is kept, and the next line is whole."""
+    mad = BytesIO(b"0123456789" * 1000 + b"\nab\n")
+    assert list(lines(mad, longest=4)) == [(b"0123456789" * 1000)[:FIRST], b"ab"]
 
 
 def test_ctrl_c_in_our_terminal_reaches_us_alone() -> None:

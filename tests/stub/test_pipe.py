@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import select
 import signal
@@ -16,12 +15,11 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from humanmcp.common.line_cutter import FIRST, Cut
 from humanmcp.common.stop_signals import StopSignals
-from humanmcp.stub.connection import EndOfInput, LineError, TooLong
-from humanmcp.stub.pipe import LineReader, PipeConnection
+from humanmcp.stub.connection import EndOfInput, LineError
+from humanmcp.stub.pipe import PipeConnection
 from humanmcp.stub.process import Stderr
 from tests.waiting import PATIENCE, until
 
@@ -34,6 +32,7 @@ MIB: Final = 1024 * 1024
 START: Final = """
 import os, signal, sys, time
 from humanmcp.common.stop_signals import *
+from humanmcp.common.line_cutter import Cut
 from humanmcp.stub.connection import *
 from humanmcp.stub.pipe import *
 wire = PipeConnection.claim()
@@ -198,7 +197,8 @@ def test_a_line_that_is_too_long_is_a_value(pipes: Pipes) -> None:
     short = Pipes(longest=100_000)
     try:
         short.say(b"ab" * 100_000 + b"\nnext\n")
-        assert short.next() == TooLong(b"ab" * 512, 200_000, b"ab" * 512)
+        end = b"ab" * (FIRST // 2)
+        assert short.next() == Cut(end, ended=True, size=200_000, last=end)
         assert short.next() == b"next"
     finally:
         short.close()
@@ -211,7 +211,7 @@ import resource
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 got = wire.get(60)
 grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
-assert isinstance(got, TooLong) and got.size == 80 * 1024 * 1024, got
+assert isinstance(got, Cut) and got.size == 80 * 1024 * 1024, got
 assert wire.get(60) == b"next"
 sys.exit(grown)
 """
@@ -225,50 +225,6 @@ sys.exit(grown)
     process.stdin.write(b"\nnext\n")
     process.stdin.close()
     assert process.wait(PATIENCE) < 24
-
-
-def test_a_line_in_tiny_pieces_takes_linear_time() -> None:
-    """Twice the pieces take about twice the time, not four times."""
-
-    def seconds(pieces: int) -> float:
-        lines = LineReader()
-        start = time.process_time()
-        for _ in range(pieces):
-            for _line in lines.feed(b"x" * 64):
-                raise AssertionError
-        assert list(lines.end()) == [b"x" * (64 * pieces)]
-        return time.process_time() - start
-
-    short = min(seconds(50_000) for _ in range(3))
-    assert min(seconds(200_000) for _ in range(3)) < 12 * short
-
-
-@given(content=st.binary(max_size=300), cuts=st.lists(st.integers(0, 300)))
-def test_where_the_pieces_are_cut_does_not_matter(content: bytes, cuts: list[int]) -> None:
-    """Any bytes, in any pieces: the same lines as those of the whole."""
-    edges = sorted({0, len(content), *(cut for cut in cuts if cut < len(content))})
-    lines = LineReader()
-    got: list[bytes | TooLong] = []
-    for start, end in itertools.pairwise(edges):
-        got += lines.feed(content[start:end])
-    got += lines.end()
-    assert got == [line for line in content.split(b"\n") if line.strip(b" \t\r")]
-
-
-@given(content=st.binary(max_size=200), longest=st.integers(0, 40), size=st.integers(1, 50))
-def test_a_long_line_hides_none_of_its_neighbours(content: bytes, longest: int, size: int) -> None:
-    """LINE-10: whatever is too long stands in the place of exactly one line."""
-    lines = LineReader(longest)
-    got: list[bytes | TooLong] = []
-    for start in range(0, len(content), size):
-        got += lines.feed(content[start : start + size])
-    got += lines.end()
-    expected = [
-        line if len(line) <= longest else TooLong(line[:1024], len(line), line[-1024:])
-        for line in content.split(b"\n")
-        if len(line) > longest or line.strip(b" \t\r")
-    ]
-    assert got == expected
 
 
 def test_ten_thousand_lines_arrive_in_order(pipes: Pipes) -> None:

@@ -6,11 +6,8 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from hypothesis import given
-from hypothesis import strategies as st
-
+from humanmcp.common.line_cutter import Cut
 from humanmcp.protocol.conversation.transcript import Direction, Frame
-from humanmcp.tap.cutter import Cut, Cutter
 from humanmcp.tap.pump import Pump
 from humanmcp.tap.recorder import TapRecorder
 from humanmcp.tap.sink import Sink
@@ -19,27 +16,6 @@ from tests.waiting import PATIENCE, until
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-
-@given(st.lists(st.binary(max_size=12).map(lambda piece: piece.replace(b"x", b"\n"))))
-def test_what_is_cut_is_what_came_in(pieces: list[bytes]) -> None:
-    """Joined with their ends the lines are the stream, however it was cut into pieces."""
-    cutter = Cutter()
-    cuts = [cut for piece in pieces for cut in cutter.feed(piece)]
-    cuts += list(cutter.end())
-    assert b"".join(cut.line + b"\n" * cut.ended for cut in cuts) == b"".join(pieces)
-    assert all(cut.ended for cut in cuts[:-1])
-
-
-def test_a_line_that_is_too_long_is_counted_not_kept() -> None:
-    """Its beginning is, and the next line is whole again."""
-    cutter = Cutter(longest=5000)
-    cuts = [*cutter.feed(b"a" * 4000), *cutter.feed(b"a" * 4000), *cutter.feed(b"\nb\n")]
-    assert [(len(cut.line), cut.size, cut.whole) for cut in cuts] == [
-        (4096, 8000, False),
-        (1, 1, True),
-    ]
-    assert cuts[0].note == "8000 bytes: too long to keep"
 
 
 def test_a_whole_line_never_lands_inside_another() -> None:

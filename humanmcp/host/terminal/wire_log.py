@@ -18,6 +18,7 @@ from humanmcp.locales import say
 from humanmcp.protocol.conversation.events import NoticeArrived, RequestArrived, ResponseArrived
 from humanmcp.protocol.conversation.events import UnreadableArrived as Unreadable
 from humanmcp.protocol.diagnostics.model import unreadable
+from humanmcp.protocol.json.jsonrpc import Flaw
 from humanmcp.protocol.json.layout import pretty
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Message
 
 ROOM: Final = "client"
-_NOISE: Final = ("N01", "N02")
+_NOISE: Final = (Flaw.NOT_JSON, Flaw.NOT_UTF8)
 """The codes of lines that are no JSON, or no text: logs, as a rule."""
 
 

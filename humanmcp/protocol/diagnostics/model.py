@@ -120,7 +120,7 @@ class Diagnostic(NamedTuple):
 
 def unreadable(line: Malformed) -> Diagnostic:
     """Return why a line is no message."""
-    return Diagnostic(line.why, Severity.ERROR, line.detail)
+    return Diagnostic(line.why.value, Severity.ERROR, line.detail)
 
 
 def together(problems: Iterable[Diagnostic]) -> list[TextEdit]:

@@ -19,7 +19,7 @@ from humanmcp.protocol.http import mirrored
 from humanmcp.protocol.http.headers import LAST_EVENT, SESSION, VERSION, Headers
 from humanmcp.protocol.http.outbound import EVENTS, JSON, EventId
 from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed, Message
+from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed, Message
 from humanmcp.protocol.policy.answer_book import HEADER_MISMATCH
 from humanmcp.protocol.spec import examples, versions
 
@@ -212,9 +212,12 @@ def _with_handshake(
     return refused_body(message) if isinstance(message, Malformed) else NO_SESSION
 
 
+_UNREAD: Final = (Flaw.NOT_JSON, Flaw.NOT_UTF8, Flaw.TOO_DEEP, Flaw.LONG_NUMBER)
+
+
 def refused_body(malformed: Malformed) -> HttpRefusal:
     """Return the refusal of a body that is no message."""
-    unread = malformed.why in ("N01", "N02", "N03", "N04")
+    unread = malformed.why in _UNREAD
     return HttpRefusal(400, "no message", _PARSE_ERROR if unread else _INVALID_REQUEST)
 
 

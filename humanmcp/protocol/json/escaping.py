@@ -1,7 +1,8 @@
-"""Make what came over the wire safe to show: nothing in it may act on the screen it is shown on.
+"""Characters that need care: those that act on a screen, and halves that no UTF-8 line can hold.
 
-Control characters, escape sequences, direction overrides, zero-width and tag characters are shown
-as their code points. A line feed and a tab stay what they are where several lines are wanted.
+Nothing that came over the wire may act on the screen it is shown on. Control characters, escape
+sequences, direction overrides, zero-width and tag characters are shown as their code points. A line
+feed and a tab stay what they are where several lines are wanted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _INVISIBLE: Final = (
     "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
 _LINE_BREAKS: Final = r"[\n\t]"
+_BREAKS: Final = r"\r\n?|\n"
+_ESCAPE: Final = r"\\(?:u([0-9a-fA-F]{4})|.)"
 
 
 def visible(text: str) -> str:
@@ -45,3 +48,34 @@ def one_line(text: str, longest: int = 0) -> str:
 
 def _code_point(found: re.Match[str]) -> str:
     return f"⟦U+{ord(found[0]):04X}⟧"
+
+
+def wire_line(text: str) -> str | None:
+    """Return any text as one line of valid UTF-8, its line breaks as spaces; None when blank."""
+    line = re.sub(_BREAKS, " ", text).strip()
+    if not line:
+        return None
+    return line.encode("utf-8", "replace").decode()
+
+
+def half_characters(text: str) -> list[tuple[int, int]]:
+    r"""List the escapes in `text` that are half of a surrogate pair, as (start, end).
+
+    `"\ud83d\ude00"` is one character written in two halves; `"\ud83d"` alone is none.
+    """
+    halves: list[tuple[int, int]] = []
+    high: tuple[int, int] | None = None
+    for found in re.finditer(_ESCAPE, text, re.DOTALL):
+        point = int(found[1], 16) if found[1] else 0
+        if high and not (0xDC00 <= point <= 0xDFFF and found.start() == high[1]):
+            halves.append(high)
+            high = None
+        if 0xD800 <= point <= 0xDBFF:
+            high = found.span()
+        elif 0xDC00 <= point <= 0xDFFF:
+            if not high:
+                halves.append(found.span())
+            high = None
+    if high:
+        halves.append(high)
+    return halves

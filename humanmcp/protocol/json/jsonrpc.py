@@ -94,15 +94,29 @@ class Message(NamedTuple):
         return meta if isinstance(meta, dict) else {}
 
 
+class Flaw(enum.StrEnum):
+    """Why a line is no message: the code under which its sentence stands."""
+
+    NOT_JSON = "N01"
+    NOT_UTF8 = "N02"
+    TOO_DEEP = "N03"
+    LONG_NUMBER = "N04"
+    NO_OBJECT = "N05"
+    NO_MESSAGE = "N06"
+    ID_MALFORMED = "N07"
+    ID_MISSING = "N08"
+    IN_BATCH = "N09"
+
+
 class Malformed(NamedTuple):
     """A line that is no message: its bytes and why.
 
-    `why` is the code of the problem, `detail` what its sentence is filled with. `id` is there when
+    `detail` is what its sentence is filled with. `id` is there when
     the line is JSON and its id can be read all the same.
     """
 
     raw: bytes
-    why: str
+    why: Flaw
     detail: tuple[tuple[str, str], ...] = ()
     id: RequestId | None = None
 
@@ -128,23 +142,29 @@ def read(line: bytes) -> Message | Batch | Malformed:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
-        return Malformed(line, "N02", (("byte", str(error.start + 1)),))
+        return Malformed(line, Flaw.NOT_UTF8, (("byte", str(error.start + 1)),))
     if deeper_than(text, DEEPEST_INCOMING):
-        return Malformed(line, "N03", (("limit", str(DEEPEST_INCOMING)),))
+        return Malformed(line, Flaw.TOO_DEEP, (("limit", str(DEEPEST_INCOMING)),))
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        return Malformed(line, "N01", (("column", str(error.colno)),))
+        return Malformed(line, Flaw.NOT_JSON, (("column", str(error.colno)),))
     except ValueError:  # an integer of more than 4300 digits
-        return Malformed(line, "N04")
+        return Malformed(line, Flaw.LONG_NUMBER)
     if isinstance(value, list):
         return _read_batch(text, value)
     return _read_envelope(text, value)
 
 
+def items_in(line: bytes) -> tuple[Message | Malformed, ...]:
+    """Decode one line; each message of an array by itself."""
+    found = read(line)
+    return found.items if isinstance(found, Batch) else (found,)
+
+
 def _read_batch(text: str, values: list[Json]) -> Batch | Malformed:
     if not values:  # JSON-RPC 2.0, section 6: an empty array is an invalid request
-        return Malformed(text.encode(), "N06")
+        return Malformed(text.encode(), Flaw.NO_MESSAGE)
     items = tuple(
         _read_envelope(raw, value) for raw, value in zip(_elements(text), values, strict=True)
     )
@@ -154,17 +174,18 @@ def _read_batch(text: str, values: list[Json]) -> Batch | Malformed:
 def _read_envelope(text: str, value: Json) -> Message | Malformed:
     raw = text.encode("utf-8", "surrogatepass")
     if not isinstance(value, dict):
-        return Malformed(raw, "N05", (("got", json_type(value)),))
+        return Malformed(raw, Flaw.NO_OBJECT, (("got", json_type(value)),))
     request_id: RequestId | None = None
     if "id" in value:
         request_id = _id_of(text, value["id"])
     kind = _kind_of(value)
     if kind is None:
-        return Malformed(raw, "N06", id=request_id)
+        return Malformed(raw, Flaw.NO_MESSAGE, id=request_id)
     answerless = kind is Kind.NOTIFICATION or (kind is Kind.ERROR and value.get("id") is None)
     if request_id is None and not answerless:
         got = json_type(value["id"]) if "id" in value else ""
-        return Malformed(raw, "N07" if got else "N08", (("got", got),) if got else ())
+        why = Flaw.ID_MALFORMED if got else Flaw.ID_MISSING
+        return Malformed(raw, why, (("got", got),) if got else ())
     return Message(kind, text, value, request_id)
 
 

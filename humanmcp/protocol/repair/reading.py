@@ -24,8 +24,8 @@ from humanmcp.protocol.diagnostics.model import (
     line_and_column,
 )
 from humanmcp.protocol.diagnostics.raw import shown
+from humanmcp.protocol.json.escaping import half_characters
 from humanmcp.protocol.json.jsonrpc import deeper_than
-from humanmcp.protocol.json.surrogates import half_characters
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from humanmcp.protocol.diagnostics.kinds import syntax
 from humanmcp.protocol.diagnostics.model import Applicability, TextEdit
 from humanmcp.protocol.diagnostics.raw import shown
-from humanmcp.protocol.json.surrogates import half_characters
+from humanmcp.protocol.json.escaping import half_characters
 from humanmcp.protocol.repair.scanner import (
     CORNERS,
     SPACES,

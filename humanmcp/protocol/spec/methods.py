@@ -498,13 +498,6 @@ def has_request(
     return revision in _sent(REQUESTS.get(method, _UNKNOWN), way)
 
 
-def has_notification(
-    method: str, revision: str, way: MethodDirection = MethodDirection.TO_SERVER
-) -> bool:
-    """Return True if a version knows this notification in this direction."""
-    return revision in _sent(NOTIFICATIONS.get(method, _UNKNOWN), way)
-
-
 def _sent(record: Method, way: MethodDirection) -> tuple[str, ...]:
     return record.to_server if way is MethodDirection.TO_SERVER else record.to_client
 

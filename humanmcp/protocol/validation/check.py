@@ -23,9 +23,9 @@ from humanmcp.protocol.diagnostics.raw import (
     unwrap,
 )
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.json.escaping import wire_line
 from humanmcp.protocol.json.jsonrpc import Kind, compact, member, members
 from humanmcp.protocol.json.similar import half_width
-from humanmcp.protocol.json.surrogates import wire_line
 from humanmcp.protocol.repair.reading import (
     LONG,
     LONGEST,

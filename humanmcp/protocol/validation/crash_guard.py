@@ -14,7 +14,7 @@ from humanmcp.protocol.diagnostics.kinds.rpc import CheckFailed
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import shown
 from humanmcp.protocol.diagnostics.verdict import Verdict
-from humanmcp.protocol.json.surrogates import wire_line
+from humanmcp.protocol.json.escaping import wire_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

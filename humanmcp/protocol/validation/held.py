@@ -13,8 +13,8 @@ from humanmcp.protocol.diagnostics.kinds.rpc import IdChanged, OtherKind
 from humanmcp.protocol.diagnostics.model import unreadable
 from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
 from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.escaping import wire_line
 from humanmcp.protocol.json.jsonrpc import Batch, Kind, Message
-from humanmcp.protocol.json.surrogates import wire_line
 from humanmcp.protocol.repair.reading import read
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import kind_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.diagnostics.kinds import rpc
 from humanmcp.protocol.diagnostics.model import Severity, unreadable
-from humanmcp.protocol.json.jsonrpc import Batch, Kind, Malformed
+from humanmcp.protocol.json.jsonrpc import Batch, Flaw, Kind, Malformed
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import check
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.json.jsonrpc import Message
 
 
-DROPPED: Final = frozenset({"R01", "R05", "R12", "N11", "N01", "N02"})
+DROPPED: Final = frozenset({"R01", "R05", "R12", "N11", Flaw.NOT_JSON, Flaw.NOT_UTF8})
 """What makes the official clients drop an answer, and go on waiting for it."""
 
 _BOM: Final = b"\xef\xbb\xbf"

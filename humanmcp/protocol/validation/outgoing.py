@@ -21,9 +21,9 @@ from humanmcp.protocol.diagnostics.raw import (
     shown,
 )
 from humanmcp.protocol.diagnostics.verdict import Verdict
+from humanmcp.protocol.json.escaping import wire_line
 from humanmcp.protocol.json.jsonrpc import Kind, RequestId, compact, json_type
 from humanmcp.protocol.json.similar import alike
-from humanmcp.protocol.json.surrogates import wire_line
 from humanmcp.protocol.repair.reading import as_typed, read
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features

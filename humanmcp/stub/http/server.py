@@ -16,11 +16,9 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import uvicorn
-
 from humanmcp import __version__
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.listening.sockets import Patient, listen
+from humanmcp.listening.sockets import QuietServer, listen
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.stub.http.app import HttpApp
@@ -39,7 +37,6 @@ PORT: Final = 8766
 """The port that is tried first where none was given."""
 
 MOST_CONNECTIONS: Final = 4_000
-ENDS_WITHIN: Final = 2
 EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - only where somebody asked for it
 
 
@@ -126,21 +123,15 @@ class _Open:
         """Do nothing."""
 
 
-class _Uvicorn(uvicorn.Server):
-    """uvicorn, which ends the streams when it ends, and says when it listens."""
+class _Server(QuietServer):
+    """The server of the sessions, whose streams end when it ends."""
 
     def __init__(
-        self, config: uvicorn.Config, sessions: HttpSessions, ready: Callable[[], object]
+        self, sessions: HttpSessions, address: HttpAddress, ready: Callable[[], object]
     ) -> None:
-        super().__init__(config)
+        app = HttpApp(sessions, address)
+        super().__init__(app, ready, most=MOST_CONNECTIONS, lifespan="off")
         self._sessions = sessions
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, then say so."""
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams first: uvicorn waits for whatever is open."""
@@ -167,20 +158,9 @@ def serve(
 
     async def run() -> None:
         sessions = HttpSessions(make, attendant)
-        config = uvicorn.Config(
-            HttpApp(sessions, address),
-            http=Patient,
-            ws="none",
-            lifespan="off",
-            access_log=False,  # uvicorn would write it to stdout
-            log_config=None,
-            server_header=False,
-            timeout_graceful_shutdown=ENDS_WITHIN,
-            limit_concurrency=MOST_CONNECTIONS,
-        )
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
-            await _Uvicorn(config, sessions, ready).serve(sockets=[listening])
+            await _Server(sessions, address, ready).serve(sockets=[listening])
         finally:
             silence.cancel()
 

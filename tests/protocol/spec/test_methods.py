@@ -70,20 +70,17 @@ def test_2026_left_the_client_one_notification() -> None:
     allowed = {
         one
         for one in methods.NOTIFICATIONS
-        if methods.has_notification(one, versions.R2026_07, MethodDirection.TO_SERVER)
+        if versions.R2026_07 in methods.NOTIFICATIONS[one].to_server
     }
     assert allowed == {"notifications/cancelled"}
 
 
 def test_notifications_to_the_client_follow_their_revision() -> None:
     """It has no requests of the server's own."""
-    assert methods.has_notification(
-        "notifications/message", versions.R2024_11, MethodDirection.TO_CLIENT
-    )
-    assert not methods.has_notification(
-        "notifications/elicitation/complete", versions.R2025_06, MethodDirection.TO_CLIENT
-    )
-    assert not methods.has_notification("notifications/nonsense", versions.R2025_11)
+    assert versions.R2024_11 in methods.NOTIFICATIONS["notifications/message"].to_client
+    completed = methods.NOTIFICATIONS["notifications/elicitation/complete"]
+    assert versions.R2025_06 not in completed.to_client
+    assert not methods.named("notifications/nonsense", is_request=False).versions
 
 
 def test_each_method_has_a_page_of_its_revision() -> None:

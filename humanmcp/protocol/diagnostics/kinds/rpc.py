@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.protocol.diagnostics.model import Severity
 from humanmcp.protocol.diagnostics.raw import RawDiagnostic
+from humanmcp.protocol.json.jsonrpc import Flaw
 
 if TYPE_CHECKING:
     from humanmcp.protocol.diagnostics.raw import Detail
@@ -155,33 +156,33 @@ class CapabilityNotOffered(RawDiagnostic, code="R40", severity=_W):
 class SubscriptionMissing(RawDiagnostic, code="R41", severity=_W):
     """2026-07-28 sends it to those who listen, under the id of their request."""
 
-# -- lines that are no message: `jsonrpc.Malformed` says which by its code ------------------------
+# -- lines that are no message: `jsonrpc.Flaw` says which ----------------------------------------
 
 
 class LineDiagnostic(RawDiagnostic, page=f"{_MCP}basic/transports#stdio"):
     """Nothing is written to stdout "that is not a valid MCP message"."""
-class NotJson(LineDiagnostic, code="N01"):
+class NotJson(LineDiagnostic, code=Flaw.NOT_JSON):
     """Often a log line of the other program that went to the wrong place."""
     column: str
-class LineNotUtf8(LineDiagnostic, code="N02"):
+class LineNotUtf8(LineDiagnostic, code=Flaw.NOT_UTF8):
     """MCP: "JSON-RPC messages MUST be UTF-8 encoded." The bytes are kept as they came."""
     byte: str
-class LineTooDeep(LineDiagnostic, code="N03"):
+class LineTooDeep(LineDiagnostic, code=Flaw.TOO_DEEP):
     """It may be an attempt to make a program fail."""
     limit: str
-class LineWithLongNumber(LineDiagnostic, code="N04"):
+class LineWithLongNumber(LineDiagnostic, code=Flaw.LONG_NUMBER):
     """Such numbers take very long to read."""
-class LineNoObject(LineDiagnostic, code="N05"):
+class LineNoObject(LineDiagnostic, code=Flaw.NO_OBJECT):
     """A message is one JSON object."""
     got: str
-class LineNoMessage(LineDiagnostic, code="N06"):
+class LineNoMessage(LineDiagnostic, code=Flaw.NO_MESSAGE):
     """The members tell the kind of a message; none of them is there."""
-class LineIdMalformed(LineDiagnostic, code="N07", page=f"{_MCP}basic#requests"):
+class LineIdMalformed(LineDiagnostic, code=Flaw.ID_MALFORMED, page=f"{_MCP}basic#requests"):
     """MCP: "Requests MUST include a string or integer ID"."""
     got: str
-class LineIdMissing(LineDiagnostic, code="N08", page=f"{_MCP}basic#responses"):
+class LineIdMissing(LineDiagnostic, code=Flaw.ID_MISSING, page=f"{_MCP}basic#responses"):
     """An answer carries the id of its request."""
-class BatchUnread(LineDiagnostic, code="N09"):
+class BatchUnread(LineDiagnostic, code=Flaw.IN_BATCH):
     """2025-06-18 took batches out."""
 class MarkBeforeLine(LineDiagnostic, code="N11", severity=_W):
     """The TypeScript clients drop a line with a byte-order mark."""
