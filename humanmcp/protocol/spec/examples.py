@@ -6,7 +6,7 @@ with the help of the table of shapes. This project's own wording: take it, chang
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from humanmcp import __version__
 from humanmcp.protocol.spec import methods, types, versions
@@ -40,6 +40,18 @@ _PIXEL: Final = (
     "AAAABJRU5ErkJggg=="
 )
 _SILENCE: Final = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
+_TODO: Final = {"uri": "file:///notes/todo.txt"}
+_PLAN: Final = {
+    "uri": "file:///notes/plan.md",
+    "name": "plan.md",
+    "description": "The plan for this week",
+    "mimeType": "text/markdown",
+}
+_SIGN_IN: Final = {
+    "message": "Open this page and sign in, then come back.",
+    "url": "https://example.com/sign-in",
+}
+_DRAWING: Final = {"uri": "file:///notes/pixel.png", "mimeType": "image/png", "blob": _PIXEL}
 _NOW: Final = "2026-11-20T10:30:00Z"
 _TASK: Final = {
     "taskId": "0b9a2c54-7c7e-4f5d-8a55-6f6f3f0f7d21",
@@ -89,13 +101,27 @@ _SERVER: Final = {
 }
 NAMED: Final = {versions.META_SERVER: {"name": "humanmcp", "version": __version__}}
 """The `_meta` of a result of 2026-07-28: "Servers SHOULD include" who they are in each."""
+_ELICITATION: Final = "3f1c6f0e-5d0b-4d1e-9d54-2f1f6d1c9a10"
 _PATIENCE: Final = (
     "A person answers every call. Send a progressToken and allow several minutes per call."
 )
 
 
-def _text(text: str) -> list[JsonObject]:
-    return [{"type": "text", "text": text}]
+def _content(kind: str, /, **members: Json) -> JsonObject:
+    """Write the result of a tool with one item of content."""
+    return {"content": [{"type": kind, **members}]}
+
+
+def _text(text: str, /, **members: Json) -> JsonObject:
+    return {**_content("text", text=text), **members}
+
+
+def _says(role: str, text: str) -> JsonObject:
+    return {"role": role, "content": {"type": "text", "text": text}}
+
+
+def _task_that(status: str, **members: Json) -> JsonObject:
+    return {**_TASK, "status": status, **members}
 
 
 _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
@@ -166,84 +192,38 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         },
     },
     "tools/call": {
-        "typical": {"content": _text(_PLACEHOLDER), "isError": False},
+        "typical": _text(_PLACEHOLDER, isError=False),
         "minimal": {"content": []},
-        "text": {"content": _text("")},
-        "tool_error": {
-            "content": _text("That date is in the past. Call again with a date after today."),
-            "isError": True,
-        },
-        "declined": {
-            "content": _text(
-                "The person declined to answer this call. Do not retry without asking them first."
-            ),
-            "isError": True,
-        },
-        "image": {"content": [{"type": "image", "data": _PIXEL, "mimeType": "image/png"}]},
-        "embedded_resource": {
-            "content": [
-                {
-                    "type": "resource",
-                    "resource": {
-                        "uri": "file:///notes/todo.txt",
-                        "mimeType": "text/plain",
-                        "text": "- buy milk",
-                    },
-                }
-            ]
-        },
-        "embedded_blob": {
-            "content": [
-                {
-                    "type": "resource",
-                    "resource": {
-                        "uri": "file:///notes/pixel.png",
-                        "mimeType": "image/png",
-                        "blob": _PIXEL,
-                    },
-                }
-            ]
-        },
-        "audio": {"content": [{"type": "audio", "data": _SILENCE, "mimeType": "audio/wav"}]},
-        "resource_link": {
-            "content": [
-                {
-                    "type": "resource_link",
-                    "uri": "file:///notes/plan.md",
-                    "name": "plan.md",
-                    "description": "The plan for this week",
-                    "mimeType": "text/markdown",
-                }
-            ]
-        },
-        "structured": {
-            "content": _text('{"answer": "Yes, go ahead.", "confident": true}'),
-            "structuredContent": {"answer": "Yes, go ahead.", "confident": True},
-        },
-        "structured_array": {
-            "content": _text("First tea, then coffee."),
-            "structuredContent": [{"rank": 1, "choice": "tea"}, {"rank": 2, "choice": "coffee"}],
-        },
+        "text": _text(""),
+        "tool_error": _text(
+            "That date is in the past. Call again with a date after today.", isError=True
+        ),
+        "declined": _text(
+            "The person declined to answer this call. Do not retry without asking them first.",
+            isError=True,
+        ),
+        "image": _content("image", data=_PIXEL, mimeType="image/png"),
+        "embedded_resource": _content(
+            "resource", resource={**_TODO, "mimeType": "text/plain", "text": "- buy milk"}
+        ),
+        "embedded_blob": _content("resource", resource=_DRAWING),
+        "audio": _content("audio", data=_SILENCE, mimeType="audio/wav"),
+        "resource_link": _content("resource_link", **_PLAN),
+        "structured": _text(
+            '{"answer": "Yes, go ahead.", "confident": true}',
+            structuredContent={"answer": "Yes, go ahead.", "confident": True},
+        ),
+        "structured_array": _text(
+            "First tea, then coffee.",
+            structuredContent=[{"rank": 1, "choice": "tea"}, {"rank": 2, "choice": "coffee"}],
+        ),
         "task": {"task": _TASK},
     },
     "resources/list": {
-        "typical": {
-            "resources": [
-                {
-                    "uri": "file:///notes/plan.md",
-                    "name": "plan.md",
-                    "title": "Plan",
-                    "description": "The plan for this week",
-                    "mimeType": "text/markdown",
-                }
-            ]
-        },
+        "typical": {"resources": [{**_PLAN, "title": "Plan"}]},
         "empty": {"resources": []},
-        "minimal": {"resources": [{"uri": "file:///notes/todo.txt", "name": "todo.txt"}]},
-        "paged": {
-            "resources": [{"uri": "file:///notes/todo.txt", "name": "todo.txt"}],
-            "nextCursor": "page-2",
-        },
+        "minimal": {"resources": [{**_TODO, "name": "todo.txt"}]},
+        "paged": {"resources": [{**_TODO, "name": "todo.txt"}], "nextCursor": "page-2"},
     },
     "resources/templates/list": {
         "typical": {
@@ -263,21 +243,17 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         },
     },
     "resources/read": {
-        "minimal": {"contents": [{"uri": "file:///notes/todo.txt", "text": ""}]},
+        "minimal": {"contents": [{**_TODO, "text": ""}]},
         "typical": {
             "contents": [
                 {
-                    "uri": "file:///notes/plan.md",
+                    "uri": _PLAN["uri"],
                     "mimeType": "text/markdown",
                     "text": "# Plan\n\n1. Measure\n2. Decide",
                 }
             ]
         },
-        "blob": {
-            "contents": [
-                {"uri": "file:///notes/pixel.png", "mimeType": "image/png", "blob": _PIXEL}
-            ]
-        },
+        "blob": {"contents": [_DRAWING]},
     },
     "prompts/list": {
         "typical": {
@@ -296,10 +272,8 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
         "minimal": {"prompts": [{"name": "summarise"}]},
     },
     "prompts/get": {
-        "typical": {
-            "messages": [{"role": "user", "content": {"type": "text", "text": _PLACEHOLDER}}]
-        },
-        "minimal": {"messages": [{"role": "user", "content": {"type": "text", "text": ""}}]},
+        "typical": {"messages": [_says("user", _PLACEHOLDER)]},
+        "minimal": {"messages": [_says("user", "")]},
         "empty": {"messages": []},
     },
     "completion/complete": {
@@ -312,28 +286,18 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
     "subscriptions/listen": {"minimal": {"_meta": {versions.META_SUBSCRIPTION: 1}}},
     "tasks/get": {
         "typical": _TASK,
-        "completed": {
-            **_TASK,
-            "status": "completed",
-            "result": {"content": _text("done"), "isError": False},
-        },
-        "failed": {
-            **_TASK,
-            "status": "failed",
-            "error": {"code": -32603, "message": "Nobody is available"},
-        },
+        "completed": _task_that("completed", result=_text("done", isError=False)),
+        "failed": _task_that("failed", error={"code": -32603, "message": "Nobody is available"}),
     },
     "tasks/result": {
-        "typical": {
-            "content": _text(_PLACEHOLDER),
-            "isError": False,
-            "_meta": {versions.META_RELATED_TASK: {"taskId": _TASK["taskId"]}},
-        },
+        "typical": _text(
+            _PLACEHOLDER,
+            isError=False,
+            _meta={versions.META_RELATED_TASK: {"taskId": _TASK["taskId"]}},
+        ),
     },
     "tasks/list": {"typical": {"tasks": [_TASK]}, "minimal": {"tasks": []}},
-    "tasks/cancel": {
-        "typical": {**_TASK, "status": "cancelled", "statusMessage": "Cancelled on request."}
-    },
+    "tasks/cancel": {"typical": _task_that("cancelled", statusMessage="Cancelled on request.")},
     "tasks/update": {"minimal": {}},
     "skills/list": {
         "typical": {"skills": [_SKILL]},
@@ -363,8 +327,7 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
     },
     "sampling/createMessage": {
         "typical": {
-            "role": "assistant",
-            "content": {"type": "text", "text": _PLACEHOLDER},
+            **_says("assistant", _PLACEHOLDER),
             "model": "a person",
             "stopReason": "endTurn",
         },
@@ -377,56 +340,33 @@ _RESULTS: Final[Mapping[str, Mapping[str, JsonObject]]] = {
 }
 """By method and variant; the first variant of a method is what a draft starts from."""
 
+
+def _asks(name: str, method: str, **params: Json) -> JsonObject:
+    asked = {"method": method, **({"params": params} if params else {})}
+    return {"inputRequests": {name: asked}}
+
+
 _ASKING: Final[Mapping[str, JsonObject]] = {
-    "input_required_form": {
-        "inputRequests": {
-            "branch": {
-                "method": "elicitation/create",
-                "params": {
-                    "mode": "form",
-                    "message": "Which branch should be used?",
-                    "requestedSchema": {
-                        "type": "object",
-                        "properties": {"branch": {"type": "string", "title": "Branch"}},
-                        "required": ["branch"],
-                    },
-                },
-            }
+    "input_required_form": _asks(
+        "branch",
+        "elicitation/create",
+        mode="form",
+        message="Which branch should be used?",
+        requestedSchema={
+            "type": "object",
+            "properties": {"branch": {"type": "string", "title": "Branch"}},
+            "required": ["branch"],
         },
-    },
-    "input_required_url": {
-        "inputRequests": {
-            "sign_in": {
-                "method": "elicitation/create",
-                "params": {
-                    "mode": "url",
-                    "message": "Open this page and sign in, then come back.",
-                    "url": "https://example.com/sign-in",
-                },
-            }
-        },
-    },
-    "input_required_sampling": {
-        "inputRequests": {
-            "summary": {
-                "method": "sampling/createMessage",
-                "params": {
-                    "messages": [
-                        {
-                            "role": "user",
-                            "content": {
-                                "type": "text",
-                                "text": "Summarise the change in one line.",
-                            },
-                        }
-                    ],
-                    "systemPrompt": "Be brief.",
-                    "maxTokens": 200,
-                },
-            }
-        }
-    },
-    "input_required_roots": {"inputRequests": {"client_roots": {"method": "roots/list"}}},
+    ),
+    "input_required_url": _asks("sign_in", "elicitation/create", mode="url", **_SIGN_IN),
+    "input_required_sampling": _asks(
+        "summary",
+        "sampling/createMessage",
+        messages=[_says("user", "Summarise the change in one line.")],
+        systemPrompt="Be brief.",
+        maxTokens=200,
+    ),
+    "input_required_roots": _asks("client_roots", "roots/list"),
     "input_required_state_only": {"requestState": "opaque-1"},
 }
 """2026-07-28: questions back to the user in the place of an answer."""
@@ -443,91 +383,67 @@ _SINCE: Final = {
 }
 """The variants that not every revision has."""
 
-_ERRORS: Final[Mapping[str, tuple[JsonObject, tuple[str, ...], tuple[str, ...]]]] = {
-    # name: (error, methods (none: all), revisions)
-    "method_not_found": (
-        {"code": -32601, "message": "Method not found"},
-        (),
-        versions.ALL,
+
+class _ErrorExample(NamedTuple):
+    """An error, the methods that it answers (none: all), and the versions that have it."""
+
+    code: int
+    message: str
+    data: JsonObject | None = None
+    methods: tuple[str, ...] = ()
+    versions: tuple[str, ...] = versions.ALL
+
+    @property
+    def body(self) -> JsonObject:
+        """Return what stands after `"error":`."""
+        body: JsonObject = {"code": self.code, "message": self.message}
+        return body if self.data is None else {**body, "data": self.data}
+
+
+_PAGED: Final = tuple(one.name for one in methods.REQUESTS.values() if one.params == "PageParams")
+_ASK_BACK: Final = tuple(one.name for one in methods.REQUESTS.values() if one.asks_back)
+
+_ERRORS: Final[Mapping[str, _ErrorExample]] = {
+    "method_not_found": _ErrorExample(-32601, "Method not found"),
+    "unknown_tool": _ErrorExample(-32602, "Unknown tool: no_such_tool", methods=("tools/call",)),
+    "unknown_prompt": _ErrorExample(
+        -32602, "Unknown prompt: no_such_prompt", methods=("prompts/get",)
     ),
-    "unknown_tool": (
-        {"code": -32602, "message": "Unknown tool: no_such_tool"},
-        ("tools/call",),
-        versions.ALL,
+    "invalid_cursor": _ErrorExample(-32602, "Invalid cursor", methods=_PAGED),
+    "resource_not_found": _ErrorExample(
+        -32002, "Resource not found", {"uri": ""}, ("resources/read",)
     ),
-    "unknown_prompt": (
-        {"code": -32602, "message": "Unknown prompt: no_such_prompt"},
-        ("prompts/get",),
-        versions.ALL,
-    ),
-    "invalid_cursor": (
-        {"code": -32602, "message": "Invalid cursor"},
-        tuple(one.name for one in methods.REQUESTS.values() if one.params == "PageParams"),
-        versions.ALL,
-    ),
-    "resource_not_found": (
-        {"code": -32002, "message": "Resource not found", "data": {"uri": ""}},
-        ("resources/read",),
-        versions.ALL,
-    ),
-    "unsupported_protocol_version_initialize": (
-        {
-            "code": -32602,
-            "message": "Unsupported protocol version",
-            "data": {"supported": [R2024_11], "requested": "1.0.0"},
-        },
+    "unsupported_protocol_version_initialize": _ErrorExample(
+        -32602,
+        "Unsupported protocol version",
+        {"supported": [R2024_11], "requested": "1.0.0"},
         ("initialize",),
         HANDSHAKE,
     ),
-    "url_elicitation_required": (
-        {
-            "code": -32042,
-            "message": "Sign in first",
-            "data": {
-                "elicitations": [
-                    {
-                        "mode": "url",
-                        "elicitationId": "3f1c6f0e-5d0b-4d1e-9d54-2f1f6d1c9a10",
-                        "url": "https://example.com/sign-in",
-                        "message": "Open this page and sign in, then come back.",
-                    }
-                ]
-            },
-        },
-        (),
-        (R2025_11,),
+    "url_elicitation_required": _ErrorExample(
+        -32042,
+        "Sign in first",
+        {"elicitations": [{"mode": "url", "elicitationId": _ELICITATION, **_SIGN_IN}]},
+        versions=(R2025_11,),
     ),
-    "unsupported_protocol_version": (
-        {
-            "code": -32022,
-            "message": "Unsupported protocol version",
-            "data": {"supported": [R2026_07], "requested": "1900-01-01"},
-        },
-        (),
+    "unsupported_protocol_version": _ErrorExample(
+        -32022,
+        "Unsupported protocol version",
+        {"supported": [R2026_07], "requested": "1900-01-01"},
+        versions=STATELESS,
+    ),
+    "missing_client_capability": _ErrorExample(
+        -32021,
+        "This request needs a client that supports elicitation",
+        {"requiredCapabilities": {"elicitation": {}}},
+        _ASK_BACK,
         STATELESS,
     ),
-    "missing_client_capability": (
-        {
-            "code": -32021,
-            "message": "This request needs a client that supports elicitation",
-            "data": {"requiredCapabilities": {"elicitation": {}}},
-        },
-        tuple(one.name for one in methods.REQUESTS.values() if one.asks_back),
-        STATELESS,
-    ),
-    "invalid_params": ({"code": -32602, "message": "Invalid params"}, (), versions.ALL),
-    "invalid_request": ({"code": -32600, "message": "Invalid Request"}, (), versions.ALL),
-    "internal_error": ({"code": -32603, "message": "Internal error"}, (), versions.ALL),
-    "declined_by_person": (
-        {"code": 1, "message": "The person declined to answer this request"},
-        (),
-        versions.ALL,
-    ),
-    "nobody_answered": (
-        {"code": 2, "message": "No person answered in time", "data": {"waitedSeconds": 300}},
-        (),
-        versions.ALL,
-    ),
+    "invalid_params": _ErrorExample(-32602, "Invalid params"),
+    "invalid_request": _ErrorExample(-32600, "Invalid Request"),
+    "internal_error": _ErrorExample(-32603, "Internal error"),
+    "declined_by_person": _ErrorExample(1, "The person declined to answer this request"),
+    "nobody_answered": _ErrorExample(2, "No person answered in time", {"waitedSeconds": 300}),
 }
 
 
@@ -556,18 +472,19 @@ def named(server: Mapping[str, Json]) -> JsonObject:
 
 
 def _task(whole: JsonObject, revision: str) -> JsonObject:
-    if not features(revision).result_types:
-        return {"task": _trimmed(whole["task"], "Task", revision)}
     task = _trimmed(whole["task"], "Task", revision)
+    if not features(revision).result_types:
+        return {"task": task}
     return {"resultType": "task", **task, "_meta": dict(NAMED)}
 
 
 def errors(method: str, revision: str) -> dict[str, JsonObject]:
     """Return every example of an error that could answer a method, by name."""
-    found: dict[str, JsonObject] = {}
-    for name, (error, answers, since) in _ERRORS.items():
-        if revision in since and (not answers or method in answers):
-            found[name] = dict(error)
+    found = {
+        name: one.body
+        for name, one in _ERRORS.items()
+        if revision in one.versions and (not one.methods or method in one.methods)
+    }
     if "resource_not_found" in found:
         found["resource_not_found"]["code"] = features(revision).resource_not_found
     return found
