@@ -152,7 +152,7 @@ def _serve(
 
     try:
         with Following(home, desk.board), contextlib.suppress(KeyboardInterrupt):
-            _Server(desk, ready).run(sockets=[listening])
+            _DeskServer(desk, ready).run(sockets=[listening])
     finally:
         demo_runner.end()
     return 0
@@ -179,7 +179,7 @@ def make_desk(
     )
 
 
-class _Server(QuietServer):
+class _DeskServer(QuietServer):
     """The server of a desk, which ends its streams when it ends: it would wait for them."""
 
     def __init__(self, desk: Desk, ready: Callable[[], None]) -> None:

@@ -13,17 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from humanmcp.protocol.validation.json_schema import validator
+from humanmcp.protocol.validation.json_schema.validator import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-
-@dataclass(frozen=True, slots=True)
-class FieldChoice:
-    """One of the values that a field takes, and what a person reads for it."""
-
-    value: Any
-    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +29,7 @@ class FormField:
     name: str
     kind: str
     about: str = ""
-    choices: tuple[FieldChoice, ...] = ()
+    choices: tuple[Choice, ...] = ()
     default: str = ""
     required: bool = False
     takes_many: bool = False
@@ -106,25 +99,10 @@ def _field(name: str, part: Mapping[str, Any], *, required: bool) -> FormField:
     )
 
 
-def _choices(part: Mapping[str, Any]) -> tuple[FieldChoice, ...]:
-    """Return the values that a part of a form names, with their titles.
-
-    MCP, elicitation: `enum`, with `enumNames` until 2025-11-25; `oneOf` and, in a list, `anyOf` of
-    `const` and `title` since then.
-    """
-    values = part.get("enum")
-    if isinstance(values, list):
-        names = part.get("enumNames")
-        titles = names if isinstance(names, list) and len(names) == len(values) else values
-        return tuple(
-            FieldChoice(one, _typed(title)) for one, title in zip(values, titles, strict=True)
-        )
-    titled = part.get("oneOf", part.get("anyOf"))
-    if not isinstance(titled, list) or not all(isinstance(one, dict) for one in titled):
-        return ()
-    if not all("const" in one for one in titled):
-        return ()
-    return tuple(FieldChoice(one["const"], str(one.get("title", one["const"]))) for one in titled)
+def _choices(part: Mapping[str, Any]) -> tuple[Choice, ...]:
+    """Return the values that a part of a form names, each with what a person reads for it."""
+    found = validator.choices(dict(part)) if "const" not in part else []
+    return tuple(Choice(one.value, one.title or _typed(one.value)) for one in found)
 
 
 def _typed(value: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -171,7 +149,7 @@ def _read(field: FormField, typed: str, *, numbered: bool) -> Any:  # noqa: ANN4
         if field.kind == "any":
             return typed
         raise FieldError(field, typed) from None
-    if not _is(found, field.kind):
+    if field.kind != "any" and validator.mismatch(found, {"type": field.kind}) is not None:
         raise FieldError(field, typed)
     return found
 
@@ -214,21 +192,6 @@ def _several(field: FormField, typed: str, *, numbered: bool) -> list[Any]:
     if numbered and re.fullmatch(r"[\d\s]*", typed):
         words = typed.split()
     return [_chosen(field, word.strip(), numbered=numbered) for word in words if word.strip()]
-
-
-def _is(found: Any, kind: str) -> bool:  # noqa: ANN401 - any JSON value
-    is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
-    match kind:
-        case "number":
-            return is_number
-        case "integer":
-            return is_number and float(found).is_integer()
-        case "array":
-            return isinstance(found, list)
-        case "object":
-            return isinstance(found, dict)
-        case _:
-            return True
 
 
 _KEY: Final = re.compile(r"\s*([^\s=]+)=")

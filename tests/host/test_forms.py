@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from humanmcp.host.forms import (
-    FieldChoice,
     FieldError,
     FormField,
     TypingError,
@@ -15,6 +14,7 @@ from humanmcp.host.forms import (
     fields,
     value,
 )
+from humanmcp.protocol.validation.json_schema.validator import Choice
 
 SCHEMA = {
     "type": "object",
@@ -39,8 +39,8 @@ def test_fields_say_what_they_take_and_what_they_are_for() -> None:
         "city", "string", "where", required=True, schema={"type": "string", "description": "where"}
     )
     assert found["days"].default == "3"
-    assert found["unit"].choices == (FieldChoice("C", "C"), FieldChoice("F", "F"))
-    assert found["level"].choices == (FieldChoice("low", "Low"), FieldChoice("high", "high"))
+    assert found["unit"].choices == (Choice("C", "C"), Choice("F", "F"))
+    assert found["level"].choices == (Choice("low", "Low"), Choice("high", "high"))
 
 
 @pytest.mark.parametrize("schema", [None, 7, {}, {"properties": []}, {"type": "string"}])

@@ -83,12 +83,7 @@ def _choices(schema: dict[str, Any]) -> list[tuple[str, str]]:
     """List the few values that are allowed, as JSON, each with its title or ""."""
     if _type_of(schema) == "boolean":
         return [("true", ""), ("false", "")]
-    forms = [schema[word] for word in ("oneOf", "anyOf") if isinstance(schema.get(word), list)]
-    titled = [one if isinstance(one, dict) else {} for form in forms for one in form]
-    if not all("const" in one for one in titled):
-        return []
-    titles = {_written(one["const"]): str(one.get("title", "")) for one in titled}
-    return [(one, titles.get(one, "")) for one in map(_written, choices(schema))]
+    return [(_written(one.value), one.title) for one in choices(schema)]
 
 
 def _written(value: Any) -> str:  # noqa: ANN401 - any JSON value

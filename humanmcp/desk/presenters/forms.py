@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.protocol.spec import methods, types
+from humanmcp.protocol.spec.objects import SHAPES
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from humanmcp.inbox.contract import Item
     from humanmcp.protocol.conversation.exchange import Established
+    from humanmcp.protocol.spec.types import Kind, Member
 
 LARGEST_SCHEMA: Final = 200_000
 """Characters of a declared schema that is still made a form of."""
@@ -34,94 +38,79 @@ class AnswerForm:
     mirror: bool = False
 
 
-_TEXT: Final = {"type": "string"}
-_LONG: Final = {"type": "string", "format": "long"}
+_SHOWN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "InitializeResult": ("protocolVersion", "serverInfo", "instructions", "capabilities"),
+        "Implementation": ("name", "version"),
+        "DiscoverResult": ("supportedVersions", "instructions", "capabilities"),
+        "ListToolsResult": ("tools",),
+        "Tool": ("name", "title", "description", "inputSchema"),
+        "ListResourcesResult": ("resources",),
+        "Resource": ("uri", "name", "title", "description", "mimeType"),
+        "ListTemplatesResult": ("resourceTemplates",),
+        "ResourceTemplate": ("uriTemplate", "name", "title", "description"),
+        "ListPromptsResult": ("prompts",),
+        "Prompt": ("name", "title", "description", "arguments"),
+        "PromptArgument": ("name", "description", "required"),
+        "GetPromptResult": ("description", "messages"),
+        "PromptMessage": ("role", "content"),
+        "TextContent": ("type", "text"),
+        "ReadResourceResult": ("contents",),
+        "TextResourceContents": ("uri", "mimeType", "text"),
+        "CreateMessageResult": ("content",),
+        "CompleteResult": ("completion",),
+        "Completion": ("values", "total", "hasMore"),
+    }
+)
+"""The members that people write, by object of the specification; one that is missing is JSON."""
+
+_LONG: Final = frozenset({"description", "instructions", "text"})
+"""The members that may have many lines."""
 
 
 def _object(needed: tuple[str, ...] = (), /, **properties: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     return {"type": "object", "properties": properties, "required": list(needed)}
 
 
-def _list(item: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "array", "items": item}
+def _object_of(name: str, revision: str) -> dict[str, Any]:
+    members = {each: SHAPES[name].members[each] for each in _SHOWN[name]}
+    known = {each: member for each, member in members.items() if member.exists(revision)}
+    needed = tuple(each for each, member in known.items() if revision in member.required)
+    return _object(
+        needed, **{each: _schema(each, member, revision) for each, member in known.items()}
+    )
 
 
-_ANY: Final[dict[str, Any]] = {}
-_SCHEMA: Final = {"default": {"type": "object"}}
-_ROLE: Final = {"type": "string", "enum": ["user", "assistant"]}
-_TEXT_ITEM: Final = _object(("type", "text"), type={"const": "text"}, text=_LONG)
-_ENTRY: Final = {"title": _TEXT, "description": _LONG}
-_SERVER: Final = _object(("name", "version"), name=_TEXT, version=_TEXT)
+def _schema(name: str, member: Member, revision: str) -> dict[str, Any]:
+    if name == "type":
+        return {"const": member.example}
+    schema = _schema_of(member.kind(revision), revision)
+    if schema == {"type": "string"} and name in _LONG:
+        return {**schema, "format": "long"}
+    return schema or {"default": member.example}
 
-_BY_METHOD: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-    {
-        "initialize": _object(
-            ("protocolVersion", "serverInfo", "capabilities"),
-            protocolVersion=_TEXT,
-            serverInfo=_SERVER,
-            instructions=_LONG,
-            capabilities=_ANY,
-        ),
-        "server/discover": _object(
-            ("supportedVersions", "capabilities"),
-            supportedVersions=_list(_TEXT),
-            instructions=_LONG,
-            capabilities=_ANY,
-        ),
-        "tools/list": _object(
-            ("tools",),
-            tools=_list(
-                _object(("name", "inputSchema"), name=_TEXT, **_ENTRY, inputSchema=_SCHEMA)
-            ),
-        ),
-        "resources/list": _object(
-            ("resources",),
-            resources=_list(
-                _object(("uri", "name"), uri=_TEXT, name=_TEXT, **_ENTRY, mimeType=_TEXT)
-            ),
-        ),
-        "resources/templates/list": _object(
-            ("resourceTemplates",),
-            resourceTemplates=_list(
-                _object(("uriTemplate", "name"), uriTemplate=_TEXT, name=_TEXT, **_ENTRY)
-            ),
-        ),
-        "prompts/list": _object(
-            ("prompts",),
-            prompts=_list(
-                _object(
-                    ("name",),
-                    name=_TEXT,
-                    **_ENTRY,
-                    arguments=_list(
-                        _object(
-                            ("name",), name=_TEXT, description=_TEXT, required={"type": "boolean"}
-                        )
-                    ),
-                )
-            ),
-        ),
-        "prompts/get": _object(
-            ("messages",),
-            description=_TEXT,
-            messages=_list(_object(("role", "content"), role=_ROLE, content=_TEXT_ITEM)),
-        ),
-        "resources/read": _object(
-            ("contents",),
-            contents=_list(_object(("uri",), uri=_TEXT, mimeType=_TEXT, text=_LONG)),
-        ),
-        "sampling/createMessage": _object(("content",), content=_object(("text",), text=_LONG)),
-        "completion/complete": _object(
-            ("completion",),
-            completion=_object(
-                ("values",),
-                values=_list(_TEXT),
-                total={"type": "integer"},
-                hasMore={"type": "boolean"},
-            ),
-        ),
-    }
-)
+
+def _schema_of(kind: Kind, revision: str) -> dict[str, Any]:  # noqa: PLR0911 - one line a kind
+    """Return the JSON Schema of a kind of value; an empty one for what is written as JSON."""
+    match kind:
+        case str():
+            return _object_of(kind, revision) if kind in _SHOWN else {}
+        case types.Text():
+            return {"type": "string"}
+        case types.Truth():
+            return {"type": "boolean"}
+        case types.Number():
+            return {"type": "integer" if kind.whole else "number"}
+        case types.OneOf():
+            return {"type": "string", "enum": list(kind.values)}
+        case types.Many():
+            return {"type": "array", "items": _schema_of(kind.item, revision)}
+        case types.OneOrMany():
+            return _schema_of(kind.item, revision)
+        case types.ByMember() | types.ByPresence():
+            return _schema_of(kind.shapes["text"], revision)
+        case _:
+            return {}
 
 
 def form_of(item: Item, established: Established, tool: str) -> AnswerForm | None:
@@ -133,8 +122,8 @@ def form_of(item: Item, established: Established, tool: str) -> AnswerForm | Non
         )
     if item.method == "elicitation/create":
         return AnswerForm("/result", _asked_for(item))
-    found = _BY_METHOD.get(item.method)
-    return None if found is None else AnswerForm("/result", found)
+    result = methods.of(item.method).result_in(item.revision)
+    return AnswerForm("/result", _object_of(result, item.revision)) if result in _SHOWN else None
 
 
 def _asked_for(item: Item) -> Mapping[str, Any]:

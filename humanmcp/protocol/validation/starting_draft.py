@@ -193,14 +193,15 @@ def first_value(field: Json, depth: int = 0) -> Json:  # noqa: PLR0911 - one lin
         return field["default"]
     choices = validator.choices(field)
     if choices:
-        return choices[0]
+        return choices[0].value
     kind = field.get("type")
     if kind in ("number", "integer"):
         return _nearest_to_zero(field)
     if kind == "array":
         least, items = field.get("minItems"), field.get("items")
         offered = validator.choices(items) if isinstance(items, dict) else []
-        return offered[: least if type(least) is int and least > 0 else 0]
+        taken = offered[: least if type(least) is int and least > 0 else 0]
+        return [one.value for one in taken]
     if kind == "object":
         return _empty_object(field, depth)
     return False if kind == "boolean" else ""

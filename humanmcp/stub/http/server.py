@@ -123,7 +123,7 @@ class _Open:
         """Do nothing."""
 
 
-class _Server(QuietServer):
+class _SessionsServer(QuietServer):
     """The server of the sessions, whose streams end when it ends."""
 
     def __init__(
@@ -160,7 +160,7 @@ def serve(
         sessions = HttpSessions(make, attendant)
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
-            await _Server(sessions, address, ready).serve(sockets=[listening])
+            await _SessionsServer(sessions, address, ready).serve(sockets=[listening])
         finally:
             silence.cancel()
 

@@ -11,6 +11,7 @@ plain schema is judged without it.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from humanmcp.protocol.diagnostics.model import Severity
@@ -209,15 +210,30 @@ def within_limits(schema: Json) -> bool:
     return True
 
 
-def choices(schema: JsonObject) -> list[Json]:
-    """List the few values that a schema allows: of an `enum`, or of titled choices."""
-    if isinstance(schema.get("enum"), list):
-        return list(schema["enum"])
+class Choice(NamedTuple):
+    """One of the few values that a schema allows, and its title, "" for none."""
+
+    value: Json
+    title: str = ""
+
+
+def choices(schema: JsonObject) -> list[Choice]:
+    """List the few values that a schema allows; none where it allows others, too.
+
+    MCP, elicitation: `enum`, with `enumNames` until 2025-11-25; `oneOf` and, in a list, `anyOf` of
+    `const` and `title` since then.
+    """
+    values, names = schema.get("enum"), schema.get("enumNames")
+    if isinstance(values, list):
+        titles = names if isinstance(names, list) and len(names) == len(values) else []
+        return [Choice(one, str(title)) for one, title in zip_longest(values, titles, fillvalue="")]
     if "const" in schema:
-        return [schema["const"]]
+        return [Choice(schema["const"])]
     forms = (schema[key] for key in ("oneOf", "anyOf") if isinstance(schema.get(key), list))
     titled: list[Json] = next(forms, [])
-    return [one["const"] for one in titled if isinstance(one, dict) and "const" in one]
+    if not all(isinstance(one, dict) and "const" in one for one in titled):
+        return []
+    return [Choice(one["const"], str(one.get("title", ""))) for one in titled]
 
 
 def is_large(value: Json) -> bool:

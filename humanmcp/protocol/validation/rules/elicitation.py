@@ -117,5 +117,5 @@ def _titled(schema: JsonObject, inside: Path, detail: dict[str, str]) -> dict[st
         part = part.get("items" if isinstance(step, int) else "properties", {})
         part = part if isinstance(step, int) else part.get(step, {})
     listed = validator.choices(part) if detail.get("rule") in ("oneOf", "anyOf") else []
-    values = ", ".join(quoted(each) for each in listed)
+    values = ", ".join(quoted(each.value) for each in listed)
     return {"rule": "enum", "limit": shown(values)} if values else {}
