@@ -157,8 +157,12 @@ CALLS_JA: Final = {
     ),
     "POST /api/sessions/{session}/say": (
         "あなたから始めるもの（通知、クライアントへのリクエスト、指示）を渡します。\n\n"
-        "`order` はクライアントのテスト用です。`raw` は `text` の base64 が表すバイト列をそのまま書き、`progress` と `silence` は `on` か\n"
+        "指示 `offer` は提供するものを変えます。`text` は、回答帳のルールと同じく `add` と `remove` のある JSON です。ほかはクライアントのテスト用です。`raw` は `text` の base64 が表すバイト列をそのまま書き、`progress` と `silence` は `on` か\n"
         "`off` を、`exit` は終了ステータスを取り、`crash` は何も取りません。従えないときは 422 で理由を返します。"
+    ),
+    "GET /api/sessions/{session}/reactions": (
+        "一覧の変更、質問、進捗、遅れた回答に、クライアントがどうしたかを返します。\n\n"
+        "`became` はコード、`sentence` はそれを言葉にしたものです。`after` は秒数です。"
     ),
     "GET /api/sessions/{session}/say/{ticket}": (
         "渡したものがどうなったかを返します。`waiting`、`sent`、`refused`（問題点つき）のどれかです。"
@@ -191,6 +195,8 @@ CALLS_JA: Final = {
 SHAPES_JA: Final = {
     "AnswerShape": "送った回答。`deliberate` は、チェックがエラーを見つけても送ったものです。",
     "BreakBody": "今までの回答と、入れる壊し方。",
+    "ReactionShape": "こちらが言った 1 つのことに、相手がどうしたかです。`seq` はその行です。",
+    "ReactionsShape": "クライアントがどうしたかを、古い順に並べたものです。",
     "CallShape": (
         "クライアントのリクエストと、その回答。`line` と `answer` は文字列です。数としては読みません。"
     ),

@@ -30,6 +30,7 @@ from humanmcp.desk.routes import (
     inbox,
     input_requests,
     login,
+    offer,
     outgoing,
     taps,
 )
@@ -52,6 +53,7 @@ CALLS: Final = (api.router, api_drafts.router, api_saved.router, login.calls, co
 PAGES: Final = (
     *(
         book.router,
+        offer.router,
         inbox.router,
         exchange_actions.router,
         history.router,

@@ -170,7 +170,7 @@ class Draft(NamedTuple):
 class Order(enum.Enum):
     """What a person asks of the process that speaks to the client, in a saying.
 
-    Only SAY is checked: the others are for testing what a client does with a server that is wrong.
+    Only SAY is checked: most others are for testing what a client does with a server that is wrong.
     """
 
     SAY = "say"
@@ -181,6 +181,8 @@ class Order(enum.Enum):
     """"off": send no progress notifications while a person is at a request; "on" again."""
     SILENCE = "silence"
     """"on": write nothing by oneself, be it an answer of the book or progress; "off" again."""
+    OFFER = "offer"
+    """Change what is offered, as a rule does: JSON with `add` and `remove`. The client is told."""
     EXIT = "exit"
     """End with the status that `text` says, as a server that closes in order."""
     CRASH = "crash"

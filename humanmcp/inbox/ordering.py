@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from humanmcp.inbox.contract import DeskInbox, Key, Reply
+    from humanmcp.protocol.policy.rule import OfferChange
 
 _SWITCHES: Final = frozenset({Order.PROGRESS, Order.SILENCE})
 _HIGHEST: Final = 255
@@ -65,9 +66,25 @@ def not_understood(order: Order, text: str) -> str:
         return "base64"
     if order in _SWITCHES and text not in ("on", "off"):
         return "switch"
+    if order is Order.OFFER and offer_change(text) is None:
+        return "offer"
     if order is Order.EXIT and not (text.isascii() and text.isdigit() and int(text) <= _HIGHEST):
         return "status"
     return ""
+
+
+def offer_change(text: str) -> OfferChange | None:
+    """Read what an order changes of what is offered; None for what is none."""
+    import json  # noqa: PLC0415 - seldom wanted
+
+    from humanmcp.protocol.policy.book_values import BookError  # noqa: PLC0415 - likewise
+    from humanmcp.protocol.policy.rule_format import read_change  # noqa: PLC0415 - likewise
+
+    try:
+        given = json.loads(text)
+        return read_change(given, "offer") if isinstance(given, dict) else None
+    except (ValueError, BookError):
+        return None
 
 
 def _is_base64(text: str) -> bool:

@@ -12,13 +12,15 @@ import signal
 from typing import TYPE_CHECKING, Final, assert_never
 
 from humanmcp.inbox.contract import Key, Order, Reply
-from humanmcp.inbox.ordering import handed_in, not_understood
+from humanmcp.inbox.ordering import handed_in, not_understood, offer_change
 from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.policy.answer_book import LISTED
 from humanmcp.stub.text_files.problems_txt import note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from humanmcp.protocol.policy.rule import OfferChange
     from humanmcp.protocol.session import Session
     from humanmcp.stub.journal import Journal
     from humanmcp.stub.options import Keepalive
@@ -73,7 +75,7 @@ class HandedIn:
             except ValueError:
                 return note("no order", language, line=line, known=KNOWN)
             code = not_understood(order, text.strip())
-            if code or order in (Order.SAY, Order.RAW):
+            if code or order in (Order.SAY, Order.RAW, Order.OFFER):
                 return note("no order", language, line=line, known=KNOWN)
             self._follow(Reply(text.strip(), by="files", order=order))
             if order is Order.CRASH:
@@ -99,13 +101,15 @@ class HandedIn:
             case Order.SILENCE:
                 self._voice.silent = saying.text != "off"
                 self._answers.look_again()
+            case Order.OFFER:
+                self._offer(saying)
             case Order.EXIT:
                 self._leave(_status(saying.text))
             case Order.CRASH | Order.SAY:
                 pass
             case impossible:
                 assert_never(impossible)
-        if saying.order is not Order.RAW:
+        if saying.order not in (Order.RAW, Order.OFFER):
             self._note(saying)
 
     def _say(self, ticket: str, saying: Reply) -> None:
@@ -124,9 +128,25 @@ class HandedIn:
         except binascii.Error:
             logger.warning("bytes that are no base64 were not written")
 
+    def _offer(self, saying: Reply) -> None:
+        change = offer_change(saying.text)
+        if change is not None:
+            self._note(saying._replace(text=_names(change)))
+            self._answers.publish(change, saying.by)
+            self._answers.look_again()
+
     def _note(self, saying: Reply) -> None:
         what = f"{saying.order.value} {saying.text}".strip()
-        self._ledger.record(Direction.NOTE, b"", by=saying.by, note=f"on purpose: {what}")
+        self._ledger.record(Direction.NOTE, b"", by=saying.by, note=f"on purpose: {what[:400]}")
+
+
+def _names(change: OfferChange) -> str:
+    """Name what is offered from now on: `tools: forecast, alerts`."""
+    lists = (
+        f"{member}: {', '.join(str(one.get(LISTED[member])) for one in entries)}"
+        for member, entries in change.add.items()
+    )
+    return "; ".join(lists)
 
 
 def _status(text: str) -> int:

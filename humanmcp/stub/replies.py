@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.conversation.events import Outcome
     from humanmcp.protocol.conversation.exchange import Exchange
     from humanmcp.protocol.json.jsonrpc import Message
+    from humanmcp.protocol.policy.rule import OfferChange
     from humanmcp.protocol.policy.timeouts import TimeoutPlan
     from humanmcp.protocol.session import Session
     from humanmcp.stub.journal import Journal
@@ -281,9 +282,13 @@ class ReplyDispatcher:
         left = self._steps.go_on(exchange, decision._replace(counts=False), waited)
         if left.notices or left.ask or left.change is None:
             return left
-        self._shelf.offer(self._shelf.book.changed(left.change))
-        self._offer_changed()
+        self.publish(left.change)
         return left._replace(change=None)
+
+    def publish(self, change: OfferChange, by: str = BY_US) -> None:
+        """Change what is offered, and tell the client: what a person publishes, in any case."""
+        self._shelf.offer(self._shelf.book.changed(change))
+        self._offer_changed(by)
 
     def _count(self, decision: Decision) -> None:
         """Count a rule as followed once more."""
@@ -355,17 +360,18 @@ class ReplyDispatcher:
             self.look_again()
         return changed or held != was_held
 
-    def _tell_of_changes(self) -> None:
+    def _tell_of_changes(self, by: str) -> None:
         """Let the client ask for each list again that is another one in the book now."""
         before, self._book = self._book, self._shelf.book
-        if not self._voice.may_acknowledge:
+        if by == BY_US and not self._voice.may_acknowledge:
             return
         for capability in changed_lists(before, self._book):
             for line in self._session.list_changed(capability):
-                self._ledger.write(line, by=BY_US)
+                self._ledger.write(line, by=by)
 
-    def _offer_changed(self) -> None:
+    def _offer_changed(self, by: str = BY_US) -> None:
         """Take what is offered from the book as it is now, and tell the client."""
         self._prepare()
-        self._tell_of_changes()
+        self._session.established = self._session.established._replace(newly_prepared=True)
+        self._tell_of_changes(by)
         self._ledger.describe(self._session)

@@ -10,6 +10,7 @@ import { refreshList } from "./list.js";
 import { startLive } from "./live.js";
 import { choiceChanged } from "./notice.js";
 import { Page } from "./page.js";
+import { startPreviews } from "./preview.js";
 import { refreshStatus } from "./status.js";
 import { follow } from "./talk.js";
 
@@ -34,4 +35,5 @@ page.started();
 startChoices(choiceChanged);
 startKeys(page);
 startClock();
+startPreviews();
 if (maybe("live")) startLive(changed);

@@ -30,11 +30,11 @@ export async function call(path, body) {
 
 // The browser parses it into a document of its own: no markup is ever made from a string here, and no
 // script in it runs.
-/** @param {string} path */
-export function part(path) {
+/** @param {string} path @param {URLSearchParams} [form] what to POST; without it the page is fetched */
+export function part(path, form) {
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest();
-    request.open("GET", at(path));
+    request.open(form ? "POST" : "GET", at(path));
     request.responseType = "document";
     request.timeout = 10_000;
     request.onload = () => {
@@ -43,7 +43,7 @@ export function part(path) {
       else failed(new Refused(request.status, null));
     };
     request.onerror = request.ontimeout = () => failed(new Refused(0, null));
-    request.send();
+    request.send(form);
   });
 }
 

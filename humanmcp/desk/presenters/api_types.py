@@ -95,6 +95,23 @@ class LineShape(TypedDict):
     pretty: str
 
 
+class ReactionShape(TypedDict):
+    """What became of something that we said. `seq` is its line."""
+
+    seq: int
+    at: str
+    what: str
+    became: str
+    after: float
+    sentence: str
+
+
+class ReactionsShape(TypedDict):
+    """What the client made of what was said to it, oldest first."""
+
+    reactions: list[ReactionShape]
+
+
 class CallShape(TypedDict):
     """A request of a client, and its answer. `line` and `answer` are text: no number is read.
 

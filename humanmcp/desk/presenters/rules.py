@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from humanmcp.common import toml_edit
 from humanmcp.common.book_file import parse_book
 from humanmcp.common.regular_file import read_regular, replace_regular
+from humanmcp.desk.presenters.offer import of_book
 from humanmcp.locales import say
 from humanmcp.locales.stop import StopError
 from humanmcp.protocol.diagnostics.model import blocking
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from humanmcp.desk.presenters.offer import Lists
     from humanmcp.protocol.policy.rule import Rule
 
 _ARRAY: Final = "rules"
@@ -161,6 +163,36 @@ def change(book: Path, seen: str, act: str, text: str = "") -> None:
         if place is not None:
             rules.insert(place, text if act == "change" else rule)
         return toml_edit.with_elements(whole, _ARRAY, rules)
+
+    _edit(book, edited)
+
+
+def put_lists(book: Path, lists: Lists) -> None:
+    """Have a book offer these lists; entries that are already there stay as they are written.
+
+    Raises:
+        BookFileError: the book, or the book with these lists, cannot be used.
+        RuleError: the book cannot be read or written, or there is a null in an entry.
+    """
+
+    def edited(text: str) -> str:
+        before = of_book(parse_book(text, book))
+        for member, entries in lists.items():
+            if before[member] == entries:
+                continue
+            there = toml_edit.elements(text, member)
+            known = list(zip(before[member], there, strict=True)) if there else []
+            if there:
+                kept = [
+                    next((one for each, one in known if each == entry), None)
+                    or toml_edit.element_text(member, _held(dict(entry)))
+                    for entry in entries
+                ]
+                text = toml_edit.with_elements(text, member, kept)
+                continue
+            for entry in entries:
+                text = toml_edit.add(text, member, _held(dict(entry)))
+        return text
 
     _edit(book, edited)
 

@@ -12,6 +12,7 @@ from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import Response
 
 from humanmcp.answering.calls import calls
+from humanmcp.answering.reactions import reactions
 from humanmcp.answering.schema import ExchangeShape, exchange_shape
 from humanmcp.desk.http.context import desk_of
 from humanmcp.desk.http.request_context import AsciiJson, CallRoute, spoken
@@ -19,6 +20,7 @@ from humanmcp.desk.presenters.api_types import (
     CallsShape,
     LineShape,
     LinesShape,
+    ReactionsShape,
     SessionsShape,
     StateShape,
     WaitingShape,
@@ -181,6 +183,29 @@ def made_calls(
                 "by": call.by,
             }
             for one, call in found[-max(1, min(most, MOST_CALLS)) :]
+        ]
+    }
+
+
+@router.get("/sessions/{session}/reactions")
+def told(request: Request, session: str) -> ReactionsShape:
+    """Return what the client made of list changes, questions, progress and late answers.
+
+    `became` is a code, `sentence` says it in words; `after` is in seconds.
+    """
+    desk = desk_of(request)
+    desk.inbox.facts(session)
+    return {
+        "reactions": [
+            {
+                "seq": one.seq,
+                "at": one.at,
+                "what": one.what,
+                "became": one.became,
+                "after": one.after,
+                "sentence": one.sentence(spoken(request)),
+            }
+            for one in reactions(desk.inbox.frames(session))
         ]
     }
 

@@ -213,9 +213,10 @@ class SayBody:
 def say_first(request: Request, session: str, body: SayBody) -> TicketShape:
     """Hand in something of your own: a notification, a request to the client, an order.
 
-    An `order` is for testing a client: `raw` writes the bytes that `text` holds in base64,
-    `progress` and `silence` take `on` or `off`, `exit` takes a status, `crash` nothing. 422 says
-    why one cannot be followed.
+    The order `offer` changes what is offered: `text` is JSON with `add` and `remove`, as in a
+    rule of the answer book. The others are for testing a client: `raw` writes the bytes that
+    `text` holds in base64, `progress` and `silence` take `on` or `off`, `exit` takes a status,
+    `crash` nothing. 422 says why one cannot be followed.
     """
     reply = Reply(body.text, TextForm.MESSAGE, body.anyway, BY, now(), order=body.order)
     try:

@@ -28,6 +28,7 @@ from humanmcp.desk.presenters.conversation import conversation_of
 from humanmcp.desk.presenters.form_fields import field_of
 from humanmcp.desk.presenters.forms import AnswerForm, form_of
 from humanmcp.desk.presenters.held_messages import Task
+from humanmcp.desk.presenters.offer import LISTS
 from humanmcp.desk.presenters.page_types import FaultShape, FormShape, Island
 from humanmcp.desk.presenters.starting_points import chosen, starts_of
 from humanmcp.desk.routes import api_saved
@@ -37,6 +38,7 @@ from humanmcp.inbox.contract import (
     Draft,
     Key,
     Life,
+    Seat,
     UnknownItemError,
 )
 from humanmcp.locales.explain import explain
@@ -179,6 +181,8 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
         action = held_messages.action_of(case, task)
         problems = service.judge(case, draft.text, draft.form, action).problems
     talk = conversation_of(item)
+    ours = case.facts.seat is Seat.SERVER
+    design = next((one for one, method in LISTS.items() if ours and method == item.method), "")
     asked = case.inquiry
     told = frozenset[str]().union(*(one.told for one in (talk, asked) if one is not None))
     return {
@@ -205,6 +209,7 @@ def _message(desk: Desk, key: Key, language: str, do: str = "") -> dict[str, Any
             seat=case.facts.seat.value,
             inwards=item.way is Direction.IN,
         ),
+        "design": design,
         "answerable": bool(task) and (case.exchange is not None or task == Task.CHANGE),
         "steps": sequence.draw(history.conversation(desk.board, key.session), key.number),
         "answers": desk.shelf.fitting(item.method, row.name)[:9],

@@ -24,17 +24,19 @@ from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import input_requests as asking_back
 from humanmcp.desk.presenters import rows
 from humanmcp.desk.presenters.input_requests import Offer
+from humanmcp.desk.presenters.schema_form import rows_in
 from humanmcp.desk.state.history import recent
 from humanmcp.inbox.contract import Draft, Key, Reply, UnknownItemError
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.spec.versions import features
 from humanmcp.protocol.validation import input_requests as back_requests
-from humanmcp.protocol.validation.input_requests import InputField, InputRequest
+from humanmcp.protocol.validation.input_requests import InputRequest
+from humanmcp.protocol.validation.json_schema.rows import KINDS
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
-KINDS: Final = ("string", "number", "integer", "boolean", "choice")
-"""What a field of the form can be."""
+FLAT: Final = tuple(kind for kind in KINDS if kind != "object")
+"""What a field of the form can be: MCP has no objects in it."""
 ROWS: Final = 4
 """Fields that the form of this page has; more of them are written in JSON."""
 
@@ -102,30 +104,11 @@ def _text(case: Case, question: InputRequest, values: dict[str, str]) -> str:
     exchange = case.exchange
     if exchange is None:  # what cannot be answered is offered no question
         raise UnknownItemError(f"a question at exchange {case.key.number}")
-    asked = back_requests.params(question, values.get("words", "").strip(), _fields(values))
+    asked = back_requests.params(question, values.get("words", "").strip(), rows_in(values))
     mark = f"{datetime.now(UTC):%H%M%S%f}"[:9]
     if features(exchange.revision).input_required:
         return back_requests.answer(exchange, question, asked, mark)
     return back_requests.request(exchange, question, asked, mark)
-
-
-def _fields(values: dict[str, str]) -> tuple[InputField, ...]:
-    """Read the rows of the form that have a name."""
-    found = []
-    for row in range(ROWS):
-        name, kind = values.get(f"name {row}", "").strip(), values.get(f"kind {row}", "")
-        if name:
-            listed = values.get(f"choices {row}", "").replace("、", ",").split(",")
-            choices = tuple(one.strip() for one in listed if one.strip())
-            found.append(
-                InputField(
-                    name,
-                    kind if kind in KINDS[:-1] else "string",
-                    needed=f"needed {row}" in values,
-                    choices=choices if kind == "choice" else (),
-                )
-            )
-    return tuple(found)
 
 
 _FIRST: Final = {"name 0": "answer", "kind 0": "string", "needed 0": "on"}
@@ -145,7 +128,7 @@ def _page(request: Request, key: Key, written: Written) -> HTMLResponse:
         of=written.question.value,
         values=written.values or _FIRST,
         rows_of_form=range(ROWS),
-        kinds=KINDS,
+        kinds=FLAT,
         text=written.text,
         modern=features(case.item.revision).input_required,
         problems=[diagnostic_shape(one, language) for one in (result.problems if result else ())],

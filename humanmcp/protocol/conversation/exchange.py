@@ -61,7 +61,8 @@ class Established(NamedTuple):
     `offered` are the capabilities that our side declared, None while it has declared none.
     `tools` are the tools of the last answer to `tools/list`, by name; None while there was none.
     `prepared` are the lists of the answer book, as results by method: a draft starts from them.
-    `server` is who the book says that we are; empty where it says nothing of it.
+    `server` is who the book says that we are; empty where it says nothing of it. `newly_prepared`:
+    what is prepared has changed since `tools` were listed.
     """
 
     client_name: str = ""
@@ -72,6 +73,7 @@ class Established(NamedTuple):
     initialized: bool = False
     prepared: Mapping[str, Any] = MappingProxyType({})
     server: Mapping[str, Any] = MappingProxyType({})
+    newly_prepared: bool = False
 
 
 class Stated(NamedTuple):

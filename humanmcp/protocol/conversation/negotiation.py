@@ -95,7 +95,7 @@ def _after_tools(established: Established, request: Message, tools: Any) -> Esta
     }
     # A request with a cursor asks for a further page: it adds to what is known.
     before = established.tools if "cursor" in request.params else None
-    return established._replace(tools={**(before or {}), **named})
+    return established._replace(tools={**(before or {}), **named}, newly_prepared=False)
 
 
 def question_in(result: JsonObject) -> str:

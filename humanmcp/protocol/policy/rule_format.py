@@ -139,7 +139,7 @@ def _turn(turn: Mapping[str, Any], place: str) -> Rule:
             for index, notice in enumerate(tables(turn.get("notify", []), f"{place}.notify"))
         ),
         ask=_rounds(turn.get("ask", []), f"{place}.ask"),
-        change=_change(turn, place),
+        change=read_change(turn, place),
         fault=fault,
         fills=flag(turn.get("fill", True), f"{place}.fill"),
     )
@@ -232,7 +232,12 @@ def _can_ask(rule: Rule, place: str) -> None:
         raise BookError(f"{place}.ask", "asks twice")
 
 
-def _change(turn: Mapping[str, Any], place: str) -> OfferChange | None:
+def read_change(turn: Mapping[str, Any], place: str) -> OfferChange | None:
+    """Read what `add` and `remove` change of what is offered; None where neither is there.
+
+    Raises:
+        BookError: something in it has no meaning.
+    """
     if "add" not in turn and "remove" not in turn:
         return None
     add = table(turn.get("add", {}), f"{place}.add")

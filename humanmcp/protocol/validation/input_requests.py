@@ -18,6 +18,7 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.spec import methods, versions
 from humanmcp.protocol.spec.versions import features
+from humanmcp.protocol.validation.json_schema.rows import SchemaRow, schema_of
 from humanmcp.protocol.validation.starting_draft import message
 
 if TYPE_CHECKING:
@@ -93,40 +94,18 @@ def obstacle(
     return Obstacle(Why.CAPABILITY, missing) if missing else None
 
 
-@dataclass(frozen=True, slots=True)
-class InputField:
-    """One field of the form that a user fills in. `kind` is a JSON type; `choices` make a list."""
-
-    name: str
-    kind: str = "string"
-    needed: bool = False
-    choices: tuple[str, ...] = ()
-
-
 def params(
-    question: InputRequest, words: str, fields: tuple[InputField, ...] = ()
+    question: InputRequest, words: str, fields: tuple[SchemaRow, ...] = ()
 ) -> JsonObject | None:
     """Return the parameters of a question; None for one that has none."""
     match question:
         case InputRequest.USER:
-            return {"message": words, "requestedSchema": _schema(fields)}
+            return {"message": words, "requestedSchema": schema_of(fields)}
         case InputRequest.MODEL:
             asked = {"role": "user", "content": {"type": "text", "text": words}}
             return {"messages": [asked], "maxTokens": MOST_TOKENS}
         case InputRequest.ROOTS:
             return None
-
-
-def _schema(fields: tuple[InputField, ...]) -> JsonObject:
-    schema: JsonObject = {"type": "object", "properties": {one.name: _type(one) for one in fields}}
-    needed = [one.name for one in fields if one.needed]
-    return {**schema, "required": needed} if needed else schema
-
-
-def _type(field: InputField) -> JsonObject:
-    if field.choices:
-        return {"type": "string", "enum": list(field.choices)}
-    return {"type": field.kind}
 
 
 def request(exchange: Exchange, question: InputRequest, asked: JsonObject | None, mark: str) -> str:

@@ -36,7 +36,7 @@ def _start(exchange: Exchange, established: Established, language: str) -> str:
     """Return the text a person starts from: a whole response, pretty-printed.
 
     A list starts from the one that the answer book has, where somebody wrote one; a tool list
-    from the one that was given before, where there was one.
+    from the one that was given before, where there was one and none was published since.
 
     It can be sent as it is, except where only the person knows the answer: there it holds a
     placeholder that the check refuses. A method that the revision does not have is answered with
@@ -57,8 +57,9 @@ def _start(exchange: Exchange, established: Established, language: str) -> str:
     first = {**next(iter(found.values())), **established.prepared.get(exchange.method, {})}
     if versions.META_SERVER in first.get("_meta", {}):
         first["_meta"] = {**first["_meta"], **examples.named(established.server)}
-    if exchange.method == "tools/list" and established.tools:
-        first = {**first, "tools": list(established.tools.values())}
+    listed = established.tools if not established.newly_prepared else None
+    if exchange.method == "tools/list" and listed:
+        first = {**first, "tools": list(listed.values())}
     return message(exchange, "result", first)
 
 

@@ -13,7 +13,6 @@ from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.input_requests import (
-    InputField,
     InputRequest,
     Obstacle,
     Why,
@@ -23,6 +22,7 @@ from humanmcp.protocol.validation.input_requests import (
     params,
     request,
 )
+from humanmcp.protocol.validation.json_schema.rows import SchemaRow
 
 EVERYTHING: dict[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
 KNOWN = Established(client_capabilities=EVERYTHING, initialized=True)
@@ -43,10 +43,10 @@ def exchange(revision: str = "2025-11-25", method: str = "tools/call", **declare
 
 
 FIELDS = (
-    InputField("city", needed=True),
-    InputField("days", "integer"),
-    InputField("unit", choices=("C", "F")),
-    InputField("sure", "boolean"),
+    SchemaRow("city", needed=True),
+    SchemaRow("days", "integer"),
+    SchemaRow("unit", choices=("C", "F")),
+    SchemaRow("sure", "boolean"),
 )
 
 

@@ -1,0 +1,233 @@
+"""What the client made of what was said to it: the verdicts, read from the record of a session.
+
+    a list is another one   listed again, never, listed and the old tool called all the same
+    a question              answered, declined by a person or by itself, refused, open
+    progress                how long the client waited with it
+    a cancellation          after how long; what an answer after it led to
+
+Pure: everything stands in the transcript. The sentences are in `locales/`, table `[reaction]`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.common.timestamps import seconds_of
+from humanmcp.locales import say
+from humanmcp.protocol.conversation.perspective import seen_by_client
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.escaping import one_line
+from humanmcp.protocol.json.jsonrpc import Kind, Message, RequestId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from humanmcp.protocol.conversation.transcript import Frame
+
+BY_ITSELF: Final = 1.0
+"""Seconds within which no person reads a question and says no."""
+_CHANGED: Final = "/list_changed"
+_LISTS: Final = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resources",
+}
+_NAMES: Final = {"tools": ("tools", "tools/call"), "prompts": ("prompts", "prompts/get")}
+"""Of what is called by its name: the member of its list, and how it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What became of one thing that we said, so far. `seq` is its line, `after` is in seconds.
+
+    `what` is the method, `became` the code of the sentence, `name` a tool where one counts.
+    """
+
+    seq: int
+    at: str
+    what: str
+    became: str
+    after: float = 0.0
+    name: str = ""
+    times: int = 1
+
+    def sentence(self, language: str) -> str:
+        """Say it in words."""
+        fillings = {"what": self.what, "name": self.name, "times": self.times}
+        return say(
+            "reaction", self.became, language, seconds=f"{round(self.after, 2):g}", **fillings
+        )
+
+
+def reactions(frames: Iterable[Frame]) -> tuple[Reaction, ...]:
+    """Return what a client did about each thing, in the order in which we said them."""
+    watch = _Watch()
+    for frame in seen_by_client(frames):
+        found = jsonrpc.read(frame.raw) if frame.way in (Direction.IN, Direction.OUT) else None
+        if not isinstance(found, Message):
+            continue
+        (watch.heard if frame.way is Direction.IN else watch.said)(frame, found)
+    return tuple(sorted(watch.found.values(), key=lambda one: one.seq))
+
+
+class _Watch:
+    """What was said and has no verdict yet. `found` has the verdicts by what they are about."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, object], Reaction] = {}
+        self.asked: dict[object, tuple[Frame, Message]] = {}
+        """The client's open requests, by id."""
+        self.tokens: dict[object, object] = {}
+        """From a progress token to the id of its request."""
+        self.cancelled: dict[object, Frame] = {}
+        self.listed: dict[str, set[str]] = {}
+        self.gone: dict[str, set[str]] = {}
+        """Names that were listed once and are not in the last list."""
+
+    def said(self, frame: Frame, message: Message) -> None:
+        """Note a line of ours."""
+        if message.kind is Kind.NOTIFICATION:
+            self._notified(frame, message)
+        elif message.kind is Kind.REQUEST and message.id is not None:
+            self._add(("ask", message.id.key), frame, message.method, "ask.open")
+        elif message.id is not None:
+            self._answered(frame, message, message.id.key)
+
+    def _notified(self, frame: Frame, message: Message) -> None:
+        if message.method.endswith(_CHANGED):
+            capability = message.method.split("/")[1]
+            key = (f"list {capability}", frame.seq)
+            for old in [one for one in self.found if one[0] == key[0]]:
+                if self.found[old].became == "list.never":
+                    del self.found[old]  # the client may answer several notices with one request
+            self._add(key, frame, f"{capability}/list", "list.never")
+        elif message.method == "notifications/progress":
+            token = message.params.get("progressToken")
+            of = self.tokens.get(_plain(token), token)
+            known = self.found.get(("progress", of))
+            if known is None:
+                self._add(("progress", of), frame, "notifications/progress", "progress.open")
+            else:
+                self.found["progress", of] = replace(known, times=known.times + 1)
+
+    def _answered(self, frame: Frame, message: Message, token: object) -> None:
+        request = self.asked.pop(token, None)
+        late = self.cancelled.get(token)
+        if late is not None:
+            self._add(("late", frame.seq), frame, "", "late.open", _between(late, frame))
+        if request is None:
+            return
+        self._settle(("progress", token), "progress.waited", _between(request[0], frame))
+        result = message.body.get("result")
+        if isinstance(result, dict):
+            if result.get("resultType") == "input_required":
+                state = result.get("requestState")
+                self._add(("ask", _plain(state)), frame, request[1].method, "ask.open")
+            capability = _LISTS.get(request[1].method, "")
+            if capability in _NAMES and "cursor" not in request[1].params:
+                self._list(capability, result.get(_NAMES[capability][0]))
+
+    def _list(self, capability: str, entries: Any) -> None:  # noqa: ANN401 - any JSON value
+        named = {
+            str(one["name"])
+            for one in (entries if isinstance(entries, list) else ())
+            if isinstance(one, dict) and "name" in one
+        }
+        before = self.listed.get(capability, set()) | self.gone.get(capability, set())
+        self.listed[capability], self.gone[capability] = named, before - named
+
+    def heard(self, frame: Frame, message: Message) -> None:
+        """Note a line of the client's."""
+        for key in [one for one in self.found if one[0] == "late"]:
+            self._settle(key, "late.went on")
+        if message.kind is Kind.REQUEST and message.id is not None:
+            self._requested(frame, message, message.id.key)
+        elif message.kind is Kind.NOTIFICATION and message.method == "notifications/cancelled":
+            token = _plain(message.params.get("requestId"))
+            request = self.asked.get(token)
+            if request is not None:
+                waited = _between(request[0], frame)
+                self.cancelled[token] = frame
+                self._settle(("progress", token), "progress.gave up", waited)
+                self._add(("cancel", frame.seq), frame, request[1].method, "cancelled", waited)
+        elif message.id is not None:
+            self._was_told(("ask", message.id.key), frame, message)
+
+    def _requested(self, frame: Frame, message: Message, token: object) -> None:
+        self.asked[token] = (frame, message)
+        given = message.meta.get("progressToken")
+        if given is not None:
+            self.tokens[_plain(given)] = token
+        state = message.params.get("requestState")
+        if state is not None:
+            self._was_told(("ask", _plain(state)), frame, message)
+        capability = _LISTS.get(message.method)
+        for (kind, seq), one in list(self.found.items()):
+            if kind == f"list {capability}" and one.became in ("list.never", "list.unlisted"):
+                self._settle((kind, seq), "list.again", _since(one, frame))
+        self._called(message)
+
+    def _called(self, message: Message) -> None:
+        """Notice the call of a tool that was taken away."""
+        name = str(message.params.get("name"))
+        for capability, (_, method) in _NAMES.items():
+            if message.method != method:
+                continue
+            for key in [one for one in self.found if one[0] == f"list {capability}"][-1:]:
+                if self.found[key].became == "list.again" and name in self.gone.get(capability, ()):
+                    self.found[key] = replace(self.found[key], became="list.old", name=name)
+                elif self.found[key].became == "list.never":
+                    self.found[key] = replace(self.found[key], became="list.unlisted", name=name)
+
+    def _was_told(self, key: tuple[str, object], frame: Frame, message: Message) -> None:
+        """Read the answer to a question of ours."""
+        asked = self.found.get(key)
+        if asked is None:
+            return
+        after = _since(asked, frame)
+        actions = set(_actions(message))
+        if message.kind is Kind.ERROR:
+            became = "ask.refused"
+        elif actions & {"decline", "cancel"}:
+            became = "ask.by itself" if after < BY_ITSELF else "ask.declined"
+        else:
+            became = "ask.answered"
+        self._settle(key, became, after)
+
+    def _add(
+        self, key: tuple[str, object], frame: Frame, what: str, became: str, after: float = 0.0
+    ) -> None:
+        self.found[key] = Reaction(frame.seq, frame.at, one_line(what, 60), became, after)
+
+    def _settle(self, key: tuple[str, object], became: str, after: float | None = None) -> None:
+        if key in self.found:
+            known = self.found[key]
+            self.found[key] = replace(
+                known, became=became, after=known.after if after is None else after
+            )
+
+
+def _actions(message: Message) -> Iterable[str]:
+    """List what users did: accept, decline, cancel."""
+    result = message.body.get("result")
+    responses = message.params.get("inputResponses")
+    told = [result, *(responses.values() if isinstance(responses, dict) else ())]
+    for one in told:
+        if isinstance(one, dict) and isinstance(one.get("action"), str):
+            yield one["action"]
+
+
+def _plain(value: object) -> object:
+    """Return an id or a token as requests are told apart by it."""
+    return RequestId.of(value).key if isinstance(value, (int, str)) else None
+
+
+def _between(first: Frame, last: Frame) -> float:
+    return max(0.0, seconds_of(last.at) - seconds_of(first.at))
+
+
+def _since(reaction: Reaction, frame: Frame) -> float:
+    return max(0.0, seconds_of(frame.at) - seconds_of(reaction.at))

@@ -1,0 +1,315 @@
+"""What is offered: its lists, one entry as a form, and what the host does when it is another one.
+
+The lists are those of a session, of the answer book (for all sessions), or of an answer that is
+being written. A session is told at once; the book's sessions look at it within a second.
+"""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from humanmcp.answering import service
+from humanmcp.answering.reactions import reactions
+from humanmcp.answering.schema import diagnostic_shape
+from humanmcp.answering.service import Outcome
+from humanmcp.common.book_file import read_book
+from humanmcp.desk.http.context import BY, Desk, desk_of
+from humanmcp.desk.http.layout import form_values, note_version, page
+from humanmcp.desk.http.request_context import spoken
+from humanmcp.desk.presenters import offer, rules, tools
+from humanmcp.desk.presenters.readable_json import decoded
+from humanmcp.desk.presenters.schema_form import MOST
+from humanmcp.inbox.contract import Draft, Key, Life, Order, Reply, Seat, UnknownItemError
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.conversation.exchange import Exchange
+from humanmcp.protocol.diagnostics.verdict import TextForm, Verdict
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.policy.answer_book import LISTED, Book
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation import check
+from humanmcp.protocol.validation.json_schema.rows import KINDS
+
+router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
+
+WATCHED: Final = 2000
+"""Lines of a session in which it is looked for what the host did."""
+SPARE: Final = 2
+"""Empty rows that a form has below those that are filled in."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferOwner:
+    """Whose lists they are: a session's, those of an answer being written, else the book's."""
+
+    desk: Desk
+    session: str = ""
+    at: str = ""
+
+    @property
+    def key(self) -> Key:
+        """The request that an answer is being written to."""
+        name, _, number = self.at.partition("/")
+        if not (number.isascii() and number.isdigit() and len(number) < 12):
+            raise UnknownItemError(self.at)
+        return Key(name, int(number))
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What an address says of it."""
+        return {"at": self.at} if self.at else {"session": self.session} if self.session else {}
+
+    def lists(self, member: str, language: str) -> offer.Lists:
+        """Return the lists as they are now."""
+        if self.at:
+            return {member: self._drafted(member, language).entries}
+        if self.session:
+            return offer.of_session(self.desk.inbox.established(self.session))
+        return offer.of_book(read_book(self.desk.book) if self.desk.book.exists() else Book())
+
+    def _drafted(self, member: str, language: str) -> offer.Drafted:
+        case = self.desk.case(self.key)
+        text = service.document(case, service.draft_of(case, language))
+        return offer.drafted(text, member)
+
+    def put(self, before: offer.Lists, after: offer.Lists, member: str, language: str) -> None:
+        """Have these lists offered from now on.
+
+        Raises:
+            StopError: that cannot be; the sentence says why.
+        """
+        if self.at:
+            text = self._drafted(member, language).with_entries(after[member])
+            case = self.desk.case(self.key)
+            service.keep(case, Draft(text, TextForm.MESSAGE, touched=True, hold=True, by=BY))
+            self.desk.board.refresh(*self.key)
+        elif self.session:
+            known = self.desk.inbox.established(self.session)
+            reply = Reply(offer.change(before, after, known), by=BY, order=Order.OFFER)
+            said = service.say_first(
+                self.desk.inbox, self.session, reply, wake=self.desk.board.wait
+            )
+            if said.outcome is not Outcome.SENT:
+                raise offer.OfferError("not taken")
+            self.desk.board.refresh(self.session, 0)
+        else:
+            rules.put_lists(self.desk.book, after)
+
+
+def _target(request: Request, session: str, at: str) -> OfferOwner:
+    desk = desk_of(request)
+    if session:
+        desk.board.session(session)
+    return OfferOwner(desk, session, at)
+
+
+@router.get("/offer")
+def show(request: Request, session: str = "") -> HTMLResponse:
+    """Show the lists of a session or of the book, and what the host made of changes."""
+    return _show(request, _target(request, session, ""))
+
+
+@router.post("/offer")
+async def act(request: Request) -> Response:
+    """Take an entry out, or put a whole list that was written as JSON in the place of one."""
+    return await run_in_threadpool(_act, request, await form_values(request))
+
+
+def _act(request: Request, values: dict[str, str]) -> Response:
+    target = _target(request, values.get("session", ""), values.get("at", ""))
+    language, member = spoken(request), _member(values.get("member", ""))
+    try:
+        before = target.lists(member, language)
+        if values.get("act") == "remove":
+            after = offer.with_entry(before, member, None, values.get("name", ""))
+        else:
+            after = {**before, member: offer.read_list(values.get("text", ""), member)}
+        target.put(before, after, member, language)
+    except StopError as error:
+        return _show(request, target, error.sentence(language), values)
+    return RedirectResponse(f"/offer?{urlencode(target.query)}#{member}", 303)
+
+
+def _member(name: str) -> str:
+    if name not in LISTED:
+        raise UnknownItemError(name)
+    return name
+
+
+def _show(
+    request: Request, target: OfferOwner, why: str = "", typed: dict[str, str] | None = None
+) -> HTMLResponse:
+    desk, language = target.desk, spoken(request)
+    lists: offer.Lists = {}
+    try:
+        lists = target.lists("tools", language)
+    except StopError as error:
+        why = error.sentence(language)
+    found = [(member, _listed(lists.get(member, ()), member, typed)) for member in offer.MEMBERS]
+    told = reactions(desk.inbox.before(target.session, 0, WATCHED)) if target.session else ()
+    return page(
+        request,
+        "offer.html",
+        422 if why else 200,
+        target=target,
+        query=urlencode(target.query),
+        lists=found,
+        why=why,
+        servers=_servers(desk),
+        book=desk.book,
+        told=[(one, one.sentence(language)) for one in reversed(told[-20:])],
+    )
+
+
+def _servers(desk: Desk) -> list[Any]:
+    """List the open sessions in which we are the server."""
+    return [
+        one
+        for one in desk.board.sessions()
+        if one.facts.life is Life.OPEN and one.facts.seat is Seat.SERVER
+    ]
+
+
+def _listed(entries: tuple[Any, ...], member: str, typed: dict[str, str] | None) -> dict[str, Any]:
+    """Gather what the page shows of a list."""
+    text = json.dumps(entries, ensure_ascii=False, indent=2)
+    if typed is not None and typed.get("member") == member:
+        text = typed.get("text", text)
+    return {
+        "text": text,
+        "entries": [(str(one.get(LISTED[member])), _seen(one)) for one in entries],
+    }
+
+
+def _seen(entry: Any) -> tools.Offered:  # noqa: ANN401 - any JSON value
+    """Return an entry as a model or a user sees it."""
+    named = {"name": entry.get("uri") or entry.get("uriTemplate") or "?", **entry}
+    return tools.offered(decoded(json.dumps(named)))
+
+
+# -- one entry ------------------------------------------------------------------------------------
+
+
+@router.get("/offer/entry")
+def entry(  # noqa: PLR0913, PLR0917 - what an address may hold
+    request: Request,
+    session: str = "",
+    at: str = "",
+    member: str = "tools",
+    name: str = "",
+    copy: str = "",
+) -> HTMLResponse:
+    """Show one entry as a form: a new one, one that is there, or a copy of it."""
+    target, language = _target(request, session, at), spoken(request)
+    key, why, chosen = LISTED[_member(member)], "", offer.blank(member)
+    try:
+        listed = target.lists(member, language)[member]
+        chosen = dict(next((one for one in listed if one.get(key) == name), chosen))
+    except StopError as error:
+        why = error.sentence(language)
+    if copy and name:
+        chosen[key] = f"{name}_2"
+    values = offer.fields_of(chosen, member)
+    old = "" if copy else name
+    return _form(request, target, {**values, "member": member, "old": old}, why)
+
+
+@router.post("/offer/entry")
+async def write(request: Request) -> Response:
+    """Put an entry where it belongs, keep it in the book, or show it otherwise."""
+    return await run_in_threadpool(_write, request, await form_values(request))
+
+
+def _write(request: Request, values: dict[str, str]) -> Response:
+    target = _target(request, values.get("session", ""), values.get("at", ""))
+    language, member, act = (
+        spoken(request),
+        _member(values.get("member", "")),
+        values.get("act", ""),
+    )
+    try:
+        made = offer.entry_of(values, member)
+        if act == "json":
+            values["text"] = json.dumps(made, ensure_ascii=False, indent=2)
+        elif act == "rows":
+            values = {**offer.fields_of(made, member), "member": member, "old": values["old"]}
+        elif act in ("put", "anyway", "keep"):
+            verdict = _judged(made, member)
+            if act != "anyway" and verdict.errors:
+                return _form(request, target, values, verdict=verdict)
+            return _put(target, made, values, language)
+    except StopError as error:
+        shown = "" if act in ("look", "more") else error.sentence(language)
+        return _form(request, target, values, shown)
+    return _form(request, target, values, verdict=_judged(made, member))
+
+
+def _put(target: OfferOwner, made: Any, values: dict[str, str], language: str) -> Response:  # noqa: ANN401 - any JSON value
+    member = values["member"]
+    goals = [target, OfferOwner(target.desk)] if values.get("act") == "keep" else [target]
+    for goal in goals:
+        before = goal.lists(member, language)
+        after = offer.with_entry(before, member, made, values.get("old", ""))
+        goal.put(before, after, member, language)
+    if target.at:
+        return RedirectResponse(f"/m/{target.at}#answer", 303)
+    return RedirectResponse(f"/offer?{urlencode(target.query)}#{member}", 303)
+
+
+def _judged(made: Any, member: str) -> Verdict:  # noqa: ANN401 - any JSON value
+    """Return what the check says of a list that holds an entry."""
+    method = offer.LISTS[member]
+    asked = jsonrpc.read(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode())
+    assert isinstance(asked, Message)  # noqa: S101 - a request as it is written here
+    exchange = Exchange(1, asked, versions.LATEST_HANDSHAKE)
+    text = json.dumps({member: [made]}, ensure_ascii=False, indent=2)
+    return check.check(exchange, text, TextForm.RESULT)
+
+
+def _form(
+    request: Request,
+    target: OfferOwner,
+    values: dict[str, str],
+    why: str = "",
+    verdict: Verdict | None = None,
+) -> HTMLResponse:
+    language, member = spoken(request), values["member"]
+    problems = () if verdict is None else verdict.problems
+    try:
+        seen = _seen(offer.entry_of(values, member))
+    except StopError:
+        seen = None
+    names: list[str] = []
+    if not why:
+        try:
+            names = [str(one.get(LISTED[member])) for one in target.lists(member, language)[member]]
+        except StopError as error:
+            why = error.sentence(language)
+    return page(
+        request,
+        "entry.html",
+        422 if why else 200,
+        target=target,
+        query=urlencode({**target.query, "member": member}),
+        values=values,
+        member=member,
+        fields=offer.FIELDS[member],
+        key=LISTED[member],
+        hints=tuple(offer.HINTS),
+        kinds=KINDS,
+        spare=SPARE,
+        most=MOST,
+        names=names,
+        seen=seen,
+        why=why,
+        blocked=verdict is not None and bool(verdict.errors),
+        problems=[diagnostic_shape(one, language) for one in problems],
+        book=target.desk.book,
+    )

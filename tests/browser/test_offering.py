@@ -1,0 +1,80 @@
+"""What is offered is made without JSON, published while a session runs, and the host watched."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from humanmcp.common.book_file import read_book
+from tests.browser.seats import Window, begin, request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.desk.desking import Desking
+    from tests.serving import Serving
+
+    Windows = Callable[..., Window]
+
+pytestmark = pytest.mark.browser
+
+
+def test_desk_2_1_a_tool_with_an_argument_is_made_by_keys_and_no_json(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """From the waiting `tools/list` to its answer: names, what they mean, two chords."""
+    begin(host, desk)
+    host.say(request("tools/list", token="8"))
+    page = window().page
+    page.locator("#design").click()
+    page.keyboard.type("forecast")
+    page.locator("[name=description]").fill("The weather")
+    page.locator("[name='in name 0']").fill("place.city")
+    page.locator("[name='in needed 0']").check()
+    page.locator("[name='in about 0']").fill("Where")
+    expect(page.locator("#seen")).to_contain_text("forecast")
+    page.keyboard.press("Control+Enter")
+    page.locator("#sentence, #form-fields").first.wait_for(state="attached")
+    page.wait_for_url(lambda url: url.endswith("#answer"))
+    page.keyboard.press("Control+Enter")
+    sent = json.loads(host.hear())["result"]["tools"]
+    assert sent[-1] == {
+        "name": "forecast",
+        "description": "The weather",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "place": {
+                    "type": "object",
+                    "properties": {"city": {"type": "string", "description": "Where"}},
+                    "required": ["city"],
+                }
+            },
+        },
+    }
+
+
+def test_desk_2_2_a_published_tool_is_told_and_the_host_watched(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """`list_changed` goes out, and the page says live when the host has listed again."""
+    begin(host, desk)
+    (session,) = desk.get("/api/sessions")["sessions"]
+    page = window().goto(f"offer/entry?session={session['name']}")
+    page.locator("main [name=name]").fill("forecast")
+    page.locator("button[value=keep]").click()
+    assert json.loads(host.hear())["method"] == "notifications/tools/list_changed"
+    expect(page.locator("#told")).to_contain_text("has not been asked for again")
+    host.say(request("tools/list", token="9"))
+    expect(page.locator("#told")).to_contain_text("tools/list was asked for again after")
+    book = read_book(desk.home / "book.toml")
+    assert [one["name"] for one in book.tools] == ["ask_human", "forecast"]
+    (waiting,) = desk.get("/api/exchanges")["waiting"]
+    draft = desk.get(f"/api/exchanges/{waiting['session']}/{waiting['number']}")["document"]
+    assert [one["name"] for one in json.loads(draft)["result"]["tools"]] == [
+        "ask_human",
+        "forecast",
+    ]

@@ -1,0 +1,67 @@
+"""The pages of what is offered, without a script: where an entry goes, and what is told."""
+
+from __future__ import annotations
+
+import html
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.common.book_file import read_book
+from tests.browser.seats import begin
+from tests.desk.desking import Desking
+from tests.serving import Serving
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """The folder of an inbox with a book that somebody wrote."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    text = "# mine\n[[tools]]\nname = 'dice' # six sides\ninputSchema = {type = 'object'}\n"
+    (home / "book.toml").write_text(text, encoding="utf-8")
+    return home
+
+
+def test_the_book_gets_an_entry_and_keeps_what_was_written(written: Path) -> None:
+    """For all sessions: comments stay, a name that is taken is replaced, what is removed goes."""
+    with Desking(written, "--lang", "en") as desk:
+        fields = {"member": "tools", "old": "", "act": "put"}
+        assert desk.submit("/offer/entry", **fields, name="forecast").status == 303
+        text = (written / "book.toml").read_text(encoding="utf-8")
+        assert text.startswith("# mine\n[[tools]]\nname = 'dice' # six sides\n")
+        assert [one["name"] for one in read_book(written / "book.toml").tools] == [
+            "dice",
+            "forecast",
+        ]
+        desk.submit("/offer", member="tools", name="dice", act="remove")
+        assert [one["name"] for one in read_book(written / "book.toml").tools] == ["forecast"]
+        desk.submit("/offer", member="prompts", text='[{"name": "hi"}]', act="list")
+        assert [one["name"] for one in read_book(written / "book.toml").prompts] == ["hi"]
+        refused = desk.submit("/offer", member="prompts", text="[{]", act="list")
+        assert (refused.status, "[{]" in html.unescape(refused.text)) == (422, True)
+        nameless = desk.submit("/offer/entry", **fields, name="")
+        assert (nameless.status, "It has no name yet." in nameless.text) == (422, True)
+
+
+def test_a_session_is_told_at_once_and_watched(tmp_path: Path) -> None:
+    """By hand, too; the interface has the verdict."""
+    home = tmp_path / "home"
+    with Desking(home, "--lang", "en") as desk, Serving(home, "--by-hand") as host:
+        begin(host, desk)
+        name = desk.get("/api/sessions")["sessions"][0]["name"]
+        desk.submit(
+            "/offer/entry", session=name, member="tools", old="", name="forecast", act="put"
+        )
+        assert json.loads(host.hear())["method"] == "notifications/tools/list_changed"
+        told = until(
+            lambda: desk.get(f"/api/sessions/{name}/reactions")["reactions"], "it is recorded"
+        )
+        assert [one["became"] for one in told] == ["list.never"]
+        answer = desk.post(f"/api/sessions/{name}/say", {"order": "offer", "text": "[]"})
+        assert answer.status == 422
