@@ -9,15 +9,16 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import urlencode
 
 from humanmcp.desk.http import launch
+from tests.forking import CAN_FORK, Forked
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
     from types import TracebackType
 
 COMMAND: Final = (sys.executable, "-m", "humanmcp", "desk")
@@ -44,24 +45,32 @@ class Answer(NamedTuple):
 class Desking:
     """One desk over an inbox folder, in a process of its own."""
 
-    def __init__(
-        self, home: Path, *flags: str, port: int = 0, command: Sequence[str] = COMMAND
-    ) -> None:
-        """Start it and wait until it listens."""
+    def __init__(self, home: Path, *flags: str, port: int = 0, command: Sequence[str] = ()) -> None:
+        """Start it and wait until it listens. With a `command` it is a process from the start."""
         self.home = home
         self.place = ""
         home.mkdir(mode=0o700, exist_ok=True)
         self.out = home.parent / f"{home.name}.desk.out"
         self.err = home.parent / f"{home.name}.desk.err"
         environment = {key: value for key, value in os.environ.items() if key != "LANG"}
-        with self.out.open("wb") as out, self.err.open("ab") as err:
-            self.process = subprocess.Popen(
-                [*command, "--home", str(home), "--port", str(port), *flags],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                env=environment,
-            )
+        words = ["--home", str(home), "--port", str(port), *flags]
+        self.process: Forked | subprocess.Popen[bytes]
+        with (
+            Path(os.devnull).open("rb") as null,
+            self.out.open("wb") as out,
+            self.err.open("ab") as err,
+        ):
+            files = (null.fileno(), out.fileno(), err.fileno())
+            if CAN_FORK and not command:
+                self.process = Forked(["desk", *words], files, environment)
+            else:
+                self.process = subprocess.Popen(
+                    [*(command or COMMAND), *words],
+                    stdin=null,
+                    stdout=out,
+                    stderr=err,
+                    env=environment,
+                )
         until(self._is_up, f"the desk of {home} listens")
         found = launch.find(home)
         assert found is not None
@@ -94,7 +103,7 @@ class Desking:
     def kill(self) -> None:
         """End it as a crash does."""
         self.process.kill()
-        self.process.wait()
+        self.process.wait(timeout=PATIENCE)
 
     # -- speaking with it -----------------------------------------------------------------------
 

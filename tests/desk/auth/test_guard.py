@@ -19,7 +19,7 @@ from humanmcp.desk.app import make_app
 from humanmcp.desk.auth import guard
 from humanmcp.desk.auth.guard import Address, Guard, judge
 from humanmcp.listening import bodies
-from tests.desk.desking import JSON, Desking
+from tests.desk.desking import COMMAND, JSON, Desking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -336,16 +336,17 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(desking: Desking) -> No
     assert "secure" not in flags
 
 
-def test_no_secret_is_where_others_can_read_it(desking: Desking) -> None:
+def test_no_secret_is_where_others_can_read_it(home: Path) -> None:
     """DOOR-18: not in an argument list, the environment or what the desk logs."""
-    key = desking.key()
-    desking.ask("GET", "/api/state", headers=desking.bearer)
-    process = Path("/proc") / str(desking.process.pid)
-    places = [process / "cmdline", process / "environ"] if process.exists() else []
-    for place in [*places, desking.err, *desking.home.glob("*.log")]:
-        content = place.read_bytes()
-        assert desking.facts.token.encode() not in content
-        assert key.encode() not in content
+    with Desking(home, command=COMMAND) as desking:
+        key = desking.key()
+        desking.ask("GET", "/api/state", headers=desking.bearer)
+        process = Path("/proc") / str(desking.process.pid)
+        places = [process / "cmdline", process / "environ"] if process.exists() else []
+        for place in [*places, desking.err, *desking.home.glob("*.log")]:
+            content = place.read_bytes()
+            assert desking.facts.token.encode() not in content
+            assert key.encode() not in content
 
 
 def test_the_token_is_in_a_file_of_its_owner_only(desking: Desking) -> None:
