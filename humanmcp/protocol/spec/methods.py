@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from humanmcp.protocol.spec.types import ByMember
 from humanmcp.protocol.spec.versions import (
@@ -146,6 +146,18 @@ _tasks: Final = partial(
     page_of=((R2025_11, "basic/utilities/tasks"), (R2026_07, "/extensions/tasks/overview")),
 )
 
+
+def _list(result: str, member: str, key: str) -> dict[str, Any]:
+    """Describe the request for a list that a server has."""
+    return {
+        "params": "PageParams",
+        "result": result,
+        "listing": Listing(member, key),
+        "opening": True,
+        "gives_away": (member,),
+    }
+
+
 _CORE: Final = (
     Method(
         "initialize",
@@ -181,38 +193,13 @@ _CORE: Final = (
         early=True,
         at_once=True,
     ),
-    _tools(
-        "tools/list",
-        params="PageParams",
-        result="ListToolsResult",
-        listing=Listing("tools", "name"),
-        opening=True,
-        gives_away=("tools",),
-    ),
-    _resources(
-        "resources/list",
-        params="PageParams",
-        result="ListResourcesResult",
-        listing=Listing("resources", "uri"),
-        opening=True,
-        gives_away=("resources",),
-    ),
+    _tools("tools/list", **_list("ListToolsResult", "tools", "name")),
+    _resources("resources/list", **_list("ListResourcesResult", "resources", "uri")),
     _resources(
         "resources/templates/list",
-        params="PageParams",
-        result="ListTemplatesResult",
-        listing=Listing("resourceTemplates", "uriTemplate"),
-        opening=True,
-        gives_away=("resourceTemplates",),
+        **_list("ListTemplatesResult", "resourceTemplates", "uriTemplate"),
     ),
-    _prompts(
-        "prompts/list",
-        params="PageParams",
-        result="ListPromptsResult",
-        listing=Listing("prompts", "name"),
-        opening=True,
-        gives_away=("prompts",),
-    ),
+    _prompts("prompts/list", **_list("ListPromptsResult", "prompts", "name")),
     _tools(
         "tools/call",
         params="CallToolParams",

@@ -109,12 +109,17 @@ CONTENTS: Final = ByPresence({"text": "TextResourceContents", "blob": "BlobResou
 ONE_TEXT: Final = {"type": "text", "text": "…"}
 
 
-def shape(since: str = R2024_11, *, open_: bool = False, **members: Member) -> Shape:
+def shape(since: str = R2024_11, /, **members: Member) -> Shape:
     """Describe an object by its members."""
-    return Shape(members, since, open=open_)
+    return Shape(members, since)
 
 
-def field(since: str = R2024_11, **members: Member) -> Shape:
+def loose(since: str = R2024_11, /, **members: Member) -> Shape:
+    """Describe an object that may have other members, too."""
+    return Shape(members, since, open=True)
+
+
+def field(since: str = R2024_11, /, **members: Member) -> Shape:
     """Describe one field of a form, by its type."""
     common = {"type": must(TEXT, example="string"), "title": may(TEXT), "description": may(TEXT)}
     return Shape({**common, **members}, since, open=True)
@@ -164,6 +169,46 @@ def notice(**members: Member) -> Shape:
     return Shape({**members, "_meta": may("NoticeMeta")})
 
 
+_NOTED: Final[Mapping[str, Member]] = {"annotations": may("Annotations"), "_meta": META}
+_DESCRIBED: Final[Mapping[str, Member]] = {"title": TITLE, "description": may(TEXT)}
+_LISTED: Final[Mapping[str, Member]] = {"icons": ICONS, "_meta": META}
+_RESOURCE: Final[Mapping[str, Member]] = {
+    "uri": must(URI, example="file:///notes.txt"),
+    "name": must(TEXT, example="notes.txt"),
+    **_DESCRIBED,
+    "mimeType": may(MIME),
+    "size": may(WHOLE),
+    "annotations": may("Annotations"),
+    **_LISTED,
+}
+_EXTRAS: Final[Mapping[str, Member]] = {
+    "experimental": may(Each(ANY_OBJECT)),
+    "extensions": may(Each(ANY_OBJECT, names="extension id")),
+}
+_FORM: Final[Mapping[str, Member]] = {
+    "mode": may(TEXT, since=R2025_11),
+    "message": must(TEXT, example="…"),
+    "requestedSchema": must("FormSchema", example={"type": "object", "properties": {}}),
+}
+_URL: Final[Mapping[str, Member]] = {
+    "mode": must(TEXT),
+    "message": must(TEXT, example="…"),
+    "url": must(URI, example="https://example.com/"),
+}
+_TURN: Final[Mapping[str, Member]] = {
+    "messages": must(Many("SamplingMessage"), example=[{"role": "user", "content": ONE_TEXT}]),
+    "maxTokens": must(WHOLE, example=200),
+    "systemPrompt": may(TEXT),
+    "modelPreferences": may("ModelPreferences"),
+    "includeContext": may(OneOf(("none", "thisServer", "allServers"))),
+    "temperature": may(NUMBER),
+    "stopSequences": may(Many(TEXT)),
+    "metadata": may(ANY_OBJECT),
+    "tools": may(Many("Tool"), since=R2025_11),
+    "toolChoice": may("ToolChoice", since=R2025_11),
+}
+_WISH: Final = may("TaskWish", since=R2025_11, until=R2025_11)
+"""2025-11-25: a request may ask to be answered with a task."""
 _TASK: Final[Mapping[str, Member]] = {
     "taskId": must(TEXT, example="b9d1c0de"),
     "status": must(TASK_STATUS, example="working"),
@@ -178,7 +223,7 @@ _TASK: Final[Mapping[str, Member]] = {
 
 SHAPES: Final[Mapping[str, Shape]] = {
     # -- what everything is made of -----------------------------------------------------------
-    ANY_OBJECT: shape(open_=True),
+    ANY_OBJECT: loose(),
     "Meta": Shape({}, open=True, names="meta key"),
     "ResultMeta": Shape(
         {
@@ -248,8 +293,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         completions=may(ANY_OBJECT, since=R2025_03),
         logging=may(ANY_OBJECT),
         tasks=may("ServerTasks", since=R2025_11, until=R2025_11),
-        experimental=may(Each(ANY_OBJECT)),
-        extensions=may(Each(ANY_OBJECT, names="extension id")),
+        **_EXTRAS,
     ),
     "ListCapability": shape(listChanged=may(TRUTH)),
     "ResourcesCapability": shape(subscribe=may(TRUTH), listChanged=may(TRUTH)),
@@ -268,16 +312,14 @@ SHAPES: Final[Mapping[str, Shape]] = {
         sampling=may("SamplingCapability"),
         elicitation=may("ElicitationCapability", since=R2025_06),
         tasks=may("ClientTasks", since=R2025_11, until=R2025_11),
-        experimental=may(Each(ANY_OBJECT)),
-        extensions=may(Each(ANY_OBJECT, names="extension id")),
+        **_EXTRAS,
     ),
-    "SamplingCapability": shape(
-        open_=True,
+    "SamplingCapability": loose(
         context=may(ANY_OBJECT, since=R2025_11),
         tools=may(ANY_OBJECT, since=R2025_11),
     ),
-    "ElicitationCapability": shape(
-        open_=True, form=may(ANY_OBJECT, since=R2025_11), url=may(ANY_OBJECT, since=R2025_11)
+    "ElicitationCapability": loose(
+        form=may(ANY_OBJECT, since=R2025_11), url=may(ANY_OBJECT, since=R2025_11)
     ),
     "ClientTasks": Shape(
         {"list": may(ANY_OBJECT), "cancel": may(ANY_OBJECT), "requests": may(ANY_OBJECT)}
@@ -293,14 +335,12 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "Tool": shape(
         name=must(Text("tool name"), example="ask_human"),
-        title=TITLE,
-        description=may(TEXT),
+        **_DESCRIBED,
         inputSchema=must("InputSchema", example={"type": "object"}),
         outputSchema=may("OutputSchema", since=R2025_06, then=(R2026_07, "AnySchema")),
         annotations=may("ToolAnnotations", since=R2025_03),
         execution=may("ToolExecution", since=R2025_11, until=R2025_11),
-        icons=ICONS,
-        _meta=META,
+        **_LISTED,
     ),
     "InputSchema": Shape(
         {
@@ -332,7 +372,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "CallToolParams": retried(
         name=must(TEXT),
         arguments=may(ANY_OBJECT),
-        task=may("TaskWish", since=R2025_11, until=R2025_11),
+        task=_WISH,
     ),
     "CallToolResult": result(
         content=must(Many(CONTENT), example=[ONE_TEXT]),
@@ -343,42 +383,26 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "TextContent": shape(
         type=must(TEXT, example="text"),
         text=must(TEXT, example="…"),
-        annotations=may("Annotations"),
-        _meta=META,
+        **_NOTED,
     ),
     "ImageContent": shape(
         type=must(TEXT, example="image"),
         data=must(BASE64, example=""),
         mimeType=must(MIME, example="image/png"),
-        annotations=may("Annotations"),
-        _meta=META,
+        **_NOTED,
     ),
     "AudioContent": shape(
         R2025_03,
         type=must(TEXT, example="audio"),
         data=must(BASE64, example=""),
         mimeType=must(MIME, example="audio/wav"),
-        annotations=may("Annotations"),
-        _meta=META,
+        **_NOTED,
     ),
-    "ResourceLink": shape(
-        R2025_06,
-        type=must(TEXT, example="resource_link"),
-        uri=must(URI, example="file:///notes.txt"),
-        name=must(TEXT, example="notes.txt"),
-        title=TITLE,
-        description=may(TEXT),
-        mimeType=may(MIME),
-        size=may(WHOLE),
-        annotations=may("Annotations"),
-        icons=ICONS,
-        _meta=META,
-    ),
+    "ResourceLink": shape(R2025_06, type=must(TEXT, example="resource_link"), **_RESOURCE),
     "EmbeddedResource": shape(
         type=must(TEXT, example="resource"),
         resource=must(CONTENTS, example={"uri": "file:///notes.txt", "text": "…"}),
-        annotations=may("Annotations"),
-        _meta=META,
+        **_NOTED,
     ),
     "TextResourceContents": shape(
         uri=must(URI, example="file:///notes.txt"),
@@ -396,17 +420,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "ListResourcesResult": paged(
         resources=must(Many("Resource"), example=[{"uri": "file:///notes.txt", "name": "notes"}])
     ),
-    "Resource": shape(
-        uri=must(URI, example="file:///notes.txt"),
-        name=must(TEXT, example="notes.txt"),
-        title=TITLE,
-        description=may(TEXT),
-        mimeType=may(MIME),
-        size=may(WHOLE),
-        annotations=may("Annotations"),
-        icons=ICONS,
-        _meta=META,
-    ),
+    "Resource": shape(**_RESOURCE),
     "ListTemplatesResult": paged(
         resourceTemplates=must(
             Many("ResourceTemplate"), example=[{"uriTemplate": "file:///{name}", "name": "notes"}]
@@ -415,12 +429,10 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "ResourceTemplate": shape(
         uriTemplate=must(TEXT, example="file:///{name}"),
         name=must(TEXT, example="notes"),
-        title=TITLE,
-        description=may(TEXT),
+        **_DESCRIBED,
         mimeType=may(MIME),
         annotations=may("Annotations"),
-        icons=ICONS,
-        _meta=META,
+        **_LISTED,
     ),
     "ReadResourceResult": cached(
         contents=must(Many(CONTENTS), example=[{"uri": "file:///notes.txt", "text": "…"}])
@@ -433,16 +445,13 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "ListPromptsResult": paged(prompts=must(Many("Prompt"), example=[{"name": "summarise"}])),
     "Prompt": shape(
         name=must(TEXT, example="summarise"),
-        title=TITLE,
-        description=may(TEXT),
+        **_DESCRIBED,
         arguments=may(Many("PromptArgument")),
-        icons=ICONS,
-        _meta=META,
+        **_LISTED,
     ),
     "PromptArgument": shape(
         name=must(TEXT, example="text"),
-        title=TITLE,
-        description=may(TEXT),
+        **_DESCRIBED,
         required=may(TRUTH),
     ),
     "GetPromptParams": retried(name=must(TEXT), arguments=may(Each(TEXT))),
@@ -475,17 +484,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
         uri=must(Text("file uri"), example="file:///home/me"), name=may(TEXT), _meta=META
     ),
     "CreateMessageParams": params(
-        messages=must(Many("SamplingMessage"), example=[{"role": "user", "content": ONE_TEXT}]),
-        maxTokens=must(WHOLE, example=200),
-        systemPrompt=may(TEXT),
-        modelPreferences=may("ModelPreferences"),
-        includeContext=may(OneOf(("none", "thisServer", "allServers"))),
-        temperature=may(NUMBER),
-        stopSequences=may(Many(TEXT)),
-        metadata=may(ANY_OBJECT),
-        tools=may(Many("Tool"), since=R2025_11),
-        toolChoice=may("ToolChoice", since=R2025_11),
-        task=may("TaskWish", since=R2025_11, until=R2025_11),
+        **_TURN,
+        task=_WISH,
     ),
     "SamplingMessage": shape(
         role=must(ROLE, example="user"),
@@ -498,7 +498,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         speedPriority=may(SHARE),
         intelligencePriority=may(SHARE),
     ),
-    "ModelHint": shape(open_=True, name=may(TEXT)),
+    "ModelHint": loose(name=may(TEXT)),
     "ToolChoice": shape(mode=may(OneOf(("auto", "none", "required")))),
     "ToolUseContent": shape(
         R2025_11,
@@ -527,16 +527,12 @@ SHAPES: Final[Mapping[str, Shape]] = {
         }
     ),
     "FormParams": params(
-        mode=may(TEXT, since=R2025_11),
-        message=must(TEXT, example="…"),
-        requestedSchema=must("FormSchema", example={"type": "object", "properties": {}}),
-        task=may("TaskWish", since=R2025_11, until=R2025_11),
+        **_FORM,
+        task=_WISH,
     ),
     "UrlParams": Shape(
         {
-            "mode": must(TEXT),
-            "message": must(TEXT, example="…"),
-            "url": must(URI, example="https://example.com/"),
+            **_URL,
             "elicitationId": must(TEXT, until=R2025_11, example="e-1"),
             "task": may("TaskWish", until=R2025_11),
             "_meta": may("RequestMeta"),
@@ -584,9 +580,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
         open=True,
         either=("enum", "anyOf"),
     ),
-    "TitledChoice": shape(
-        R2025_11, open_=True, const=must(TEXT, example="…"), title=must(TEXT, example="…")
-    ),
+    "TitledChoice": loose(R2025_11, const=must(TEXT, example="…"), title=must(TEXT, example="…")),
     "ElicitResult": Shape(
         {
             "action": must(OneOf(("accept", "decline", "cancel")), example="accept"),
@@ -621,28 +615,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "AskModel": shape(R2026_07, method=must(TEXT), params=must("ModelInput")),
     "AskRoots": shape(R2026_07, method=must(TEXT), params=may("MetaOnly")),
     "MetaOnly": shape(_meta=may("Meta")),
-    "FormInput": shape(
-        mode=may(TEXT),
-        message=must(TEXT, example="…"),
-        requestedSchema=must("FormSchema", example={"type": "object", "properties": {}}),
-    ),
-    "UrlInput": shape(
-        mode=must(TEXT),
-        message=must(TEXT, example="…"),
-        url=must(URI, example="https://example.com/"),
-    ),
-    "ModelInput": shape(
-        messages=must(Many("SamplingMessage"), example=[{"role": "user", "content": ONE_TEXT}]),
-        maxTokens=must(WHOLE, example=200),
-        systemPrompt=may(TEXT),
-        modelPreferences=may("ModelPreferences"),
-        includeContext=may(OneOf(("none", "thisServer", "allServers"))),
-        temperature=may(NUMBER),
-        stopSequences=may(Many(TEXT)),
-        metadata=may(ANY_OBJECT),
-        tools=may(Many("Tool")),
-        toolChoice=may("ToolChoice"),
-    ),
+    "FormInput": shape(**_FORM),
+    "UrlInput": shape(**_URL),
+    "ModelInput": shape(**_TURN),
     # -- subscriptions (2026-07-28) ----------------------------------------------------------------
     "ListenParams": params(notifications=must("SubscriptionFilter")),
     "SubscriptionFilter": shape(
@@ -703,9 +678,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
             OneOrMany(OneOf(("dynamic",)), R2026_07, many="SkillFile"), example="dynamic"
         ),
     ),
-    "SkillFrontmatter": shape(
+    "SkillFrontmatter": loose(
         R2026_07,
-        open_=True,
         name=must(TEXT, example="summarise"),
         description=must(TEXT, example="How to summarise"),
     ),
@@ -742,18 +716,15 @@ SHAPES: Final[Mapping[str, Shape]] = {
         message=must(TEXT, example="…"),
         data=may(ANYTHING),
     ),
-    "VersionErrorData": shape(
-        open_=True,
+    "VersionErrorData": loose(
         supported=must(Many(TEXT), example=[R2026_07]),
         requested=must(TEXT, example="…"),
     ),
-    "CapabilityErrorData": shape(
+    "CapabilityErrorData": loose(
         R2026_07,
-        open_=True,
         requiredCapabilities=must("ClientCapabilities", example={"elicitation": {}}),
     ),
-    "UrlErrorData": shape(
-        open_=True,
+    "UrlErrorData": loose(
         elicitations=must(
             Many("UrlParams"),
             example=[],
