@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import threading
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bench.figures import Figure, percentile
@@ -13,19 +12,13 @@ from bench.load import BARELY
 from bench.peer import TOO_LONG, call, exists, watch
 from humanmcp.common.book_file import BookFile
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.contract import Key, Reply, SessionFacts
+from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy.answer_book import Mode
-from humanmcp.protocol.session import Session
 from humanmcp.stub.connection import MemoryConnection
-from humanmcp.stub.journal import Journal
-from humanmcp.stub.limits import SeenLimits
 from humanmcp.stub.options import ServeOptions
-from humanmcp.stub.process import Clock
-from humanmcp.stub.stub_session import StubSession
-from humanmcp.stub.text_files.documents import decode
-from humanmcp.stub.text_files.files import TextFiles
+from humanmcp.stub.serve import ServerParts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +34,9 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
     few = rounds <= BARELY
     count = 10 if few else SESSIONS
     inbox, attendant = FolderInbox(folder / "crowd"), Attendant()
-    shelf, limits = BookFile(inbox.home / "book.toml"), SeenLimits(inbox.home)
-    joined = [_join(inbox, attendant, shelf, limits) for _ in range(count)]
+    shelf = BookFile(inbox.home / "book.toml")
+    parts = ServerParts(inbox.home, shelf, ServeOptions(Mode.BY_HAND), lambda _text: None)
+    joined = [_join(inbox, attendant, parts) for _ in range(count)]
     thread = threading.Thread(target=attendant.run)
     thread.start()
     for connection, name in joined:
@@ -64,24 +58,12 @@ def sessions(folder: Path, rounds: int) -> Iterator[Figure]:
 
 
 def _join(
-    inbox: FolderInbox, attendant: Attendant, shelf: BookFile, limits: SeenLimits
+    inbox: FolderInbox, attendant: Attendant, parts: ServerParts
 ) -> tuple[MemoryConnection, str]:
-    connection, clock = MemoryConnection(), Clock()
-    facts = SessionFacts(name="", started=clock.stamp())
-    facts = facts._replace(name=inbox.begin(facts))
-    own = inbox.folder(facts.name)
-    session = StubSession(
-        session=Session(),
-        ledger=Journal(connection, inbox, facts, clock, limits),
-        claim_files=partial(TextFiles.claim, own, decode=decode, language="en", shared=False),
-        shelf=shelf,
-        manner=ServeOptions(Mode.BY_HAND),
-        token=lambda: "token",
-        aside=lambda _text: None,
-        when_quiet=lambda _session: None,
-    )
+    connection = MemoryConnection()
+    session = parts.session(connection, inbox)
     attendant.attend(session)
-    return connection, facts.name
+    return connection, session.ledger.name
 
 
 def _answered(inbox: FolderInbox, connection: MemoryConnection, name: str, turn: int) -> float:

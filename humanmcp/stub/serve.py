@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -137,7 +138,7 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
     server.serve(
         listening,
         address,
-        lambda connection: parts.session(connection, inbox, when_quiet=lambda _one: None),
+        lambda connection: parts.session(connection, inbox),
         ready,
     )
     return _ended(parts.manner, 0, stderr, language)
@@ -216,39 +217,39 @@ def _replay(
     return replay, read_forward(wanted, home, command) if command else None
 
 
-class _Parts(NamedTuple):
+class ServerParts(NamedTuple):
     """What the sessions of a server have in common."""
 
     home: Path
-    settings: Settings
     shelf: BookFile
     manner: ServeOptions
-    stderr: Stderr
+    aside: Callable[[str], object]
+    """Is told what the book will do and did instead of a person."""
+    title: str = ""
+    files: str = ""
+    """The folder of the text files; "" for that of each session."""
 
     def session(
         self,
         connection: Connection,
         inbox: StubInbox,
-        when_quiet: Callable[[StubSession], object],
+        when_quiet: Callable[[StubSession], object] = lambda _one: None,
     ) -> StubSession:
         """Begin a session. Each looks at the book for itself."""
         clock = Clock()
         facts = SessionFacts(
-            name="", started=clock.stamp(), pid=os.getpid(), title=self.settings.title, probe=True
+            name="", started=clock.stamp(), pid=os.getpid(), title=self.title, probe=True
         )
         name = inbox.begin(facts)
-        own, files = inbox.folder(name), self.settings.files
-        folder = Path(files).expanduser().absolute() if files else own
-
-        def claim() -> TextFiles:
-            return TextFiles.claim(
-                folder,
-                decode=decode,
-                archive=own,
-                language=self.manner.language,
-                shared=bool(files),
-            )
-
+        own = inbox.folder(name)
+        claim = partial(
+            TextFiles.claim,
+            Path(self.files).expanduser().absolute() if self.files else own,
+            decode=decode,
+            archive=own,
+            language=self.manner.language,
+            shared=bool(self.files),
+        )
         limits = SeenLimits(self.home)
         return StubSession(
             session=Session(),
@@ -257,14 +258,14 @@ class _Parts(NamedTuple):
             shelf=self.shelf.another(),
             manner=self.manner,
             token=lambda: os.urandom(16).hex(),
-            aside=self.stderr.say,
+            aside=self.aside,
             when_quiet=when_quiet,
         )
 
 
 def _parts(
     arguments: argparse.Namespace, settings: Settings, stderr: Stderr, language: str
-) -> _Parts:
+) -> ServerParts:
     """Settle what was asked for.
 
     Raises:
@@ -287,7 +288,7 @@ def _parts(
         forward,
         _notifier(settings.notify),
     )
-    return _Parts(home, settings, shelf, manner, stderr)
+    return ServerParts(home, shelf, manner, stderr.say, settings.title, settings.files)
 
 
 def _announce(stderr: Stderr, session: StubSession, language: str, *, typed: bool) -> None:

@@ -5,31 +5,26 @@ from __future__ import annotations
 import json
 import random
 import threading
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pytest
 
 from humanmcp.common.book_file import BookFile
 from humanmcp.inbox.attendant import Attendant
-from humanmcp.inbox.contract import Key, Reply, SessionFacts
+from humanmcp.inbox.contract import Key, Reply
 from humanmcp.inbox.folder import FolderInbox
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.protocol.policy.answer_book import Mode
-from humanmcp.protocol.session import Session
 from humanmcp.stub.connection import MemoryConnection
-from humanmcp.stub.journal import Journal
-from humanmcp.stub.limits import SeenLimits
 from humanmcp.stub.options import ServeOptions
-from humanmcp.stub.process import Clock
-from humanmcp.stub.stub_session import StubSession
-from humanmcp.stub.text_files.documents import decode
-from humanmcp.stub.text_files.files import TextFiles
+from humanmcp.stub.serve import ServerParts
 from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from humanmcp.stub.stub_session import StubSession
 
 SESSIONS: Final = 200
 CALLS: Final = 3
@@ -45,22 +40,10 @@ class Room(NamedTuple):
     def join(self) -> tuple[MemoryConnection, StubSession]:
         """Begin a session whose client is the test."""
         home = self.inbox.home
-        connection, clock = MemoryConnection(), Clock()
-        facts = SessionFacts(name="", started=clock.stamp())
-        name = self.inbox.begin(facts)
-        own = self.inbox.folder(name)
-        session = StubSession(
-            session=Session(),
-            ledger=Journal(
-                connection, self.inbox, facts._replace(name=name), clock, SeenLimits(home)
-            ),
-            claim_files=partial(TextFiles.claim, own, decode=decode, language="en", shared=False),
-            shelf=BookFile(home / "book.toml"),
-            manner=ServeOptions(Mode.BY_HAND),
-            token=lambda: "token",
-            aside=lambda _text: None,
-            when_quiet=lambda _session: None,
-        )
+        connection, home = MemoryConnection(), self.inbox.home
+        book, manner = BookFile(home / "book.toml"), ServeOptions(Mode.BY_HAND)
+        parts = ServerParts(home, book, manner, lambda _text: None)
+        session = parts.session(connection, self.inbox)
         self.attendant.attend(session)
         return connection, session
 
