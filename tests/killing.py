@@ -22,6 +22,7 @@ from humanmcp.export import command, html, server  # noqa: F401 - imported once 
 from humanmcp.protocol.diagnostics.verdict import TextForm
 from humanmcp.setup import config, unwrap, wrap  # noqa: F401 - imported once for every run
 from humanmcp.terminal_desk import forget  # noqa: F401 - imported once for every run
+from tests.living_on import APPENDED, live_on
 
 CHANGES: Final = {"os.rename", "os.remove", "os.link", "os.chmod", "os.mkdir", "os.rmdir"}
 WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -31,21 +32,31 @@ def is_change(event: str, arguments: tuple[Any, ...], under: str) -> bool:
     """Return True for an event of Python's audit that changes something in a folder."""
     if event == "open":
         return bool(arguments[2] & WRITES) and str(arguments[0]).startswith(under)
+    if event == APPENDED:
+        return True
     return event in CHANGES and any(str(one).startswith(under) for one in arguments)
 
 
-def kill_before(call: int, under: str) -> None:
-    """Kill this process with SIGKILL before its n-th change in a folder."""
+def kill_before(call: int, under: str, but: str) -> None:
+    """Kill this process with SIGKILL before its n-th change in a folder.
+
+    Files in a folder `but` count only when they leave it: nobody sees them before.
+    """
     seen = 0
 
     def heard(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal seen
-        if is_change(event, arguments, under):
+        if is_change(event, arguments, under) and not (but and is_within(event, arguments, but)):
             seen += 1
             if seen == call:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(heard)
+
+
+def is_within(event: str, arguments: tuple[Any, ...], folder: str) -> bool:
+    """Return True for a change that nobody sees outside a folder."""
+    return event in {"open", "os.mkdir", "os.remove"} and f"/{folder}/" in str(arguments[0])
 
 
 def kill_beyond(size: int) -> None:
@@ -65,6 +76,9 @@ def run(words: list[str]) -> int:
         shelf = saved_answers.Shelf(Path(rest[0]))
         shelf.add(name="a", method="tools/call", tool="t", form=TextForm.TEXT, text="sunny")
         return 0
+    if name == "live on":
+        live_on(Path(rest[0]).absolute())
+        return 0
     return cli.main(words)
 
 
@@ -76,7 +90,7 @@ def child(order: dict[str, Any]) -> int:
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
     if order["call"]:
-        kill_before(order["call"], order["under"])
+        kill_before(order["call"], order["under"], order["but"])
     if order["size"] >= 0:
         kill_beyond(order["size"])
     return run(order["words"])

@@ -15,6 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.exchange import ExchangeState
+from humanmcp.protocol.conversation.transcript import Direction
+from tests.living_on import ANSWERED, PORT, SAYING, ids_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -99,11 +104,24 @@ class Killer:
             text=True,
         )
 
-    def run(self, folder: Path, words: tuple[str, ...], *, call: int = 0, size: int = -1) -> bool:
-        """Run a command in a folder, which is its user's home too; return True if it was killed."""
+    def run(
+        self,
+        folder: Path,
+        words: tuple[str, ...],
+        but: str = "",
+        /,
+        *,
+        call: int = 0,
+        size: int = -1,
+    ) -> bool:
+        """Run a command in a folder, which is its user's home too; return True if it was killed.
+
+        Nothing counts that happens in a folder `but`.
+        """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         order: dict[str, Any] = {"words": words, "under": str(folder), "call": call, "size": size}
+        order["but"] = but
         order["environment"] = {"HOME": str(folder), "HUMANMCP_HOME": str(folder / "inbox")}
         self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
@@ -221,3 +239,30 @@ def test_a_forgetting_that_is_killed_can_be_given_again_and_leaves_nothing(
         assert not killer.run(folder, ("export", "a", "-o", "a.txt"))
         if "call" in moment and not was_killed:
             return
+
+
+def test_a_session_over_http_goes_on_in_the_next_process_whenever_one_is_killed(
+    killer: Killer, tmp_path: Path
+) -> None:
+    """HTTP-19: before and after each step; each request has come once, and has one answer."""
+    for call in range(1, 400):
+        folder = tmp_path / f"call-{call}"
+        folder.mkdir()
+        was_killed = killer.run(folder, ("live on", "inbox"), "tmp", call=call)
+        assert not killer.run(folder, ("live on", "inbox"))
+        inbox = FolderInbox(folder / "inbox")
+        (facts,) = inbox.left(PORT)
+        frames = [*inbox.frames(facts.name)]
+        assert sorted(ids_of(frames, Direction.IN)) == [1, 2, 3, 4, 5, 6, 7], call
+        assert sorted(ids_of(frames, Direction.OUT)) == sorted(ANSWERED), call
+        assert [frame.text for frame in frames].count(SAYING) == 1, call
+        assert [frame.seq for frame in frames] == list(range(1, len(frames) + 1)), call
+        answered = inbox.items(facts.name, ExchangeState.ANSWERED)
+        assert [one.id for one in answered] == ["2", "3", "7", "6"], call
+        assert all(one.answer and "sunny" in one.answer.line for one in answered), call
+        cancelled = inbox.items(facts.name, ExchangeState.CANCELLED)
+        assert [one.id for one in cancelled] == ["5"], call
+        shutil.rmtree(folder)
+        if not was_killed:
+            return
+    raise AssertionError("more steps than any session has")

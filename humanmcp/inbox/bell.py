@@ -51,6 +51,7 @@ class Bell:
         if not hasattr(os, "mkfifo"):  # pragma: no cover - Windows
             return None
         try:
+            path.unlink(missing_ok=True)  # of a process that was killed
             os.mkfifo(path, 0o600)
             # Open at both ends: it never tells the end of its input, and a ring that comes before
             # anybody listens is kept.

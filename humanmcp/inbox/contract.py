@@ -17,6 +17,7 @@ The promises
 6. Numbers are ours: nothing that came over the wire ever becomes part of a path or a key.
 7. No method blocks on a peer, a person or another process for longer than a disk takes.
 8. A session whose process has died is `GONE` for every reader, without anybody cleaning up.
+   Where its client can come back (`SessionFacts.http_id`), one other process may `resume` it.
 9. Every session that is listed has a letter. It never changes, and two sessions never share one.
 10. Whoever waits need not look all the time: after `send`, `save`, `say` and `hold` the session's
    bell rings. A ring may be lost with a crash, so a slow look stays the safety net.
@@ -97,6 +98,10 @@ class SessionFacts(NamedTuple):
     letter: str = ""
     """What people call it (a, b, … aa): given by the inbox when the session becomes visible, the
     same in every desk, and no other session's while this one is kept. "" before that."""
+    http_id: str = ""
+    """The `Mcp-Session-Id` under which its client comes again; "" where it cannot."""
+    http_port: int = 0
+    """Where it comes to: the next process that listens there goes on with the session."""
 
     @property
     def is_open(self) -> bool:
@@ -330,6 +335,13 @@ class SessionInbox(Protocol):
     def frames(self, session: str, after: int = 0) -> Iterator[Frame]:
         """Read the transcript: the frames whose `seq` is greater than `after`."""
 
+    def item(self, key: Key) -> Item:
+        """Return one exchange, whatever its state.
+
+        Raises:
+            UnknownItemError: there is none.
+        """
+
 
 class StubInbox(SessionInbox, Protocol):
     """The inbox for the process that speaks to the peer: it begins a session and puts things in."""
@@ -339,6 +351,22 @@ class StubInbox(SessionInbox, Protocol):
 
         `facts.name` may be empty: the inbox then makes one.
         """
+
+    def left(self, port: int) -> Sequence[SessionFacts]:
+        """List the sessions of clients that come back to this port, and that no process holds."""
+
+    def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
+        """Hold open a session whose process is gone, as if this one had begun it.
+
+        One process at a time can. Returns what is known of it, and the exchanges that wait.
+
+        Raises:
+            StoreError: another process holds it.
+            UnknownItemError: it was closed in order.
+        """
+
+    def leave(self, session: str) -> None:
+        """Hold a session no longer and leave all that waits: another process may `resume` it."""
 
     def describe(self, facts: SessionFacts, established: Established) -> None:
         """Replace what is known of a session."""
@@ -404,9 +432,6 @@ class DeskInbox(SessionInbox, Protocol):
 
     def items(self, session: str, state: ExchangeState = ExchangeState.PENDING) -> Sequence[Item]:
         """List the exchanges of a session in one state, oldest first."""
-
-    def item(self, key: Key) -> Item:
-        """Return one exchange, whatever its state."""
 
     def save(self, key: Key, draft: Draft) -> None:
         """Keep what a person is writing. Also after the exchange was closed: nothing is lost."""

@@ -155,6 +155,34 @@ class FolderInbox:
             else:
                 return folder
 
+    def left(self, port: int) -> Sequence[SessionFacts]:
+        """List the sessions of clients that come back to this port, and that no process holds."""
+        found = (self._sessions.facts(name) for name in sorted(self._sessions.names()))
+        return [
+            facts
+            for facts in found
+            if facts is not None
+            and facts.life is Life.GONE
+            and facts.http_id
+            and facts.http_port == port
+        ]
+
+    def resume(self, session: str) -> tuple[SessionFacts, Sequence[int]]:
+        """Hold open a session whose process is gone, as if this one had begun it."""
+        folder = self._folder(session)
+        with keeping("session", session=session):
+            own = self._open(folder, None)
+            self._own[session] = own
+            polls = self._polls[session] = ExchangePolls(folder, own=True)
+            waiting = folder.numbers(ExchangeState.PENDING)
+        for number in waiting:
+            polls.add(number, None)
+        return own.facts, waiting
+
+    def leave(self, session: str) -> None:
+        """Hold a session no longer and leave all that waits."""
+        self._let_go(self._owned(session))
+
     def describe(self, facts: SessionFacts, established: Established) -> None:
         """Replace what is known of a session."""
         own = self._owned(facts.name)
@@ -286,25 +314,40 @@ class FolderInbox:
                 own.facts = own.facts._replace(life=Life.CLOSED)
                 self._write_facts(own)
         finally:
-            if own.bell is not None:
-                own.bell.close()
-            own.transcript.close()
-            own.lock.release()
-            del self._own[session], self._polls[session]
+            self._let_go(own)
 
-    def _open(self, folder: SessionFolder, facts: SessionFacts) -> _Own:
-        """Hold a new session open. Nobody lists it before its record is there, which comes last."""
+    def _let_go(self, own: _Own) -> None:
+        if own.bell is not None:
+            own.bell.close()
+        own.transcript.close()
+        own.lock.release()
+        del self._own[own.folder.name], self._polls[own.folder.name]
+
+    def _open(self, folder: SessionFolder, new: SessionFacts | None) -> _Own:
+        """Hold a session open; without the facts of a `new` one, the one that stands there.
+
+        Nobody lists a new one before its record is there, which comes last.
+        """
         lock = LifeLock.take(folder.path / layout.LOCK)
         try:
-            transcript = TranscriptWriter(folder.path / layout.TRANSCRIPT)
+            facts = new or self._still_open(folder.name)
+            transcript = TranscriptWriter(folder.path / layout.TRANSCRIPT, new=new is not None)
             started = facts.started or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             facts = facts._replace(name=folder.name, started=started, life=Life.OPEN)
             own = _Own(folder, lock, transcript, facts)
+            own.lettered = new is None and not facts.probe
             self._write_facts(own)
         except BaseException:
             lock.release()
             raise
         return own
+
+    def _still_open(self, session: str) -> SessionFacts:
+        """Return the facts of a session that was not closed in order; its lock is ours."""
+        facts = self._sessions.facts(session)
+        if facts is None or facts.life is Life.CLOSED:
+            raise UnknownItemError(session)
+        return facts._replace(pid=os.getpid())
 
     def _write_facts(self, own: _Own) -> None:
         """Say what is known of a session. With its letter, before anybody can see it."""

@@ -68,7 +68,7 @@ class SessionShelf:
         """Read the sessions in `path`."""
         self._path = path
         self._remembered = Remembered()
-        self._gone: set[str] = set()
+        self._gone: dict[str, SessionFacts] = {}
         self._letters: dict[str, str] = {}
 
     def names(self) -> Iterator[str]:
@@ -83,14 +83,15 @@ class SessionShelf:
         facts = self._read(name)
         if facts is None or facts.life is not Life.OPEN:
             return facts
-        if name not in self._gone:
+        if self._gone.get(name) is not facts:
             if is_held(self._path / name / layout.LOCK):
                 return facts
             # A stub that ends writes first and lets go then: what was read may be old by now.
             facts = self._read(name)
             if facts is None or facts.life is not Life.OPEN:
                 return facts
-            self._gone.add(name)  # a lock that was given up is never taken again
+            # Who takes the lock that was given up writes the record anew: nobody has, until then.
+            self._gone[name] = facts
         return facts._replace(life=Life.GONE)
 
     def _read(self, name: str) -> SessionFacts | None:

@@ -33,16 +33,28 @@ class TranscriptWriter:
 
     __slots__ = ("_descriptor", "_lock", "_path", "_size")
 
-    def __init__(self, path: Path) -> None:
-        """Make the file.
+    def __init__(self, path: Path, *, new: bool = True) -> None:
+        """Make the file; or, where it is not `new`, write on in the one that stands there.
 
         Raises:
-            OSError: it exists already, or cannot be made.
+            OSError: a new one exists already, or it cannot be made, or the old one cannot be read.
         """
         self._path = path
         self._lock = threading.Lock()
         self._size = 0
-        self._descriptor = open_private(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
+        if new:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
+            self._descriptor = open_private(path, flags)
+            return
+        self._descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
+        self._size = os.fstat(self._descriptor).st_size
+        self._end_what_is_torn()
+
+    def _end_what_is_torn(self) -> None:
+        """End a line that a crash has torn: it never left, and the next one is not joined to it."""
+        os.lseek(self._descriptor, max(0, self._size - 1), os.SEEK_SET)
+        if os.read(self._descriptor, 1) not in (b"", b"\n"):
+            self._size += os.write(self._descriptor, b"\n")
 
     def append(self, frame: Frame, *, durable: bool = False) -> None:
         """Write a frame. A durable one is on the disk when this returns.

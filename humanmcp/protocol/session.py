@@ -384,7 +384,7 @@ class Session:
             '{"jsonrpc":"2.0","method":"notifications/progress","params":'
             f'{{"progressToken":{token},"progress":{step}{said}}}}}'
         )
-        self._remember(line)
+        self.remember(line)
         return line
 
     def hold(self, number: int, token: str) -> str | None:
@@ -503,7 +503,7 @@ class Session:
         verdict = self.judge(text)
         line = verdict.line if verdict.sendable or not anyway else verdict.forced
         if line is not None:
-            self._remember(line, by_person=True)
+            self.remember(line, by_person=True)
         return verdict
 
     def reports_progress(self, number: int) -> bool:
@@ -546,7 +546,7 @@ class Session:
         if params is not None:
             request["params"] = params
         line = _text(request)
-        self._remember(line)
+        self.remember(line)
         return line
 
     def give_up(self, asked: Message, reason: str = "") -> str | None:
@@ -567,7 +567,8 @@ class Session:
             f'{{"requestId":{asked.id.token}{said}}}}}'
         )
 
-    def _remember(self, line: str, *, by_person: bool = False) -> None:
+    def remember(self, line: str, *, by_person: bool = False) -> None:
+        """Take it that we have said a line that answers none of the peer's requests."""
         message = jsonrpc.read(line.encode())
         if not isinstance(message, Message):
             return

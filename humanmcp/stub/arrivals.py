@@ -223,6 +223,10 @@ class Arrivals:
             return  # nobody can answer it: the session is over when all that came is looked at
         self._let_wait(exchange, left, now, subscribed=subscribed)
 
+    def come_again(self, exchange: Exchange, decision: Decision, came: float) -> None:
+        """Take in a request that another process wrote down and could not let wait any more."""
+        self._request_arrived(exchange, decision, came)
+
     def _acknowledge(self, exchange: Exchange) -> bool:
         """Begin a subscription with what it must begin with. Returns whether it is one now."""
         if not methods.of(exchange.method).stays_open or not self._voice.may_acknowledge:

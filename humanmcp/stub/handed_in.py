@@ -15,6 +15,7 @@ from humanmcp.inbox.contract import Key, Order, Reply
 from humanmcp.inbox.ordering import handed_in, not_understood, offer_change
 from humanmcp.protocol.conversation.transcript import Direction
 from humanmcp.protocol.policy.answer_book import LISTED
+from humanmcp.stub.journal import DELIBERATE
 from humanmcp.stub.text_files.problems_txt import note
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class HandedIn:
         verdict = self._session.say(saying.text, anyway=saying.anyway)
         line = verdict.line or (verdict.forced if saying.anyway else None)
         if line is not None:
-            self._ledger.write(line, by=saying.by, note="" if verdict.sendable else "deliberate")
+            self._ledger.write(line, by=saying.by, note="" if verdict.sendable else DELIBERATE)
             self._answers.said()
         self._ledger.settle(ticket, () if line is not None else verdict.problems)
 

@@ -35,6 +35,9 @@ def _to_none(_line: str) -> int:
 BY_US: Final = "humanmcp"
 """Who wrote a line that neither a person nor the book decided: progress, a hold."""
 
+DELIBERATE: Final = "deliberate"
+"""The note of a line that was sent although the check found errors in it."""
+
 DELIBERATE_BYTES: Final = "deliberate bytes"
 DELIBERATE_UNENDED: Final = "deliberate bytes, no line end"
 """The notes of a frame that nothing was checked in: all of it was typed."""
@@ -66,6 +69,10 @@ class Journal:
         self._told: object = None
         self._owed: list[tuple[str, Callable[[], None]]] = []
         self._settling: set[str] = set()
+
+    def go_on(self, last: int) -> None:
+        """Number the next frame after the last one that another process wrote."""
+        self._seq = last
 
     @property
     def name(self) -> str:
@@ -208,10 +215,13 @@ class Journal:
         except InboxError:
             logger.exception("the facts of the session cannot be kept")
 
-    def end(self) -> None:
-        """Close the session in the inbox: what is still pending becomes abandoned."""
+    def end(self, *, to_others: bool = False) -> None:
+        """Close the session in the inbox: what is still pending becomes abandoned.
+
+        Left `to_others` it stays as it is.
+        """
         self.catch_up()
         try:
-            self.inbox.end(self.name)
+            (self.inbox.leave if to_others else self.inbox.end)(self.name)
         except InboxError:
             logger.exception("the session cannot be closed in order")

@@ -21,6 +21,7 @@ from humanmcp.protocol.policy.recording import RecordedMessage, recorded, renewe
 from humanmcp.protocol.policy.replay import Match, Otherwise, Replay
 from humanmcp.protocol.spec import versions
 from humanmcp.stub.adding import Addition, beside, growing
+from humanmcp.stub.journal import DELIBERATE
 from humanmcp.stub.options import Forward
 
 if TYPE_CHECKING:
@@ -209,14 +210,14 @@ class Player:
         """Say one line. Returns it when it asks something."""
         by = f"replay: {said.seq}"
         if said.message is None:
-            self._ledger.write(renewed(said.raw, names), by=by, note="deliberate")
+            self._ledger.write(renewed(said.raw, names), by=by, note=DELIBERATE)
             return None
         if said.message.method == PROGRESS and not names.get("progressToken", ("", "-"))[1]:
             return None  # this time nobody wants to know: there is no token
         line = renewed(said.raw, self._of_message(said, names)).decode("utf-8", "replace")
         verdict = self._session.say(line, anyway=True)
         line = verdict.line or verdict.forced or line
-        self._ledger.write(line, by=by, note="" if verdict.sendable else "deliberate")
+        self._ledger.write(line, by=by, note="" if verdict.sendable else DELIBERATE)
         return self._session.awaited[-1] if said.asks and self._session.awaited else None
 
     def _of_message(

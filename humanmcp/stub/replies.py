@@ -25,7 +25,7 @@ from humanmcp.protocol.policy.answer_book import (
 )
 from humanmcp.protocol.policy.timeouts import outlasted, patience
 from humanmcp.protocol.validation.crash_guard import failure
-from humanmcp.stub.journal import BY_US
+from humanmcp.stub.journal import BY_US, DELIBERATE
 
 if TYPE_CHECKING:
     from humanmcp.common.book_file import BookFile
@@ -218,7 +218,7 @@ class ReplyDispatcher:
         if len(self.by) > REMEMBERED:
             self.by.popitem(last=False)
         if outcome.line is not None:
-            note = "deliberate" if outcome.deliberate else ""
+            note = DELIBERATE if outcome.deliberate else ""
             self._ledger.write(line or outcome.line, exchange.number, by=by, note=note)
         vigil = self.vigils.pop(exchange.number, None)
         if vigil is not None:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from humanmcp.protocol.policy.replay import Replay
     from humanmcp.stub.connection import Connection
     from humanmcp.stub.options import Forward
+    from humanmcp.stub.resuming import Resumed
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +57,9 @@ OTHERWISE: Final = ("hand", "error", FORWARD)
 """What becomes of what was not recorded: `protocol.replay.Otherwise`, likewise."""
 
 OPENINGS: Final = (OpeningPolicy.BOOK.value, OpeningPolicy.HAND.value)
+
+NEW: Final = SessionFacts("", "")
+"""What is known of a session that nobody has begun."""
 
 CANNOT_START: Final = 1
 
@@ -138,7 +142,8 @@ def _run_http(arguments: argparse.Namespace, settings: Settings, language: str) 
     server.serve(
         listening,
         address,
-        lambda connection: parts.session(connection, inbox),
+        lambda connection, facts: parts.session(connection, inbox, facts=facts),
+        inbox.left,
         ready,
     )
     return _ended(parts.manner, 0, stderr, language)
@@ -234,14 +239,15 @@ class ServerParts(NamedTuple):
         connection: Connection,
         inbox: StubInbox,
         when_quiet: Callable[[StubSession], object] = lambda _one: None,
+        facts: SessionFacts = NEW,
     ) -> StubSession:
-        """Begin a session. Each looks at the book for itself."""
+        """Begin a session, or go on with the one of these `facts`.
+
+        Each looks at the book for itself.
+        """
         clock = Clock()
-        facts = SessionFacts(
-            name="", started=clock.stamp(), pid=os.getpid(), title=self.title, probe=True
-        )
-        name = inbox.begin(facts)
-        own = inbox.folder(name)
+        facts, found = self._found(inbox, facts, clock)
+        own = inbox.folder(facts.name)
         claim = partial(
             TextFiles.claim,
             Path(self.files).expanduser().absolute() if self.files else own,
@@ -250,17 +256,32 @@ class ServerParts(NamedTuple):
             language=self.manner.language,
             shared=bool(self.files),
         )
-        limits = SeenLimits(self.home)
+        ledger = Journal(connection, inbox, facts, clock, SeenLimits(self.home))
+        if found and found.last:
+            ledger.go_on(found.last.seq)
         return StubSession(
-            session=Session(),
-            ledger=Journal(connection, inbox, facts._replace(name=name), clock, limits),
+            session=found.session if found else Session(),
+            ledger=ledger,
             claim_files=claim,
             shelf=self.shelf.another(),
             manner=self.manner,
             token=lambda: os.urandom(16).hex(),
             aside=self.aside,
             when_quiet=when_quiet,
+            found=found,
         )
+
+    def _found(
+        self, inbox: StubInbox, facts: SessionFacts, clock: Clock
+    ) -> tuple[SessionFacts, Resumed | None]:
+        """Have a session in the inbox: a new one, or what another process left of one."""
+        if facts.name:
+            from humanmcp.stub.resuming import resumed  # noqa: PLC0415 - over HTTP alone
+
+            facts, waiting = inbox.resume(facts.name)
+            return facts, resumed(inbox, facts.name, waiting)
+        facts = facts._replace(started=clock.stamp(), pid=os.getpid(), title=self.title, probe=True)
+        return facts._replace(name=inbox.begin(facts)), None
 
 
 def _parts(

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from humanmcp.stub.forwarding import Forwarding
     from humanmcp.stub.journal import Journal
     from humanmcp.stub.options import ServeOptions
+    from humanmcp.stub.resuming import Resumed
     from humanmcp.stub.text_files.files import TextFiles
 
 logger = logging.getLogger(__name__)
@@ -74,8 +75,11 @@ class StubSession:
         token: Callable[[], str],
         aside: Callable[[str], object],
         when_quiet: Callable[[StubSession], object],
+        found: Resumed | None = None,
     ) -> None:
         """Put the parts together. `token` makes an unguessable text for the hold.
+
+        `found` is what another process left of this session.
 
         `aside` is told what the book will do and did instead of a person: stderr. `when_quiet` is
         called once, as soon as no line comes for a moment and the session is more than a probe.
@@ -110,6 +114,7 @@ class StubSession:
         self._when_quiet: Callable[[StubSession], object] | None = when_quiet
         self._quiet_at = self.clock.now() + QUIET_AFTER
         self._over = False
+        self._found = found
 
     def _way_to_the_server(
         self, manner: ServeOptions, aside: Callable[[str], object]
@@ -136,8 +141,18 @@ class StubSession:
     def begin(self, wake: Callable[[], object]) -> None:
         """Be woken by lines of the client, and by whoever rings at a desk."""
         self._wake = wake
+        if self._found is not None:
+            self._resume(self._found)
         self.connection.listen(wake)
         self._agenda.listen(wake)
+
+    def _resume(self, found: Resumed) -> None:
+        """Settle what another process left, before the client is heard."""
+        from humanmcp.stub.resuming import Resumption  # noqa: PLC0415 - over HTTP alone
+
+        self._found = None
+        Resumption(found, self.ledger, self.answers, self._arrivals).settle()
+        self._agenda.duties = self.clock.now()
 
     def step(self, now: float) -> float | None:
         """Take one thing in and look around."""
@@ -225,9 +240,13 @@ class StubSession:
 
     # -- the end ----------------------------------------------------------------------------------
 
-    def leave(self) -> None:
-        """Leave quickly: what matters is on disk already, whatever is pending."""
-        self.session.end()
+    def leave(self, *, to_others: bool = False) -> None:
+        """Leave quickly: what matters is on disk already, whatever is pending.
+
+        What waits is over; or it is left `to_others`, to the process that goes on with the session.
+        """
+        if not to_others:
+            self.session.end()
         self.answers.vigils.clear()
         self.ledger.changes += 1  # what waited is over
         self._keep_the_rest()
@@ -236,7 +255,7 @@ class StubSession:
             logger.warning("the client did not take the last %s bytes", unsent)
         self.texts.tell()
         self.texts.release()
-        self.ledger.end()
+        self.ledger.end(to_others=to_others)
         if self._forwarding is not None:
             self._forwarding.close()
 

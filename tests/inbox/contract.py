@@ -22,6 +22,7 @@ from humanmcp.inbox.contract import (
     Reply,
     Seat,
     SessionFacts,
+    StoreError,
     TakenError,
     UnknownItemError,
     Waiting,
@@ -454,6 +455,41 @@ class InboxContract:
         store.kill(stub)
         assert desk.facts(session).life is Life.GONE
         assert [facts.life for facts in store.view().sessions()] == [Life.GONE]
+
+    def test_a_session_whose_client_comes_back_goes_on_in_the_next_process(
+        self, store: Store, stub: Inbox, desk: Inbox
+    ) -> None:
+        """Promise 8: with all that waits, a reply that nobody took, and for every reader."""
+        name = stub.begin(SessionFacts("", AT, http_id="id", http_port=8766))
+        stub.deliver(item_of(name))
+        stub.record(name, frame_of(1))
+        assert stub.left(8766) == []
+        store.kill(stub)
+        assert desk.facts(name).life is Life.GONE
+        desk.send(Key(name, 1), Reply("whole"))
+        following = store.view()
+        assert following.left(8767) == []
+        assert [facts.name for facts in following.left(8766)] == [name]
+        facts, waiting = following.resume(name)
+        assert (facts.http_id, facts.life, waiting) == ("id", Life.OPEN, [1])
+        assert desk.facts(name).life is Life.OPEN
+        assert [reply.text for _key, reply in following.take(name)] == ["whole"]
+        following.record(name, frame_of(2))
+        assert [frame.seq for frame in desk.frames(name)] == [1, 2]
+
+    def test_a_session_goes_on_in_one_process_alone(self, store: Store, stub: Inbox) -> None:
+        """Promise 8: the first that asks has it; one that left it does not."""
+        name = stub.begin(SessionFacts("", AT, http_id="id", http_port=8766))
+        with pytest.raises(StoreError):
+            store.view().resume(name)
+        stub.leave(name)
+        second = store.view()
+        second.resume(name)
+        with pytest.raises(StoreError):
+            store.view().resume(name)
+        second.end(name)
+        with pytest.raises(UnknownItemError):
+            store.view().resume(name)
 
     def test_a_session_that_ended_in_order_is_closed(
         self, store: Store, stub: Inbox, desk: Inbox, session: str

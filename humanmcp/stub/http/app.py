@@ -55,6 +55,7 @@ _LONGEST_LENGTH: Final = 12
 FAULT: Final = HttpRefusal(500, "fault", -32603)
 LISTENED_TO: Final = HttpRefusal(409, "listened to")
 ENDED: Final = HttpRefusal(404, "unknown session")
+STOPPING: Final = HttpRefusal(503, "stopping", -32603)
 
 
 class HttpApp:
@@ -162,7 +163,7 @@ class HttpApp:
     ) -> HttpRefusal | None:
         """Say what it means that a message gets no answer: it is taken, and that is all."""
         if stream.numbers or not stream.taken:
-            return ENDED
+            return STOPPING if stream.goes_on else ENDED
         if isinstance(posted.message, Malformed):
             return refused_body(posted.message)
         await response.whole(202)

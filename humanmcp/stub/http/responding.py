@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
 
     from humanmcp.protocol.http.inbound import HttpRefusal
-    from humanmcp.protocol.http.outbound import EventId
     from humanmcp.stub.http.streams import OutEvent, Stream
 
     # Any: what ASGI passes around are dictionaries of many shapes
@@ -100,12 +99,6 @@ class HttpResponse:
             pass
 
 
-def opening(revision: str, name: EventId) -> bytes:
-    """Return what a stream begins with: its name, where clients know what to do with it."""
-    resumable = R2025_11 <= revision < "2026"
-    return priming(name, RETRY) if resumable else COMMENT
-
-
 class HttpAnswer:
     """What becomes of one stream: a body, or events."""
 
@@ -152,6 +145,9 @@ class HttpAnswer:
         except TimeoutError:
             await self._go_on()
             return
+        if first is None and as_events and self._stream.goes_on and self._is_resumable:
+            await self._begin()  # the client learns where to come again
+            await self._response.end()
         if first is None:
             return  # nothing was said: whoever asked says what that means
         if first.last:
@@ -170,7 +166,14 @@ class HttpAnswer:
                 return first
 
     async def _begin(self) -> None:
-        await self._response.begin(opening(self._revision, self._stream.at))
+        """Begin with the stream's name, where clients know what to do with it."""
+        named = priming(self._stream.at, RETRY) if self._is_resumable else COMMENT
+        await self._response.begin(named)
+
+    @property
+    def _is_resumable(self) -> bool:
+        """Return True if a client knows of streams that it comes back to (SEP-1699)."""
+        return R2025_11 <= self._revision < "2026"
 
     async def _go_on(self, missed: Iterable[OutEvent] = ()) -> None:
         """Say what a client missed, and then what comes, until the stream ends."""

@@ -27,11 +27,11 @@ from humanmcp.stub.http.sessions import HttpSessions
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import FrameType
 
-    from humanmcp.stub.http.connection import HttpConnection
-    from humanmcp.stub.stub_session import StubSession
+    from humanmcp.inbox.contract import SessionFacts
+    from humanmcp.stub.http.sessions import MakeSession
 
 PORT: Final = 8766
 """The port that is tried first where none was given."""
@@ -147,17 +147,22 @@ class _SessionsServer(QuietServer):
 def serve(
     listening: socket.socket,
     address: HttpAddress,
-    make: Callable[[HttpConnection], StubSession],
+    make: MakeSession,
+    left: Callable[[int], Iterable[SessionFacts]],
     ready: Callable[[], object],
 ) -> None:
-    """Serve until somebody says stop. `make` makes the session of a connection."""
+    """Serve until somebody says stop. `make` makes the session of a connection.
+
+    `left` lists what the process before this one left of its sessions at a port.
+    """
     attendant = Attendant()
     attendant.attend(_Open())
     thread = threading.Thread(target=attendant.run, name="attendant")
     thread.start()
 
     async def run() -> None:
-        sessions = HttpSessions(make, attendant)
+        sessions = HttpSessions(make, attendant, address.port)
+        await sessions.go_on(left(address.port))
         silence = asyncio.ensure_future(sessions.end_the_silent())
         try:
             await _SessionsServer(sessions, address, ready).serve(sockets=[listening])

@@ -18,19 +18,24 @@ import secrets
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.inbox.contract import InboxError, SessionFacts
 from humanmcp.protocol.http.inbound import UNKNOWN_SESSION, HttpRefusal
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.spec import versions
 from humanmcp.stub.http.connection import HttpConnection
+from humanmcp.stub.http.streams import said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
 
     from humanmcp.inbox.attendant import Attendant
     from humanmcp.protocol.http.inbound import Posted
     from humanmcp.protocol.json.jsonrpc import Json
     from humanmcp.stub.http.streams import Stream
     from humanmcp.stub.stub_session import StubSession
+
+    MakeSession: TypeAlias = Callable[[HttpConnection, SessionFacts], StubSession]
 
 logger = logging.getLogger(__name__)
 
@@ -76,9 +81,12 @@ class HttpSession:
         return self.stub.step(now)
 
     def leave(self) -> None:
-        """End the session, and its streams."""
+        """End the session, and its streams.
+
+        Where its client can come again, and has not ended it, it is left to the next process.
+        """
         try:
-            self.stub.leave()
+            self.stub.leave(to_others=bool(self.id) and not self.connection.closed)
         finally:
             self._over(self)
 
@@ -125,6 +133,15 @@ def _schema(tool: Json) -> Json:
     return tool.get("inputSchema") if isinstance(tool, dict) else None
 
 
+def _left_open(stub: StubSession) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the stream of each request that waits, and how much went out on each stream."""
+    owed = {one.number: one.batch or one.number for one in stub.session.pending}
+    places = {
+        name.stream: name.place for name, _ in said(stub.ledger.inbox.frames(stub.ledger.name))
+    }
+    return owed, places
+
+
 def _visitor(message: Message, key: str) -> tuple[str, str]:
     """Return who sends a request, as far as one can tell."""
     client = message.meta.get(versions.META_CLIENT)
@@ -132,11 +149,12 @@ def _visitor(message: Message, key: str) -> tuple[str, str]:
 
 
 class HttpSessions:
-    """All sessions of the process."""
+    """All sessions of the process. `port` is where their clients come back to."""
 
-    def __init__(self, make: Callable[[HttpConnection], StubSession], attendant: Attendant) -> None:
+    def __init__(self, make: MakeSession, attendant: Attendant, port: int = 0) -> None:
         """Begin with none. `make` makes a session; it may take as long as a disk does."""
         self._make = make
+        self._port = port
         self._attendant = attendant
         self._loop = asyncio.get_running_loop()
         self._by_id: dict[str, HttpSession] = {}
@@ -152,10 +170,19 @@ class HttpSessions:
 
     async def open(self) -> HttpSession | HttpRefusal:
         """Begin a session: its id is there before `initialize` is answered."""
-        found = await self._begin(secrets.token_urlsafe(24))
-        if isinstance(found, HttpSession):
-            self._by_id[found.id] = found
-        return found
+        name = secrets.token_urlsafe(24)
+        return await self._begin(SessionFacts("", "", http_id=name, http_port=self._port))
+
+    async def go_on(self, left: Iterable[SessionFacts]) -> None:
+        """Go on with the sessions that another process began here, and did not end.
+
+        One that a third process was faster to take is that one's.
+        """
+        for facts in left:
+            try:
+                await self._begin(facts)
+            except InboxError as error:
+                logger.info("not gone on with %s: %s", facts.name, error)
 
     async def visit(self, message: Message, key: str) -> HttpSession | HttpRefusal:
         """Return the session of a visitor, a new one where there is none for it."""
@@ -166,7 +193,7 @@ class HttpSessions:
             if found is not None:
                 self._seen(found)
                 return found
-            begun = await self._begin("")
+            begun = await self._begin(SessionFacts("", ""))
             if isinstance(begun, HttpSession):
                 open_ones.append(begun)
             return begun
@@ -180,14 +207,18 @@ class HttpSessions:
             return open_ones[0] if open_ones else None
         return next((one for one in open_ones if not one.uses(message)), None)
 
-    async def _begin(self, name: str) -> HttpSession | HttpRefusal:
+    async def _begin(self, facts: SessionFacts) -> HttpSession | HttpRefusal:
         if len(self._by_id) + len(self._visiting()) >= MOST_SESSIONS:
             return TOO_MANY
         connection = HttpConnection(self._loop.call_soon_threadsafe)
-        stub = await asyncio.to_thread(self._make, connection)
-        session = HttpSession(name, connection, stub, self._is_over)
-        self._attendant.attend(session)
+        stub = await asyncio.to_thread(self._make, connection, facts)
+        if facts.name:
+            connection.streams.go_on(*await asyncio.to_thread(_left_open, stub))
+        session = HttpSession(facts.http_id, connection, stub, self._is_over)
+        if facts.http_id:
+            self._by_id[facts.http_id] = session
         self._seen(session)
+        await asyncio.to_thread(self._attendant.attend, session)
         return session
 
     def _visiting(self) -> list[HttpSession]:
@@ -213,7 +244,7 @@ class HttpSessions:
     def close(self) -> None:
         """End every stream: the server is about to end."""
         for one in (*self._by_id.values(), *self._visiting()):
-            one.connection.streams.close()
+            one.connection.streams.close(goes_on=True)
 
     async def end_the_silent(self) -> None:
         """End those that nothing was heard of for long, for as long as the server runs."""

@@ -47,6 +47,8 @@ class Stream:
         """The requests that it still owes an answer."""
         self.taken = False
         """Whether the session has the message that it came with."""
+        self.goes_on = False
+        """Whether it ended with the process alone: what it owes will still be answered."""
         self.is_gone = False
         self._events: asyncio.Queue[OutEvent | None] = asyncio.Queue()
 
@@ -166,9 +168,10 @@ class Streams:
         """Return how much of what belongs to no request was listened to."""
         return self._own_until
 
-    def close(self) -> None:
-        """End every stream: the session is over."""
+    def close(self, *, goes_on: bool = False) -> None:
+        """End every stream: the session is over, or goes on in another process."""
         for stream in set(self._open.values()):
+            stream.goes_on = goes_on
             stream.end()
         self._open.clear()
         self._owed.clear()

@@ -14,6 +14,7 @@ from humanmcp.protocol.validation import check
 from humanmcp.protocol.validation.addressing import addressed, is_report, kind_of, unaddressed
 from humanmcp.protocol.validation.crash_guard import failure
 from humanmcp.protocol.validation.documents import divide
+from humanmcp.stub.journal import DELIBERATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,7 +86,7 @@ class OutTxt:
         verdict = self._session.say(text, anyway=True)
         line = verdict.line or verdict.forced
         if line:
-            note = "" if verdict.sendable else "deliberate"
+            note = "" if verdict.sendable else DELIBERATE
             self._ledger.write(line, by=BY_FILES, note=note)
             self._answers.said()
 

@@ -246,15 +246,48 @@ def test_two_programs_of_one_name_do_not_get_in_each_others_way(home: Path) -> N
 
 
 def test_the_server_ends_in_order_when_it_is_told_to_stop(home: Path) -> None:
-    """HTTP-14: with a stream open and a request waiting, soon, and with its sessions closed."""
+    """HTTP-14: soon, and a session to which nobody can come back is closed."""
     with ServingHttp(home, "--opening", "book") as server:
-        headers = server.initialize()
-        waiting = server.open(headers, call())
+        asked = modern("tools/call", 2, name="ask_human", arguments={"question": "?"})
+        waiting = server.open(asked.headers, asked.body)
         folder = server.folder()
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(PATIENCE) == 0
+        assert waiting.response.status == 503
         assert '"closed"' in (folder / "session.json").read_text()
         waiting.close()
+
+
+def test_a_session_goes_on_after_a_stop_and_after_a_kill(home: Path, book: Path) -> None:
+    """HTTP-19: under its id and the ids of its events; what a person is asked still waits."""
+    with ServingHttp(home, "--opening", "book") as server:
+        headers, port = server.initialize(), str(server.port)
+        waiting = server.open(headers, call())
+        server.folder()
+        server.process.send_signal(signal.SIGTERM)
+        # told to come again, and not that its session is over
+        assert [name for name, _data in waiting.events()] == ["2-0"]
+        assert server.process.wait(PATIENCE) == 0
+        waiting.close()
+    with ServingHttp(home, "--opening", "book", quick=True, address=port) as server:
+        again = server.open({**headers, "Last-Event-ID": "2-0"}, verb="GET")
+        assert next(again.events()) == ("2-0", b"")
+        server.kill()
+    (folder,) = home.glob("sessions/*")
+    assert [path.name for path in folder.glob("pending/*")] == ["0002"]
+    flags = ("--opening", "book", "--book", str(book))
+    book.write_text('[[tools]]\nname = "new"\n', encoding="utf-8")
+    with ServingHttp(home, *flags, quick=True, address=port) as server:
+        changes = server.open(headers, verb="GET").events()
+        found = next(json.loads(data) for _name, data in changes if data)
+        assert found["method"] == "notifications/tools/list_changed"
+        again = server.open({**headers, "Last-Event-ID": "2-0"}, verb="GET")
+        server.answer(2, "sunny")
+        assert [name for name, data in again.events() if data] == ["2-1"]
+        ping = server.ask(body='{"jsonrpc":"2.0","id":9,"method":"ping"}', headers=headers)
+        assert ping.json == {"jsonrpc": "2.0", "id": 9, "result": {}}
+        assert server.ask("DELETE", headers=headers).status == 204
+        assert server.ask(body=call(4), headers=headers).status == 404
 
 
 def test_nothing_is_said_on_stdout(home: Path) -> None:

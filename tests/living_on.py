@@ -1,0 +1,139 @@
+"""A session over HTTP that is killed at any moment, and that the next process goes on with.
+
+`live_on` is the process of a server, its client and its person. Each does what was not done yet:
+what was done stands in the inbox, so it can be called again after every kill.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from humanmcp.common.book_file import BookFile
+from humanmcp.inbox.contract import Key, Order, Reply, SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.inbox.transcripts import TranscriptWriter
+from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.policy.answer_book import OpeningPolicy
+from humanmcp.stub import resuming  # noqa: F401 - imported once for every run
+from humanmcp.stub.connection import MemoryConnection
+from humanmcp.stub.options import ServeOptions
+from humanmcp.stub.serve import ServerParts
+from tests.serving_http import INITIALIZED, call, initialize
+from tests.waiting import PATIENCE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from humanmcp.protocol.conversation.transcript import Frame
+
+REVISION: Final = "2025-03-26"
+PING: Final = '{"jsonrpc":"2.0","id":4,"method":"ping"}'
+CANCEL: Final = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}'
+LINES: Final = (
+    initialize(REVISION),
+    INITIALIZED,
+    call(2),
+    f"[{call(3)},{PING},{call(7)}]",
+    call(5),
+    CANCEL,
+    call(6),
+)
+SAYING: Final = '{"jsonrpc":"2.0","id":"ours","method":"ping"}'
+ANSWERED: Final = frozenset({1, 2, 3, 4, 6, 7})
+PORT: Final = 1
+APPENDED: Final = "humanmcp.appended"
+"""The event of Python's audit for a transcript that is written, which has no event of its own."""
+
+
+def live_on(home: Path) -> None:
+    """Go on until everything is done, and leave."""
+    _audit_the_transcript()
+    living = _Living(home)
+    until = time.monotonic() + PATIENCE
+    while not living.is_done:
+        assert time.monotonic() < until, living.frames
+        living.step()
+    living.stub.leave(to_others=True)
+
+
+def _audit_the_transcript() -> None:
+    append = TranscriptWriter.append
+
+    def audited(self: TranscriptWriter, frame: Frame, *, durable: bool = False) -> None:
+        sys.audit(APPENDED, str(self._path))
+        append(self, frame, durable=durable)
+        sys.audit(APPENDED, str(self._path))
+
+    TranscriptWriter.append = audited  # type: ignore[method-assign] # in a process of its own
+
+
+class _Living:
+    """The three of them."""
+
+    def __init__(self, home: Path) -> None:
+        parts = ServerParts(
+            home,
+            BookFile(home / "book.toml"),
+            ServeOptions(opening=OpeningPolicy.BOOK),
+            lambda _text: None,
+        )
+        inbox = FolderInbox(home)
+        new = SessionFacts("", "", http_id="id", http_port=PORT)
+        facts = next(iter(inbox.left(PORT)), new)
+        self.connection = MemoryConnection()
+        self.stub = parts.session(self.connection, inbox, lambda _one: None, facts)
+        self.name = self.stub.ledger.name
+        self.desk = FolderInbox(home)
+        self.stub.begin(lambda: None)
+
+    @property
+    def frames(self) -> list[Frame]:
+        """What was heard and said so far."""
+        return [*self.desk.frames(self.name)]
+
+    @property
+    def is_done(self) -> bool:
+        """Return True once everything was said, and nothing waits."""
+        folder = self.desk.folder(self.name)
+        said = {frame.text for frame in self.frames}
+        return (
+            said >= {*LINES, SAYING}
+            and not [*folder.glob("pending/*")]
+            and len([*folder.glob("outbox/*.result.json")]) == 1
+        )
+
+    def step(self) -> None:
+        """Let each do the next thing."""
+        heard = {frame.text for frame in self.frames if frame.way is Direction.IN}
+        waiting = [one for one in self.desk.items(self.name) if one.reply is None]
+        following = next((line for line in LINES if line not in heard), None)
+        if following is not None and (not waiting or following == CANCEL):
+            self.connection.say(following.encode())
+        for item in waiting:
+            if item.id != "5":
+                self.desk.send(Key(self.name, item.key.number), Reply("sunny", TextForm.TEXT))
+        if call(2) in heard and not [*self.desk.folder(self.name).glob("outbox/*.json")]:
+            self.desk.say(self.name, Reply(SAYING, order=Order.SAY, by="desk", at=_stamp()))
+        self.stub.step(time.monotonic())
+
+
+def _stamp() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
+
+
+def ids_of(frames: list[Frame], way: Direction) -> list[Any]:
+    """Return the ids of the answers, or of the requests, that went one way, each as often."""
+    wanted = ("result", "error") if way is Direction.OUT else ("method",)
+    found = []
+    for frame in frames:
+        said = json.loads(frame.raw) if frame.way is way else []
+        found += [
+            one["id"]
+            for one in (said if isinstance(said, list) else [said])
+            if any(name in one for name in wanted) and "id" in one
+        ]
+    return found
