@@ -9,6 +9,7 @@ docs/, without the link to its twin, which the language menu of the site replace
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import subprocess
@@ -23,7 +24,8 @@ from humanmcp.common import published
 from humanmcp.locales import LANGUAGES, sentences_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from urllib.parse import SplitResult
 
 ROOT: Final = Path(__file__).parent.parent
 DOCS: Final = ROOT / "docs"
@@ -210,7 +212,7 @@ class _Links(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.links: list[str] = []
+        self.links: dict[str, None] = {}  # in their order, each once
         self.places: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -219,7 +221,7 @@ class _Links(HTMLParser):
             if name == "id" and value:
                 self.places.add(value)
             if value and ((tag == "a" and name == "href") or (tag == "img" and name == "src")):
-                self.links.append(value)
+                self.links[value] = None
 
 
 def dead_links(site: Path) -> list[str]:
@@ -228,25 +230,36 @@ def dead_links(site: Path) -> list[str]:
     for page in sorted(site.rglob("*.html")):
         read[page] = _Links()
         read[page].feed(page.read_text(encoding="utf-8"))
+    target_of = functools.cache(_target_of)  # most links of a page are those of its neighbours
     return [
         f"{page.relative_to(site)}: {link}"
         for page, found in read.items()
         if page.name != "404.html"
         for link in found.links
-        if _is_dead(page, link, read)
+        if _is_dead(page, urlsplit(link), target_of, read)
     ]
 
 
-def _is_dead(page: Path, link: str, read: Mapping[Path, _Links]) -> bool:
-    parts = urlsplit(link)
-    if parts.scheme or parts.netloc or parts.path.startswith("/"):
+def _is_dead(
+    page: Path,
+    link: SplitResult,
+    target_of: Callable[[Path, str], Path | None],
+    read: Mapping[Path, _Links],
+) -> bool:
+    if link.scheme or link.netloc or link.path.startswith("/"):
         return False
-    target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-    target = target / "index.html" if target.is_dir() else target
-    anchor = unquote(parts.fragment)
-    if not target.exists():
+    target = target_of(page.parent, link.path) if link.path else page
+    if target is None:
         return True
+    anchor = unquote(link.fragment)
     return bool(anchor) and target in read and anchor not in read[target].places
+
+
+def _target_of(folder: Path, path: str) -> Path | None:
+    """Return the file that a path names as seen from a folder, None when there is none."""
+    target = (folder / unquote(path)).resolve()
+    target = target / "index.html" if target.is_dir() else target
+    return target if target.exists() else None
 
 
 def main(words: list[str]) -> int:
