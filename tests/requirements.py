@@ -132,7 +132,7 @@ REQUIREMENTS: Final = {
     "G9": "A server that never answers is given up after the time set, and told so.",
     "G10": "Requests of the server are answered: roots, ping, log messages.",
     "G11": "A child gets only the variables of the environment that it needs.",
-    "G12": "An entry with an address only is listed as remote and not started.",
+    "G12": "An entry with an address only is a server like any other.",
     # -- A server and a host that are known from articles: the dice
     "DICE-1": (
         "`initialize` is answered with the same id, a revision that is served, and what is offered."

@@ -26,7 +26,7 @@ PACKAGE: Final = "humanmcp"
 FLOORS: Final = (
     ("protocol",),
     ("inbox",),
-    ("answering", "listening"),
+    ("answering", "calling", "listening"),
     ("demo", "export"),
     ("stub", "desk", "tap", "host", "terminal_desk", "setup"),
     ("book", "play", "pytest", "welcome"),

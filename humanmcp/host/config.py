@@ -7,11 +7,11 @@ a host that reads half of a file is worse than one that says what to change.
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
+from humanmcp.calling.address import AddressError, ServerAddress, expanded
 from humanmcp.common.child import ChildCommand
 from humanmcp.connecting import jsonc
 from humanmcp.locales.stop import StopError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from humanmcp.host.client.transport import ServerTarget
     from humanmcp.protocol.diagnostics.model import Diagnostic
 
 DEFAULT_NAME: Final = ".mcp.json"
@@ -28,6 +29,8 @@ DEFAULT_NAME: Final = ".mcp.json"
 
 TRAILING_COMMA: Final = "J02"
 _CELLS: Final = ("mcpServers", "servers")
+_URLS: Final = ("url", "httpUrl", "serverUrl")
+"""What hosts call the address of a remote server."""
 
 
 class HostConfigError(StopError):
@@ -40,20 +43,27 @@ class HostConfigError(StopError):
 class ServerEntry:
     """One server of a configuration: how to start it, or where it is.
 
-    `url` says that it is a remote one, which is reached over HTTP and cannot be started here.
+    `url` and `headers` are those of a remote one as they are written, `address` as they are used.
     `trouble` is what is wrong with this entry, and with no other.
     """
 
     name: str
     command: ChildCommand | None = None
     url: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    address: ServerAddress | None = None
     disabled: bool = False
-    trouble: HostConfigError | None = None
+    trouble: StopError | None = None
+
+    @property
+    def target(self) -> ServerTarget | None:
+        """What a client connects to; None where something is wrong with it."""
+        return self.command or self.address
 
     @property
     def can_start(self) -> bool:
-        """Return True if it can be started as a child process."""
-        return self.command is not None and not self.disabled and self.trouble is None
+        """Return True if a client can connect to it."""
+        return self.target is not None and not self.disabled and self.trouble is None
 
     @property
     def is_person(self) -> bool:
@@ -103,14 +113,12 @@ def find(entries: tuple[ServerEntry, ...], name: str, path: str) -> ServerEntry:
     """Return the entry of one name that can be started.
 
     Raises:
-        HostConfigError: there is none, it is a remote one, or a variable in it is not set.
+        StopError: there is none, or something is wrong with it.
     """
     for entry in entries:
         if entry.name == name:
             if entry.trouble is not None:
                 raise entry.trouble
-            if entry.command is None:
-                raise HostConfigError("remote", name=name, url=entry.url)
             return entry
     names = ", ".join(entry.name for entry in entries)
     raise HostConfigError("no such server", name=name, path=path, names=names)
@@ -132,15 +140,17 @@ def _servers(value: Any, path: str) -> Mapping[str, Any]:  # noqa: ANN401 - any 
 def _filled(entry: ServerEntry, environment: Mapping[str, str]) -> ServerEntry:
     """Fill the variables of an entry in. One that is not set costs this entry and no other."""
     try:
-        url = _expanded(entry.url, environment)
         if entry.command is None:
-            return replace(entry, url=url)
-        words = tuple(_expanded(word, environment) for word in entry.command.words)
-        env = {key: _expanded(text, environment) for key, text in entry.command.env.items()}
-        folder = _expanded(entry.command.folder, environment)
+            address = ServerAddress.of(entry.url, entry.headers, environment)
+            return replace(entry, address=address)
+        words = tuple(expanded(word, environment) for word in entry.command.words)
+        env = {key: expanded(text, environment) for key, text in entry.command.env.items()}
+        folder = expanded(entry.command.folder, environment)
     except KeyError as error:
         trouble = HostConfigError("not set", server=entry.name, name=error.args[0])
         return replace(entry, trouble=trouble)
+    except AddressError as error:
+        return replace(entry, trouble=error)
     return replace(entry, command=ChildCommand(words, env, folder))
 
 
@@ -149,25 +159,31 @@ def _entry(name: str, written: Any, path: str) -> ServerEntry:  # noqa: ANN401 -
         raise HostConfigError("not an object", path=path, name=name)
     disabled = written.get("disabled") is True
     if "command" not in written:
-        url = written.get("url", written.get("serverUrl"))
-        if isinstance(url, str):
-            return ServerEntry(name, url=url, disabled=disabled)
-        raise HostConfigError("no command", path=path, name=name)
+        url = next((written[key] for key in _URLS if isinstance(written.get(key), str)), None)
+        if url is None:
+            raise HostConfigError("no command", path=path, name=name)
+        headers = tuple(_named_texts(written, "headers", name, path).items())
+        return ServerEntry(name, url=url, headers=headers, disabled=disabled)
     words = [written["command"], *_list(written, "args", name, path)]
     _texts(words, f"{name}: command, args", path)
-    env = written.get("env", {})
-    if not isinstance(env, dict):
-        raise HostConfigError("not an object", path=path, name=f"{name}.env")
-    _texts(list(env.values()), f"{name}.env", path)
+    env = _named_texts(written, "env", name, path)
     folder = written.get("cwd", "")
     _texts([folder], f"{name}.cwd", path)
-    return ServerEntry(name, ChildCommand(tuple(words), dict(env), folder), disabled=disabled)
+    return ServerEntry(name, ChildCommand(tuple(words), env, folder), disabled=disabled)
 
 
 def _list(written: Mapping[str, Any], key: str, name: str, path: str) -> list[Any]:
     found = written.get(key, [])
     if not isinstance(found, list):
         raise HostConfigError("not a list", path=path, name=f"{name}.{key}")
+    return found
+
+
+def _named_texts(written: Mapping[str, Any], key: str, name: str, path: str) -> dict[str, str]:
+    found = written.get(key, {})
+    if not isinstance(found, dict):
+        raise HostConfigError("not an object", path=path, name=f"{name}.{key}")
+    _texts(list(found.values()), f"{name}.{key}", path)
     return found
 
 
@@ -186,31 +202,3 @@ def _explained(found: Diagnostic, text: str, path: str) -> HostConfigError:
         code = "trailing comma after" if comma.after else "trailing comma"
         return HostConfigError(code, closing=comma.closing, after=comma.after, **place)
     return HostConfigError("no json", why=found, **place)
-
-
-# -- variables -----------------------------------------------------------------------------------
-
-# What a configuration is shared with must not learn keys: hosts fill them in when they start a
-# server. https://code.claude.com/docs/en/mcp names both forms; VS Code and Cursor write
-# `${env:NAME}` for the first. Other words in braces belong to some host, and stay.
-_VARIABLE: Final = re.compile(
-    r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}"
-)
-
-
-def _expanded(text: str, environment: Mapping[str, str]) -> str:
-    """Return a text with its variables filled in.
-
-    A default stands in for a variable that is not set or empty, as in a shell.
-
-    Raises:
-        KeyError: a variable is not set, and has no default.
-    """
-    return _VARIABLE.sub(
-        lambda found: (
-            environment[found["name"]]
-            if found["default"] is None
-            else environment.get(found["name"]) or found["default"]
-        ),
-        text,
-    )

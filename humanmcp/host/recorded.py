@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.inbox.contract import InboxError
 from humanmcp.protocol.conversation.events import ResponseArrived
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import HTTP, Direction
+from humanmcp.protocol.http.recorded import as_json
 
 if TYPE_CHECKING:
+    from humanmcp.calling.transport import HttpPart
     from humanmcp.common.child import EndedError
     from humanmcp.host.at_inbox import AtInbox
     from humanmcp.host.client.callbacks import Stray
     from humanmcp.host.client.client import Client
+    from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.events import Event
 
 
@@ -59,6 +62,15 @@ class SessionRecorder(ClientObserver):
         """Record a line of the server's stderr."""
         self.desk.record(Direction.ERR, line)
         self.inner.stderr_line(line)
+
+    def http_passed(self, number: int, what: HttpPart) -> None:
+        """Record what HTTP says beside the lines; it holds no keys."""
+        self.desk.record(Direction.NOTE, as_json(number, what).encode(), note=HTTP)
+        self.inner.http_passed(number, what)
+
+    def not_taken(self, why: StopError) -> None:
+        """Pass it on."""
+        self.inner.not_taken(why)
 
     def happened(self, event: Event) -> None:
         """Tell the desks what has been established, and pass it on."""

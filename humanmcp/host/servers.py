@@ -11,10 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from humanmcp.common.child import ChildTransport, EndedError, StartError
+from humanmcp.common.child import EndedError, StartError
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import LONGEST, PATIENCE, Client, first_done
 from humanmcp.host.client.handshake import NoAnswerError, Opening, OpeningError, entries_of
+from humanmcp.host.client.transport import connect
 from humanmcp.host.conversation import OfferedTool
 from humanmcp.host.offering import (
     BETWEEN,
@@ -31,6 +32,7 @@ from humanmcp.protocol.conversation.events import NoticeArrived
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from humanmcp.calling.transport import HttpPart
     from humanmcp.host.client.callbacks import ServerRequestHandler, Stray
     from humanmcp.host.client.client import Wait
     from humanmcp.host.client.handshake import Identity
@@ -77,6 +79,12 @@ class _Ear(ClientObserver):
             changed = event.message.method == "notifications/tools/list_changed"
             self.server.stale = self.server.stale or changed
         self.inner.happened(event)
+
+    def http_passed(self, number: int, what: HttpPart) -> None:
+        self.inner.http_passed(number, what)
+
+    def not_taken(self, why: StopError) -> None:
+        self.inner.not_taken(why)
 
     def answer_went_astray(self, stray: Stray) -> None:
         self.inner.answer_went_astray(stray)
@@ -212,11 +220,11 @@ class Servers:
             server.settled.set()  # last: a thread that waits for it goes on after `told` has heard
 
     def _open(self, server: Server) -> None:
-        command = server.entry.command
-        if command is None:
+        target = server.entry.target
+        if target is None:
             return
         try:
-            transport = ChildTransport(command)
+            transport = connect(target)
         except StartError as error:
             server.trouble = error
             return

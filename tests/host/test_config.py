@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from humanmcp.calling.address import ServerAddress
 from humanmcp.common.child import ChildCommand
 from humanmcp.host.config import HostConfigError, ServerEntry, find, parse, read_config
 
@@ -49,12 +50,38 @@ def test_an_entry_says_how_to_start_a_server() -> None:
     )
 
 
-def test_a_remote_entry_is_named_as_remote() -> None:
-    """G12, W10: an entry with only a `url` is listed, and cannot be started."""
-    (entry,) = parse(written({"github": {"url": "https://example.com/mcp"}}), "x")
-    assert not entry.can_start
-    with pytest.raises(HostConfigError, match="github is a remote server"):
-        find((entry,), "github", "x")
+@pytest.mark.parametrize("key", ["url", "httpUrl", "serverUrl"])
+def test_a_remote_entry_is_called_with_its_headers(key: str) -> None:
+    """G12, W10: an entry with a `url` works like any other; a key of a variable is not shown."""
+    headers = {"Authorization": "Bearer ${KEY}", "X-Team": "blue"}
+    remote = {"type": "http", key: "https://example.com/${WHERE}", "headers": headers}
+    (entry,) = parse(written({"github": remote}), "x", {"KEY": "secret", "WHERE": "mcp"})
+    assert entry.can_start
+    assert find((entry,), "github", "x") is entry
+    address = entry.target
+    assert isinstance(address, ServerAddress)
+    assert address.url == "https://example.com/mcp"
+    assert address.changes.given == {"Authorization": "Bearer secret", "X-Team": "blue"}
+    assert "secret" not in str(address) + str(address.changes.shown((("a", "b"),)))
+    assert "authorization" in address.changes.secret
+
+
+@pytest.mark.parametrize(
+    ("remote", "said"),
+    [
+        ({"url": "https://a b/"}, "cannot be called"),
+        ({"url": "https://a/", "headers": {"a b": ""}}, "a b is not a header"),
+        ({"url": "https://a/", "headers": {"a": "${KEY}"}}, "the variable KEY is not set"),
+    ],
+)
+def test_a_mistake_in_a_remote_entry_costs_this_entry_alone(
+    remote: dict[str, object], said: str
+) -> None:
+    """The others of the configuration still work."""
+    broken, dice = parse(written({"github": remote, "dice": {"command": "dice"}}), "x", {})
+    assert dice.can_start
+    assert not broken.can_start
+    assert said in str(broken.trouble)
 
 
 def test_a_trailing_comma_is_shown_by_line_and_name() -> None:
@@ -173,8 +200,9 @@ def test_s7_a_variable_that_is_not_set_costs_its_server_only() -> None:
         find((broken, dice), "a", "x")
 
 
-def test_s7_a_remote_entry_says_what_to_do() -> None:
-    """S7: the bridge is named, with the address to copy."""
+def test_s7_a_variable_in_an_address_is_filled_in() -> None:
+    """S7: it is called where the variable says, and shown as it was written."""
     (entry,) = parse(written({"github": {"url": "https://${HOST}/mcp"}}), "x", {"HOST": "a.jp"})
-    with pytest.raises(HostConfigError, match=r"npx -y mcp-remote https://a\.jp/mcp"):
-        find((entry,), "github", "x")
+    address = entry.target
+    assert isinstance(address, ServerAddress)
+    assert (address.url, str(address)) == ("https://a.jp/mcp", "https://${HOST}/mcp")

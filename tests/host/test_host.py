@@ -74,7 +74,7 @@ def config(tmp_path: Path) -> Path:
         tmp_path,
         human=entry("weather"),
         dice=entry("dice"),
-        github={"url": "https://example.com/mcp"},
+        github={"url": "http://127.0.0.1:9/mcp"},
     )
 
 
@@ -100,7 +100,7 @@ def test_both_servers_start_and_the_remote_one_is_named(tmp_path: Path, config: 
     model = recorded(tmp_path, says("hello"))
     run = chat(tmp_path, words(config, model), "/servers", "/tools", "hi", "/history", "/nonsense")
     assert run.stdout.count("human  tools: 1") == 2
-    assert "github  remote (https://example.com/mcp)" in run.stdout
+    assert "github  cannot reach http://127.0.0.1:9/mcp" in run.stdout
     assert "human__get-japan-forecast  Get weather forecast." in run.stdout
     assert "dice__dice  Roll a dice" in run.stdout
     assert "user: hi\nassistant: hello\n" in run.stdout
@@ -176,7 +176,7 @@ def test_s8_one_prompt_is_answered_on_stdout_alone(tmp_path: Path, config: Path)
     run = chat(tmp_path, words(config, model, "--yes", "-p", "Please roll"))
     assert (run.returncode, run.stdout) == (0, "There you are.\n")
     assert "[Calling tool dice with args" in run.stderr
-    assert "github  remote" in run.stderr
+    assert "github  cannot reach" in run.stderr
 
 
 def test_s8_one_prompt_as_json_holds_the_whole_conversation(tmp_path: Path, config: Path) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 from humanmcp.protocol.diagnostics.verdict import TextForm
 
 if TYPE_CHECKING:
+    from humanmcp.calling.transport import HttpPart
     from humanmcp.common.child import EndedError
-    from humanmcp.locales.stop import Reason
+    from humanmcp.locales.stop import Reason, StopError
     from humanmcp.protocol.conversation.events import Event, Outcome
     from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.json.jsonrpc import Message
@@ -60,11 +61,17 @@ class ClientObserver:
     def stderr_line(self, line: bytes) -> None:
         """See a line of the server's stderr."""
 
+    def http_passed(self, number: int, what: HttpPart) -> None:
+        """See what HTTP says beside the lines, where it carries them; keys are hidden."""
+
     def happened(self, event: Event) -> None:
         """See what the line before meant."""
 
     def answer_went_astray(self, stray: Stray) -> None:
         """See an answer whose id belongs to no request that waits."""
+
+    def not_taken(self, why: StopError) -> None:
+        """See that a message that awaits no answer did not get to the server."""
 
     def server_ended(self, why: EndedError) -> None:
         """See that the server is gone, and that it was not us who ended it."""

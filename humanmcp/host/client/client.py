@@ -14,6 +14,7 @@ from concurrent import futures
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from humanmcp.calling.errors import SessionOverError
 from humanmcp.common.child import EndedError
 from humanmcp.host.client.callbacks import ClientObserver, Stray
 from humanmcp.host.client.eras import enveloped
@@ -26,7 +27,14 @@ from humanmcp.host.client.handshake import (
 )
 from humanmcp.host.client.initialization import initialize
 from humanmcp.host.client.input_required import find_out, one_line
-from humanmcp.host.client.request_meta import Key, as_key, token_of, with_id, with_progress_token
+from humanmcp.host.client.request_meta import (
+    Key,
+    as_key,
+    named_after,
+    token_of,
+    with_id,
+    with_progress_token,
+)
 from humanmcp.protocol.conversation.events import (
     NoticeArrived,
     RequestArrived,
@@ -44,8 +52,10 @@ from humanmcp.protocol.spec import methods, versions
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from humanmcp.calling.transport import HttpPart
     from humanmcp.host.client.callbacks import Judge, ServerRequestHandler
     from humanmcp.host.client.transport import Transport
+    from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.events import Event, Outcome
     from humanmcp.protocol.conversation.exchange import Established, Exchange
     from humanmcp.protocol.diagnostics.verdict import Verdict
@@ -147,6 +157,7 @@ class Client:
         """The revision that every request carries; "" in a session with a handshake."""
         self.server: Mapping[str, Any] = {}
         """What the server said of itself: the result of `initialize` or `server/discover`."""
+        self._opened_by = (Opening.HANDSHAKE, versions.LATEST_HANDSHAKE)
         self._lock = threading.RLock()
         self._waiting: dict[Key, Future[Response]] = {}
         self._given_up: OrderedDict[Key, Message] = OrderedDict()
@@ -172,6 +183,7 @@ class Client:
             NoAnswerError: it says nothing.
             EndedError: it ended.
         """
+        self._opened_by = (opening, revision)
         initialize(self, opening, revision)
 
     def close(self) -> None:
@@ -231,7 +243,12 @@ class Client:
             NotOfferedError: strict, and the server did not declare the capability.
             EndedError: the server is gone.
         """
-        return self.wait(self.begin(method, params), patience)
+        try:
+            return self.wait(self.begin(method, params), patience)
+        except SessionOverError:
+            # "it MUST start a new session by sending a new `InitializeRequest`"
+            self.open(*self._opened_by)
+            return self.wait(self.begin(method, params), patience)
 
     def begin(self, method: str, params: Mapping[str, Any] | None = None) -> Begun:
         """Ask without waiting."""
@@ -350,11 +367,11 @@ class Client:
 
     # -- what comes in ---------------------------------------------------------------------------
 
-    def line_arrived(self, line: bytes) -> None:
-        """Take a line from the server."""
+    def line_arrived(self, line: bytes, asked: str = "") -> None:
+        """Take a line from the server. `asked` is the request that it answers and does not name."""
         with self._lock:
             self.onlooker.line_arrived(line)
-            meant, stray = self._meant(line)
+            meant, stray = (named_after(line, asked), None) if asked else self._meant(line)
             events = self.session.receive(meant)
         if stray is not None:
             self.onlooker.answer_went_astray(stray)
@@ -375,6 +392,23 @@ class Client:
         if late is not None or not self.lenient or len(waiting) != 1:
             return line, Stray(message, waiting, late)
         return with_id(message.raw, waiting[0]), Stray(message, waiting, None, waiting[0])
+
+    def unanswered(self, line: str, why: StopError) -> None:
+        """Learn that no answer to what was sent will come, and why."""
+        message = jsonrpc.read(line.encode("utf-8", "surrogatepass"))
+        asked = message if isinstance(message, Message) and message.kind is Kind.REQUEST else None
+        with self._lock:
+            future = self._waiting.pop(asked.id.key, None) if asked and asked.id else None
+            if asked is not None:
+                self.session.give_up(asked)
+        if future is not None:
+            future.set_exception(why)
+        else:
+            self.onlooker.not_taken(why)
+
+    def http_passed(self, number: int, what: HttpPart) -> None:
+        """See what HTTP says beside the lines."""
+        self.onlooker.http_passed(number, what)
 
     def stderr_line(self, line: bytes) -> None:
         """Take a line that the server wrote to its stderr."""

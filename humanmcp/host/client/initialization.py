@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.calling.errors import CallError
 from humanmcp.host.client.eras import supported
 from humanmcp.host.client.handshake import NoAnswerError, Opening, OpeningError, Response
 from humanmcp.protocol.policy.answer_book import UNSUPPORTED_REVISION
@@ -43,7 +44,7 @@ def _probe(client: Client, revision: str) -> None:
     probe = _discovery(client)
     # Longer than this it is slow to start, or silent about methods that it does not know: greet it.
     client.wait_for_first(probe, patience=min(client.patience, PROBE_PATIENCE))
-    if probe.is_answered and _adopt(client, probe.response):
+    if _is_adopted(client, probe):
         return
     hello = _hello(client, revision)
     if not probe.is_answered and _is_late(client, probe, hello):
@@ -62,7 +63,7 @@ def _is_late(client: Client, probe: Begun, hello: Begun) -> bool:
     if not client.wait_for_first(probe, hello):
         client.give_up(hello.asked)
         raise NoAnswerError(hello.asked.method, client.patience)
-    if hello.is_answered or not probe.is_answered or not _adopt(client, probe.response):
+    if hello.is_answered or not _is_adopted(client, probe):
         return False
     client.give_up(hello.asked)
     return True
@@ -80,12 +81,12 @@ def _shows_modern(refusal: Response) -> bool:
 
 def _probe_again(client: Client, probe: Begun, refusal: Response) -> None:
     """Ask once more what the server speaks, as the official Python SDK does: now it is up."""
-    if probe.is_answered and _adopt(client, probe.response):
+    if _is_adopted(client, probe):
         return
     again = _discovery(client)
     waiting = [again] if probe.is_answered else [probe, again]
     client.wait_for_first(*waiting)
-    if not any(one.is_answered and _adopt(client, one.response) for one in waiting):
+    if not any(_is_adopted(client, one) for one in waiting):
         raise _refused(refusal)
 
 
@@ -96,6 +97,17 @@ def _discovery(client: Client) -> Begun:
         return client.begin("server/discover")
     finally:
         client.stated = ""
+
+
+def _is_adopted(client: Client, probe: Begun) -> bool:
+    """Speak 2026-07-28 from now on, when the answer is there and says so.
+
+    Over HTTP a probe may end without one: an older server refuses what it does not know.
+    """
+    try:
+        return probe.is_answered and _adopt(client, probe.response)
+    except CallError:
+        return False
 
 
 def _adopt(client: Client, found: Response) -> bool:

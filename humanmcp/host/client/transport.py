@@ -7,16 +7,20 @@ changes nothing above it: the tests of the client run over a process and over me
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from humanmcp.common.child import ChildCommand, ChildTransport
 
 if TYPE_CHECKING:
-    from humanmcp.common.child import EndedError, OutputListener
+    from humanmcp.calling.address import ServerAddress
+    from humanmcp.calling.transport import CallListener
+    from humanmcp.common.child import EndedError
 
 
 class Transport(Protocol):
     """A way to a peer. `start` it once, then `send`; `close` it once or more."""
 
-    def start(self, listener: OutputListener) -> None:
+    def start(self, listener: CallListener) -> None:
         """Begin to bring lines to the listener."""
 
     def send(self, line: str) -> None:
@@ -31,3 +35,20 @@ class Transport(Protocol):
 
     def end_reason(self) -> EndedError:
         """Return how the peer ended, as far as it is known."""
+
+
+ServerTarget: TypeAlias = "ChildCommand | ServerAddress"
+"""A server: how it is started, or where it is."""
+
+
+def connect(target: ServerTarget) -> Transport:
+    """Return the way to a server. A process is started by it; an address is called later.
+
+    Raises:
+        StartError: it cannot be started.
+    """
+    if isinstance(target, ChildCommand):
+        return ChildTransport(target)
+    from humanmcp.calling.transport import HttpTransport  # noqa: PLC0415 - most servers are started
+
+    return HttpTransport(target)

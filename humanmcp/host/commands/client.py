@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.common.child import ChildCommand, ChildTransport
+from humanmcp.calling.address import AddressError, ServerAddress, is_address, put_header
+from humanmcp.common.child import ChildCommand
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.paths import home_folder
 from humanmcp.common.settings import add_flags
@@ -20,9 +21,11 @@ from humanmcp.host.client.handshake import Identity, Opening
 from humanmcp.host.client.requests import MistypedError
 from humanmcp.host.client.respondents import Nobody
 from humanmcp.host.client.server_session import ServerSession
+from humanmcp.host.client.transport import connect
 from humanmcp.host.commands import once
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
+from humanmcp.host.models.service import find_key
 from humanmcp.host.recorded import SessionRecorder
 from humanmcp.host.terminal.answering import AtTerminal
 from humanmcp.host.terminal.prompt import Prompt
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from humanmcp.common.settings import Settings
     from humanmcp.host.client.callbacks import ClientObserver, ServerRequestHandler
     from humanmcp.host.client.client import Wait
+    from humanmcp.host.client.transport import ServerTarget
 
 ROOM: Final = "client"
 CAPABILITIES: Final = ("roots", "sampling", "elicitation")
@@ -55,6 +59,9 @@ class ClientError(StopError):
     """The client cannot take its seat."""
 
     room = ROOM
+
+
+_MISTYPED: Final = (ClientError, MistypedError, AddressError)
 
 
 def add_arguments(parser: Parser) -> None:
@@ -76,6 +83,9 @@ def add_arguments(parser: Parser) -> None:
         help=words("env"),
     )
     flag("cwd", metavar="FOLDER", default="")
+    flag("header", metavar="NAME:VALUE", action="append", default=[])
+    flag("no-header", metavar="NAME", action="append", default=[])
+    flag("key-file", metavar="FILE", default="")
     flag("opening", choices=[one.value for one in Opening], default=Opening.HANDSHAKE.value)
     flag("revision", choices=versions.HANDSHAKE, default=versions.LATEST_HANDSHAKE)
     flag("name", metavar="NAME/VERSION", default="example-client/1.0.0")
@@ -102,21 +112,23 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         script = _script(arguments)
         wanted = once.wanted(arguments)
-        command = command_of(arguments)
+        target = target_of(arguments)
         with in_order():
             if wanted is not None:
-                return _ask_once(arguments, settings, command, wanted)
-            return _sit(arguments, settings, command, script)
+                return _ask_once(arguments, settings, target, wanted)
+            return _sit(arguments, settings, target, script)
     except StopError as error:
         to_stderr("humanmcp: ", error.sentence(language))
         if once.is_wanted(arguments):
             return once.status_of(error)
-        return USAGE_ERROR if isinstance(error, (ClientError, MistypedError)) else REFUSED
+        return USAGE_ERROR if isinstance(error, _MISTYPED) else REFUSED
 
 
-def command_of(arguments: argparse.Namespace) -> ChildCommand:
-    """Return the server to start, with what the flags add to its environment."""
+def target_of(arguments: argparse.Namespace) -> ServerTarget:
+    """Return the server that is meant, with what the flags add to its environment or headers."""
     command = _server_of(arguments)
+    if isinstance(command, ServerAddress):
+        return _with_headers(command, arguments)
     added = dict(_variable(one) for one in arguments.env)
     folder = str(Path(arguments.cwd).expanduser()) if arguments.cwd else command.folder
     return replace(command, env={**command.env, **added}, folder=folder)
@@ -130,19 +142,38 @@ def _variable(typed: str) -> tuple[str, str]:
     return name, value if given else os.environ[name]
 
 
-def _server_of(arguments: argparse.Namespace) -> ChildCommand:
-    """Return the server that is meant: the words after `--`, or one of a configuration."""
+def _with_headers(address: ServerAddress, arguments: argparse.Namespace) -> ServerAddress:
+    """Put the headers of the flags over those of an address; keys come from a file or a variable.
+
+    Raises:
+        StopError: one is no header, or the key cannot be used.
+    """
+    for one in arguments.header:
+        name, _, value = one.partition(":")
+        put_header(address.changes, name, value)
+    for name in arguments.no_header:
+        address.changes.leave_out(name)
+    key = find_key("", arguments.key_file)
+    if key is not None:
+        address.changes.put("Authorization", f"Bearer {key.secret}", secret=True)
+    return address
+
+
+def _server_of(arguments: argparse.Namespace) -> ServerTarget:
+    """Return the server that is meant: a URL, the words after `--`, or one of a configuration."""
     if arguments.words:
-        if arguments.words[0].startswith(("http://", "https://")):
-            raise ClientError("is an address", url=arguments.words[0])
-        return ChildCommand(tuple(arguments.words))
+        if not is_address(arguments.words[0]):
+            return ChildCommand(tuple(arguments.words))
+        if len(arguments.words) > 1:
+            raise ClientError("only the address", url=arguments.words[0])
+        return ServerAddress.of(arguments.words[0])
     if not arguments.server:
         raise ClientError("no server")
     path = Path(arguments.config or Path.home() / DEFAULT_NAME).expanduser()
     entry = find(read_config(path), arguments.server, str(path))
-    if entry.command is None:  # `find` returns what can be started
+    if entry.target is None:  # `find` returns what can be used
         raise ClientError("no server")
-    return entry.command
+    return entry.target
 
 
 def _script(arguments: argparse.Namespace) -> list[str]:
@@ -179,7 +210,7 @@ def identity_of(arguments: argparse.Namespace) -> Identity:
 
 
 def _sit(
-    arguments: argparse.Namespace, settings: Settings, command: ChildCommand, script: list[str]
+    arguments: argparse.Namespace, settings: Settings, target: ServerTarget, script: list[str]
 ) -> int:
     language = language_of(settings.lang)
     if arguments.example:
@@ -188,7 +219,7 @@ def _sit(
     person = AtTerminal(typist, language, _nobody(arguments))
     log = WireLog(language=language, laid_out=arguments.pretty, above=typist.above)
     company = _Company(person, log, typist.wait)
-    with _connected(arguments, settings, command, company) as connection:
+    with _connected(arguments, settings, target, company) as connection:
         to_stdout("Initialization complete 🎉 Client is ready to send commands.")
         if arguments.example:
             _as_the_example_goes_on(connection.client, language)
@@ -197,13 +228,13 @@ def _sit(
 
 
 def _ask_once(
-    arguments: argparse.Namespace, settings: Settings, command: ChildCommand, wanted: once.OneShot
+    arguments: argparse.Namespace, settings: Settings, target: ServerTarget, wanted: once.OneShot
 ) -> int:
     """Make one request for a script. Nothing but its result goes to stdout."""
     language = language_of(settings.lang)
     log = WireLog(language=language, laid_out=arguments.pretty, lines=arguments.wire)
     company = _Company(_nobody(arguments), log, first_done)
-    with _connected(arguments, settings, command, company) as connection:
+    with _connected(arguments, settings, target, company) as connection:
         return wanted.ask(connection.client, language)
 
 
@@ -221,7 +252,7 @@ class _Company(NamedTuple):
 
 @contextlib.contextmanager
 def _connected(
-    arguments: argparse.Namespace, settings: Settings, command: ChildCommand, company: _Company
+    arguments: argparse.Namespace, settings: Settings, target: ServerTarget, company: _Company
 ) -> Iterator[ServerSession]:
     """Start the server and open the session; end both in order."""
     language = language_of(settings.lang)
@@ -229,7 +260,7 @@ def _connected(
     respondent, log, wait = company
     recorded: SessionRecorder | None = None
     with contextlib.ExitStack() as stack:
-        desk = _desk(settings, command, language) if arguments.desk else None
+        desk = _desk(settings, target, language) if arguments.desk else None
         if desk is not None:
             stack.callback(desk.end)
             log = recorded = SessionRecorder(desk, log)
@@ -237,7 +268,7 @@ def _connected(
 
         def make() -> Client:
             client = Client(
-                ChildTransport(command),
+                connect(target),
                 respondent,
                 identity=identity,
                 onlooker=log,
@@ -282,10 +313,10 @@ def _as_the_example_goes_on(client: Client, language: str) -> None:
         to_stderr("  ", say(ROOM, "no example", language, name=EXAMPLE_CALL["name"]))
 
 
-def _desk(settings: Settings, command: ChildCommand, language: str) -> AtInbox:
+def _desk(settings: Settings, target: ServerTarget, language: str) -> AtInbox:
     """Open a session of the client's seat in the inbox."""
     inbox = open_inbox(home_folder(settings.home))
-    title = settings.title or str(command)
+    title = settings.title or str(target)
     desk = AtInbox(inbox, Seat.CLIENT, title=title, language=language)
     to_stderr(say(ROOM, "at the desk", language, name=desk.name))
     return desk

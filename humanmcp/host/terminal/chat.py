@@ -155,8 +155,6 @@ def state_of(server: Server, language: str) -> str:
     """Return what is known of a server."""
     if server.entry.trouble is not None:
         return server.entry.trouble.sentence(language)
-    if server.entry.url:
-        return say(ROOM, "is remote", language, url=server.entry.url)
     if server.entry.disabled:
         return say(ROOM, "is disabled", language)
     if server.trouble:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from humanmcp.calling.address import put_header
 from humanmcp.common.terminal import Painted, is_terminal, to_stdout
 from humanmcp.host.client.handshake import Opening, entries_of
 from humanmcp.host.client.requests import LISTS, MistypedError, Requests
@@ -21,17 +22,21 @@ from humanmcp.protocol.spec.methods import REQUESTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from humanmcp.calling.transport import HttpTransport
     from humanmcp.host.client.client import Client
     from humanmcp.host.client.handshake import Response
     from humanmcp.host.client.requests import Asking
     from humanmcp.host.client.server_session import ServerSession
     from humanmcp.host.terminal.answering import AtTerminal
+    from humanmcp.protocol.http.client import HttpConversation
 
 PROMPT: Final = "Enter method :  "
 ROOM: Final = "client"
 
 _FOR_ANOTHER_SEAT: Final = frozenset(name for name, one in REQUESTS.items() if not one.to_server)
 _WORDS: Final = ("prompt", "read", "complete")
+_SAMPLE: Final = b'{"jsonrpc":"2.0","id":0,"method":"ping"}'
+_OF_HTTP: Final = ("header", "drop", "resume")
 
 
 @dataclass(slots=True)
@@ -77,7 +82,8 @@ class Prompt:
             typed = self.history[-1] if self.history else "help"
             word, _, rest = typed.partition(" ")
         try:
-            self._do(word, rest.strip(), typed)
+            does = self._do_over_http if word in _OF_HTTP else self._do
+            does(word, rest.strip(), typed)
         except StopError as error:
             colour = "yellow" if isinstance(error, MistypedError) else "red"
             to_stdout(Painted(error.sentence(self.language), colour))
@@ -97,6 +103,7 @@ class Prompt:
             "help",
             "quit",
             "reconnect",
+            *_OF_HTTP,
             *LISTS,
         ]
         return [*commands, *(set(REQUESTS) - _FOR_ANOTHER_SEAT), *self.learned]
@@ -131,6 +138,39 @@ class Prompt:
                 self._method(word, rest)
             case _:
                 to_stdout(self._say("unknown word", word=word))
+
+    # -- what HTTP says beside the lines ---------------------------------------------------------
+
+    def _do_over_http(self, word: str, rest: str, typed: str) -> None:
+        """Change headers, hang up, or come again after an event."""
+        self._keep(typed)
+        transport = self.client.transport
+        if not hasattr(transport, "conversation"):
+            raise MistypedError("no http")
+        transport = cast("HttpTransport", transport)
+        match word:
+            case "header":
+                self._header(transport.conversation, rest)
+            case "drop":
+                to_stdout(self._say("dropped", count=transport.drop()))
+            case _:
+                found = transport.resume(rest)
+                to_stdout(self._say("resumed" if found else "nothing to resume", id=found))
+
+    def _header(self, conversation: HttpConversation, rest: str) -> None:
+        """Show the headers that go out, after a change: `NAME: VALUE`, `-NAME`, `+NAME`."""
+        changes = conversation.changes
+        name, given, value = rest.partition(":")
+        if given:
+            put_header(changes, name, value)
+        elif rest.startswith("-"):
+            changes.leave_out(rest[1:].strip())
+        elif rest.startswith("+"):
+            changes.take_back(rest[1:].strip())
+        elif rest:
+            raise MistypedError("header how", typed=rest)
+        for header, shown in changes.shown(conversation.posted(_SAMPLE).headers):
+            to_stdout(f"  {header}: {shown}")
 
     def _keep(self, typed: str) -> None:
         if not self.history or self.history[-1] != typed:

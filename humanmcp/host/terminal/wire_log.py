@@ -18,6 +18,8 @@ from humanmcp.locales import say
 from humanmcp.protocol.conversation.events import NoticeArrived, RequestArrived, ResponseArrived
 from humanmcp.protocol.conversation.events import UnreadableArrived as Unreadable
 from humanmcp.protocol.diagnostics.model import unreadable
+from humanmcp.protocol.http.client import IncomingResponse, OutgoingRequest
+from humanmcp.protocol.json.escaping import visible
 from humanmcp.protocol.json.jsonrpc import Flaw
 from humanmcp.protocol.json.layout import pretty
 
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from humanmcp.calling.transport import HttpPart
     from humanmcp.common.child import EndedError
     from humanmcp.host.client.callbacks import Stray
+    from humanmcp.locales.stop import StopError
     from humanmcp.protocol.conversation.events import Event
     from humanmcp.protocol.diagnostics.model import Diagnostic
     from humanmcp.protocol.json.jsonrpc import Message
@@ -75,6 +79,20 @@ class WireLog(ClientObserver):
         with self.above():
             text = line.decode("utf-8", "replace").rstrip("\r")
             to_stderr(Painted(f"{self._stamp()}  {self.name}stderr :   {text}", "dim"))
+
+    def http_passed(self, number: int, what: HttpPart) -> None:
+        """Show what HTTP says beside the lines."""
+        if not self.lines:
+            return
+        first, *more = _http_lines(what)
+        with self.above():
+            to_stderr(Painted(f"{self._stamp()}  {self.name}HTTP {number} {first}", "dim"))
+            for line in more:
+                to_stderr(Painted(f"    {line}", "dim"))
+
+    def not_taken(self, why: StopError) -> None:
+        """Say why a message that awaits no answer did not get to the server."""
+        self._remark(why.sentence(self.language))
 
     def happened(self, event: Event) -> None:
         """Say what is wrong with what the server sent."""
@@ -138,6 +156,19 @@ class WireLog(ClientObserver):
 
     def _stamp(self) -> str:
         return f"{self.now():%Y/%m/%d %H:%M:%S}"
+
+
+def _http_lines(what: HttpPart) -> list[str]:
+    """Write a part of an HTTP exchange as HTTP does; what a server says may hold anything."""
+    match what:
+        case OutgoingRequest(method, headers, _, url):
+            lines = [f"-> {method} {url}", *(f"{name}: {value}" for name, value in headers)]
+        case IncomingResponse(status, reason, headers):
+            lines = [f"<- {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
+        case _:
+            retry = "" if what.retry is None else f"  retry: {what.retry}"
+            lines = [f"<- event: {what.event}  id: {what.id or '-'}{retry}"]
+    return [visible(line) for line in lines]
 
 
 def _named(request: Message) -> str:

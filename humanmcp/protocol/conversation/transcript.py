@@ -39,6 +39,10 @@ FORGOTTEN: Final = "forgotten"
 COMMAND: Final = "the command of the real server"
 """Note of a NOTE frame whose line is that command as a JSON array: what a tap stands before."""
 
+HTTP: Final = "http"
+"""Note of a NOTE frame whose line is a part of an HTTP exchange as JSON: the head of a request or
+of a response, or an event. `protocol/http/recorded.py` writes and reads it."""
+
 _quoted: Final = json.encoder.encode_basestring
 """Write a text as JSON does, with every character that JSON allows as it is."""
 

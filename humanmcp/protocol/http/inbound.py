@@ -166,7 +166,7 @@ def _posted(request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbou
         return NO_JSON
     if not headers.accepts(JSON) and not headers.accepts(EVENTS):
         return NOT_ACCEPTED
-    line = _on_one_line(request.body)
+    line = on_one_line(request.body)
     message = jsonrpc.read(line)
     if is_stateless(message, headers):
         found = _stateless(line, message, headers, schema_of)
@@ -178,7 +178,7 @@ def _posted(request: HttpRequest, schema_of: Callable[[Message], Json]) -> Inbou
     return found
 
 
-def _on_one_line(body: bytes) -> bytes:
+def on_one_line(body: bytes) -> bytes:
     """Return a body as a line: what is written down, and what people read, has one message each."""
     body = body.strip(b" \t\r\n")
     if b"\n" not in body and b"\r" not in body:

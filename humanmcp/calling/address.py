@@ -1,0 +1,157 @@
+"""Where a server is, and the headers that it wants: variables filled in, keys never shown.
+
+Knows URLs and the environment; opens nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from humanmcp.locales.stop import StopError
+from humanmcp.protocol.http.client import HeaderChanges, HeaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_SCHEMES: Final = ("http://", "https://")
+
+# What a configuration is shared with must not learn keys: hosts fill them in when they start a
+# server. https://code.claude.com/docs/en/mcp names both forms; VS Code and Cursor write
+# `${env:NAME}` for the first. Other words in braces belong to some host, and stay.
+_VARIABLE: Final = re.compile(
+    r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}"
+)
+
+
+class AddressError(StopError):
+    """An address, or a header, cannot be used."""
+
+    room = "calling"
+
+
+def is_address(text: str) -> bool:
+    """Return True if a word names a server by its URL."""
+    return text.lower().startswith(_SCHEMES)
+
+
+def expanded(text: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return a text with its variables filled in.
+
+    A default stands in for a variable that is not set or empty, as in a shell.
+
+    Raises:
+        KeyError: a variable is not set, and has no default.
+    """
+    return _VARIABLE.sub(
+        lambda found: (
+            environment[found["name"]]
+            if found["default"] is None
+            else environment.get(found["name"]) or found["default"]
+        ),
+        text,
+    )
+
+
+def put_header(
+    changes: HeaderChanges, name: str, text: str, environment: Mapping[str, str] = os.environ
+) -> None:
+    """Send a header from now on. What comes from a variable is secret.
+
+    Raises:
+        AddressError: this is no header, or a variable is not set and has no default.
+    """
+    try:
+        value = expanded(text, environment)
+        changes.put(name.strip(), value, secret=value != text)
+    except KeyError as error:
+        raise AddressError("no variable", name=error.args[0]) from error
+    except HeaderError as error:
+        raise AddressError("no header", name=name) from error
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """A server at a URL. Its text shows no key: a query may hold one."""
+
+    url: str
+    changes: HeaderChanges = field(default_factory=HeaderChanges)
+    title: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        url: str,
+        headers: Iterable[tuple[str, str]] = (),
+        environment: Mapping[str, str] = os.environ,
+    ) -> ServerAddress:
+        """Return an address as it was written, with its variables filled in.
+
+        Raises:
+            AddressError: it cannot be called, one of the headers is none, or a variable not set.
+        """
+        changes = HeaderChanges()
+        for name, text in headers:
+            put_header(changes, name, text, environment)
+        try:
+            found = cls(expanded(url, environment), changes, shown(url))
+        except KeyError as error:
+            raise AddressError("no variable", name=error.args[0]) from error
+        found.check()
+        return found
+
+    def __str__(self) -> str:
+        """Show it without what may be a key: as it was written, before variables were filled in."""
+        return self.title or shown(self.url)
+
+    @property
+    def parts(self) -> SplitResult:
+        """The parts of its URL."""
+        return urlsplit(self.url)
+
+    def check(self) -> None:
+        """Look whether it can be called.
+
+        Raises:
+            AddressError: it cannot, or it holds a key that everybody would see.
+        """
+        is_plain = self.url.isascii() and self.url.isprintable() and " " not in self.url
+        try:
+            parts = urlsplit(self.url)
+            is_good = is_plain and is_address(self.url) and parts.hostname and parts.port != 0
+        except ValueError:
+            is_good = False
+        if not is_good:
+            raise AddressError("no address", url=self.url)
+        if parts.username is not None:
+            raise AddressError("key in address", url=shown(self.url))
+
+    def moved(self, to: str) -> ServerAddress | None:
+        """Return the address that a redirect leads to; None for one of another origin.
+
+        A key must not follow there.
+        """
+        try:
+            other = ServerAddress(urljoin(self.url, to), self.changes)
+            other.check()
+            is_same = _origin(other.parts) == _origin(self.parts)
+        except (ValueError, AddressError):
+            return None
+        return other if is_same else None
+
+
+def shown(url: str) -> str:
+    """Return a URL without what may be a key."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    query = "…" if parts.query else ""
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query, fragment="").geturl()
+
+
+def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
+    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)

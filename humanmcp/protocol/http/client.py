@@ -1,0 +1,291 @@
+"""The client's side of Streamable HTTP: a message in, a request out; a response in, what it means.
+
+Theory of operation. Everything that a client has to remember of its session over HTTP is here: the
+name that the server gave it, the version that was settled, and the schemas of the tools, since
+2026-07-28 repeats arguments in headers. Which era a message belongs to is said by the message: one
+of 2026-07-28 states its revision. What a person wants otherwise (`HeaderChanges`) is put over it
+last, right or wrong.
+
+Pure: no socket, no clock.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from humanmcp.protocol.http.headers import (
+    LAST_EVENT,
+    METHOD,
+    NAME,
+    SESSION,
+    SPELLING,
+    VERSION,
+    Headers,
+    encode_value,
+)
+from humanmcp.protocol.http.mirrored import NAMED_BY, as_text
+from humanmcp.protocol.http.outbound import EVENTS, JSON
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Kind, Message
+from humanmcp.protocol.spec import versions
+from humanmcp.protocol.validation.header_arguments import at_path, mirrored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from humanmcp.protocol.json.jsonrpc import Json, JsonObject
+
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+
+_FIRST_WITH_VERSION_HEADER: Final = versions.R2025_06
+_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE: Final = re.compile(r"[\x20-\x7e\x80-\xff\t]*")
+_SECRET: Final = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
+HIDDEN: Final = "…"
+
+
+class OutgoingRequest(NamedTuple):
+    """A request as it goes out: the names of its headers as they are spelled."""
+
+    method: str
+    headers: Pairs
+    body: bytes = b""
+    url: str = ""
+    """Where it goes, as it may be shown; known when it goes."""
+
+
+class IncomingResponse(NamedTuple):
+    """The head of a response."""
+
+    status: int
+    reason: str
+    headers: Pairs = ()
+
+    @property
+    def type(self) -> str:
+        """The type of its body, in lower case and without parameters."""
+        kind = Headers.of(self.headers).get("content-type") or ""
+        return kind.partition(";")[0].strip().lower()
+
+
+class HeaderError(Exception):
+    """This is no header."""
+
+
+@dataclass(slots=True)
+class HeaderChanges:
+    """What a person wants to be different in the headers: some set, some left out.
+
+    `secret` are the names of those whose values are never shown or written down.
+    """
+
+    given: dict[str, str] = field(default_factory=dict)
+    left_out: set[str] = field(default_factory=set)
+    secret: set[str] = field(default_factory=set)
+
+    def put(self, name: str, value: str, *, secret: bool = False) -> None:
+        """Send a header with this value.
+
+        Raises:
+            HeaderError: HTTP has no such name, or no such value.
+        """
+        value = value.strip()
+        if not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise HeaderError(name)
+        self.take_back(name)
+        self.given[name] = value
+        if secret:
+            self.secret.add(name.lower())
+
+    def leave_out(self, name: str) -> None:
+        """Send no header of this name."""
+        self.take_back(name)
+        self.left_out.add(name.lower())
+
+    def take_back(self, name: str) -> None:
+        """Send a header as it would be without the person."""
+        self.left_out.discard(name.lower())
+        for other in [one for one in self.given if one.lower() == name.lower()]:
+            del self.given[other]
+
+    def over(self, headers: Pairs) -> Pairs:
+        """Return the headers with the changes."""
+        changed = {name.lower() for name in self.given} | self.left_out
+        return (*(pair for pair in headers if pair[0].lower() not in changed), *self.given.items())
+
+    def shown(self, headers: Pairs) -> Pairs:
+        """Return headers as a person, and a transcript, may see them: keys are hidden."""
+        return tuple(
+            (name, HIDDEN if _SECRET.search(name) or name.lower() in self.secret else value)
+            for name, value in headers
+        )
+
+
+class HttpConversation:
+    """What a client knows of its session over HTTP."""
+
+    def __init__(self, agent: str, changes: HeaderChanges | None = None) -> None:
+        """Begin with nothing known. `agent` is the `User-Agent`."""
+        self.session = ""
+        self.version = ""
+        self.changes = changes or HeaderChanges()
+        self._agent = agent
+        self._schemas: dict[str, JsonObject] = {}
+
+    # -- requests --------------------------------------------------------------------------------
+
+    def posted(self, line: bytes) -> OutgoingRequest:
+        """Return the POST of a message."""
+        message = jsonrpc.read(line)
+        said = self._said_of(message) if isinstance(message, Message) else self._of_session()
+        headers = (("Content-Type", JSON), ("Accept", f"{JSON}, {EVENTS}"), *said)
+        return self._request("POST", headers, line)
+
+    def stream_wanted(self, after: str = "") -> OutgoingRequest:
+        """Return the GET of a stream: of what belongs to no request, or from after an event."""
+        headers = (("Accept", EVENTS), *self._of_session())
+        if after:
+            headers += ((SPELLING[LAST_EVENT], after),)
+        return self._request("GET", headers)
+
+    def end(self) -> OutgoingRequest | None:
+        """Return the DELETE of the session; None where there is none to be ended."""
+        if not self.session:
+            return None
+        return self._request("DELETE", tuple(self._of_session()))
+
+    def _request(self, method: str, headers: Pairs, body: bytes = b"") -> OutgoingRequest:
+        length = (("Content-Length", str(len(body))),) if body else ()
+        headers = (*headers, *length, ("User-Agent", self._agent))
+        return OutgoingRequest(method, self.changes.over(headers), body)
+
+    def _said_of(self, message: Message) -> Iterator[tuple[str, str]]:
+        stated = versions.stated_in(message)
+        if message.method == "initialize":
+            return
+        if stated is None and self.version not in versions.STATELESS:
+            yield from self._of_session()
+            return
+        yield SPELLING[VERSION], encode_value(stated or self.version)
+        if message.method:
+            yield SPELLING[METHOD], encode_value(message.method)
+        named = message.params.get(NAMED_BY.get(message.method, ""))
+        if isinstance(named, str):
+            yield SPELLING[NAME], encode_value(named)
+        if message.method == "tools/call":
+            yield from self._arguments(message, named)
+
+    def _arguments(self, call: Message, tool: Json) -> Iterator[tuple[str, str]]:
+        """Repeat in headers what the tool wants to be repeated there."""
+        arguments = call.params.get("arguments")
+        schema = self._schemas.get(tool) if isinstance(tool, str) else None
+        if not isinstance(arguments, dict) or schema is None:
+            return
+        for path, name, _kind in mirrored(schema):
+            text = as_text(at_path(arguments, path))
+            if text is not None:
+                yield f"Mcp-Param-{name}", encode_value(text)
+
+    def _of_session(self) -> Iterator[tuple[str, str]]:
+        """Return the headers of a session that began with a handshake."""
+        if self.version >= _FIRST_WITH_VERSION_HEADER:
+            yield SPELLING[VERSION], self.version
+        if self.session:
+            yield SPELLING[SESSION], self.session
+
+    # -- responses -------------------------------------------------------------------------------
+
+    def response_came(self, asked: Message | None, response: IncomingResponse) -> None:
+        """Learn the name of the session: "at initialization time", in the response to it."""
+        if asked is not None and asked.method == "initialize":
+            self.session = Headers.of(response.headers).get(SESSION) or ""
+
+    def answer_came(self, asked: Message, answer: Message) -> None:
+        """Learn the version, and which arguments go into headers, from an answer."""
+        result = answer.body.get("result")
+        if not isinstance(result, dict):
+            return
+        match asked.method:
+            case "initialize":
+                chosen = result.get("protocolVersion")
+                self.version = chosen if chosen in versions.HANDSHAKE else ""
+            case "server/discover":
+                supported = result.get("supportedVersions")
+                stated = versions.stated_in(asked)
+                if stated and isinstance(supported, list) and stated in supported:
+                    self.version = stated
+            case "tools/list":
+                tools = result.get("tools")
+                for tool in tools if isinstance(tools, list) else ():
+                    self._learn(tool)
+            case _:
+                pass
+
+    def _learn(self, tool: Json) -> None:
+        name = tool.get("name") if isinstance(tool, dict) else None
+        if isinstance(tool, dict) and isinstance(name, str):
+            schema = tool.get("inputSchema")
+            self._schemas[name] = schema if isinstance(schema, dict) else {}
+
+    def is_over(self) -> None:
+        """Forget the session: the server knows it no more."""
+        self.session = self.version = ""
+
+
+class ResponseKind(enum.Enum):
+    """What a response brings."""
+
+    MESSAGE = "message"
+    """One message, as its body."""
+    EVENTS = "events"
+    NOTHING = "nothing"
+    """The message was taken, and no answer belongs to it."""
+    MOVED = "moved"
+    TROUBLE = "trouble"
+
+
+_MOVED: Final = (301, 302, 303, 307, 308)
+_SUCCESS: Final = range(200, 300)
+_TROUBLES: Final = {
+    401: "wants key",
+    403: "forbidden",
+    404: "not there",
+    405: "no post",
+} | dict.fromkeys((429, 502, 503, 504), "busy")
+
+
+def kind_of(response: IncomingResponse) -> ResponseKind:
+    """Say what a response brings, from its head."""
+    headers = Headers.of(response.headers)
+    if response.status in _MOVED and headers.get("location"):
+        return ResponseKind.MOVED
+    if headers.get("content-encoding") not in (None, "identity"):
+        return ResponseKind.TROUBLE
+    if response.status in _SUCCESS:
+        if response.type == EVENTS:
+            return ResponseKind.EVENTS
+        if response.type == JSON:
+            return ResponseKind.MESSAGE
+        is_empty = response.status in (202, 204) or headers.get("content-length") == "0"
+        return ResponseKind.NOTHING if is_empty else ResponseKind.TROUBLE
+    # "the HTTP response body MAY comprise a JSON-RPC error response that has no id"
+    return ResponseKind.MESSAGE if response.type == JSON else ResponseKind.TROUBLE
+
+
+def trouble_with(response: IncomingResponse, *, in_session: bool) -> str:
+    """Return the code of what is wrong with a response that brings no message."""
+    if response.status in _SUCCESS:
+        return "no message" if response.type else "no type"
+    if response.status == 404 and in_session:
+        return "session over"
+    return _TROUBLES.get(response.status, "status")
+
+
+def error_in(line: bytes) -> Message | None:
+    """Return the error that a body is, where it names no request; None for anything else."""
+    message = jsonrpc.read(line)
+    is_error = isinstance(message, Message) and message.kind is Kind.ERROR
+    return message if isinstance(message, Message) and is_error and message.id is None else None

@@ -1,0 +1,190 @@
+"""What a client sends beside its messages, and what it makes of the head of a response."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humanmcp.protocol.http.client import (
+    HIDDEN,
+    HeaderChanges,
+    HeaderError,
+    HttpConversation,
+    IncomingResponse,
+    OutgoingRequest,
+    ResponseKind,
+    kind_of,
+    trouble_with,
+)
+from humanmcp.protocol.http.headers import Headers
+from humanmcp.protocol.http.inbound import HttpRequest, Posted, judge
+from humanmcp.protocol.json import jsonrpc
+from humanmcp.protocol.json.jsonrpc import Message
+from humanmcp.protocol.spec import versions
+
+MODERN: Final = "2026-07-28"
+PACKED: Final = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+SCHEMA: Final = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "x-mcp-header": "City"},
+        "days": {"type": "integer", "x-mcp-header": "Days"},
+    },
+}
+
+
+def line(method: str, number: int | None = 1, **params: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    """Write a message."""
+    named = {} if number is None else {"id": number}
+    said = {"jsonrpc": "2.0", **named, "method": method, "params": params}
+    return json.dumps(said, ensure_ascii=False).encode()
+
+
+def modern(method: str, **params: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    """Write a request of 2026-07-28."""
+    meta = {versions.META_REVISION: MODERN, versions.META_CAPABILITIES: {}}
+    return line(method, **params, _meta=meta)
+
+
+def answered(conversation: HttpConversation, asked: bytes, result: object) -> None:
+    """Let an answer come."""
+    request = jsonrpc.read(asked)
+    answer = jsonrpc.read(json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode())
+    assert isinstance(request, Message)
+    assert isinstance(answer, Message)
+    conversation.answer_came(request, answer)
+
+
+def in_session(version: str) -> HttpConversation:
+    """Return a conversation after its handshake."""
+    conversation = HttpConversation("test")
+    hello = jsonrpc.read(line("initialize"))
+    assert isinstance(hello, Message)
+    head = IncomingResponse(200, "OK", (("mcp-session-id", "s"),))
+    conversation.response_came(hello, head)
+    answered(conversation, line("initialize"), {"protocolVersion": version})
+    return conversation
+
+
+def headers(request: OutgoingRequest) -> dict[str, str]:
+    """Return what is MCP's in the headers."""
+    return {name: value for name, value in request.headers if name.lower().startswith("mcp")}
+
+
+def test_initialize_goes_out_with_nothing_known() -> None:
+    """There is no session yet, and no version."""
+    request = HttpConversation("test").posted(line("initialize"))
+    assert headers(request) == {}
+    assert ("Content-Type", "application/json") in request.headers
+    assert ("Accept", "application/json, text/event-stream") in request.headers
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [("2025-03-26", {}), ("2025-11-25", {"MCP-Protocol-Version": "2025-11-25"})],
+)
+def test_a_session_is_named_with_every_request(version: str, said: dict[str, str]) -> None:
+    """The version has a header from 2025-06-18 on; POST, GET and DELETE say the same."""
+    conversation = in_session(version)
+    end = conversation.end()
+    assert end is not None
+    requests = (conversation.posted(line("ping")), conversation.stream_wanted(), end)
+    assert [headers(one) for one in requests] == [{**said, "Mcp-Session-Id": "s"}] * 3
+
+
+def test_a_stream_is_resumed_after_an_event() -> None:
+    """`Last-Event-ID` is the id as it came."""
+    request = in_session("2025-11-25").stream_wanted("3-1")
+    assert ("Last-Event-ID", "3-1") in request.headers
+    assert request.method == "GET"
+
+
+def test_a_session_that_is_over_is_not_named() -> None:
+    """404: the client begins anew, without a session."""
+    conversation = in_session("2025-11-25")
+    conversation.is_over()
+    assert conversation.end() is None
+    assert headers(conversation.posted(line("initialize"))) == {}
+
+
+@given(
+    st.text(max_size=8),
+    st.dictionaries(st.sampled_from(["city", "days"]), st.text(max_size=5) | st.integers()),
+)
+def test_what_2026_repeats_in_headers_agrees_with_the_body(
+    tool: str, arguments: dict[str, Any]
+) -> None:
+    """Whatever a tool is called and given, our own server finds nothing that disagrees."""
+    tool = tool.encode("utf-8", "ignore").decode()
+    conversation = HttpConversation("test")
+    answered(conversation, line("tools/list"), {"tools": [{"name": tool, "inputSchema": SCHEMA}]})
+    body = modern("tools/call", name=tool, arguments=arguments)
+    request = conversation.posted(body)
+    came = HttpRequest("POST", Headers.of(request.headers), body)
+    found = judge(came, lambda _call: SCHEMA)
+    assert isinstance(found, Posted)
+    assert found.stated is not None
+    assert found.stated.error is None, found.stated
+
+
+def test_changes_by_hand_win_and_keys_are_hidden() -> None:
+    """Set, left out, taken back; what is a key by name or by origin is never shown."""
+    changes = HeaderChanges()
+    changes.put("mcp-method", "wrong")
+    changes.put("Authorization", "Bearer secret")
+    changes.put("X-Tenant", "secret", secret=True)
+    changes.leave_out("Accept")
+    sent = dict(HttpConversation("test", changes).posted(modern("ping")).headers)
+    assert sent["mcp-method"] == "wrong"
+    assert "Mcp-Method" not in sent
+    assert "Accept" not in sent
+    shown = dict(changes.shown(tuple(sent.items())))
+    assert shown["Authorization"] == shown["X-Tenant"] == HIDDEN
+    assert "secret" not in str(shown)
+    changes.take_back("Mcp-Method")
+    assert ("Mcp-Method", "ping") in HttpConversation("t", changes).posted(modern("ping")).headers
+
+
+@pytest.mark.parametrize(("name", "value"), [("a b", "x"), ("", "x"), ("a", "x\ny"), ("a", "→")])
+def test_what_http_cannot_carry_is_no_header(name: str, value: str) -> None:
+    """A line break would be another header."""
+    with pytest.raises(HeaderError):
+        HeaderChanges().put(name, value)
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "kind", "code"),
+    [
+        (200, {"Content-Type": "application/json; charset=utf-8"}, ResponseKind.MESSAGE, ""),
+        (200, {"Content-Type": "text/event-stream"}, ResponseKind.EVENTS, ""),
+        (202, {}, ResponseKind.NOTHING, ""),
+        (400, {"Content-Type": "application/json"}, ResponseKind.MESSAGE, ""),
+        (307, {"Location": "/x"}, ResponseKind.MOVED, ""),
+        (200, {"Content-Type": "text/html"}, ResponseKind.TROUBLE, "no message"),
+        (200, {}, ResponseKind.TROUBLE, "no type"),
+        (200, PACKED, ResponseKind.TROUBLE, "no message"),
+        (401, {}, ResponseKind.TROUBLE, "wants key"),
+        (403, {}, ResponseKind.TROUBLE, "forbidden"),
+        (404, {}, ResponseKind.TROUBLE, "not there"),
+        (405, {}, ResponseKind.TROUBLE, "no post"),
+        (503, {}, ResponseKind.TROUBLE, "busy"),
+        (500, {}, ResponseKind.TROUBLE, "status"),
+    ],
+)
+def test_the_head_says_what_a_response_brings(
+    status: int, said: dict[str, str], kind: ResponseKind, code: str
+) -> None:
+    """A message, events, nothing, another address, or trouble that has a sentence."""
+    response = IncomingResponse(status, "", tuple(said.items()))
+    assert kind_of(response) is kind
+    if code:
+        assert trouble_with(response, in_session=False) == code
+
+
+def test_a_404_in_a_session_means_that_it_is_over() -> None:
+    """Outside of one it means that nothing is there."""
+    assert trouble_with(IncomingResponse(404, ""), in_session=True) == "session over"
