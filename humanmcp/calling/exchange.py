@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from humanmcp.calling.call import HttpCall
 from humanmcp.calling.errors import CallError, SessionOverError
-from humanmcp.common.child import LONGEST_LINE
+from humanmcp.common.line_cutter import LONGEST_LINE
 from humanmcp.protocol.http.client import ResponseKind, error_in, kind_of, trouble_with
 from humanmcp.protocol.http.events import EventError, EventReader
 from humanmcp.protocol.http.headers import Headers
