@@ -122,8 +122,8 @@ class Peer:
                 threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
-        connection.settimeout(PATIENCE)
         with connection, contextlib.suppress(OSError, ValueError):
+            connection.settimeout(PATIENCE)
             asked = _read(connection)
             self.asked.append(asked)
             said = self.say(asked)
