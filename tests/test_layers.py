@@ -38,6 +38,7 @@ FLOORS: Final = (
 CELLAR: Final = {
     "__init__": (),
     "common": (),
+    "common/api_key": ("locales",),
     "common/book_file": ("locales", "protocol", "common/toml_sections"),
     "common/child": ("locales", "common/line_cutter"),
     "completion": (),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from humanmcp.book.preview import ROOM, doubts, rule_lines
+from humanmcp.calling.address import ServerAddress, is_address
+from humanmcp.calling.flags import add_header_flags, put_headers
 from humanmcp.common import paths
 from humanmcp.common.book_file import parse_book, read_book
+from humanmcp.common.child import ChildCommand
 from humanmcp.common.settings import add_flags
 from humanmcp.common.terminal import raw_to_stdout, to_stderr, to_stdout
 from humanmcp.locales import language_of, say
@@ -20,8 +23,6 @@ if TYPE_CHECKING:
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
     from humanmcp.protocol.conversation.transcript import Frame
-
-_ADDRESSES: Final = ("http://", "https://")
 
 
 class CopyError(StopError):
@@ -40,6 +41,7 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("-o", "--output", metavar="FILE", default="", help=words("output"))
     parser.add_argument("--no-redact", action="store_true", help=words("no-redact"))
+    add_header_flags(parser)
     add_flags(parser, "home", "lang")
 
 
@@ -90,17 +92,16 @@ def _copy(arguments: argparse.Namespace, settings: Settings, language: str) -> i
 
 def _frames(arguments: argparse.Namespace, settings: Settings, language: str) -> Iterable[Frame]:
     """Return what the server said: in a recording, or to us now."""
-    source: str = arguments.source
-    if source.startswith(_ADDRESSES):
-        raise CopyError("is an address", url=source)
-    if source and arguments.words:
-        raise CopyError("one source", words=" ".join(arguments.words))
-    if not source:
+    source: str = arguments.source or next(filter(is_address, arguments.words[:1]), "")
+    more = arguments.words[not arguments.source and bool(source) :]
+    if source and more:
+        raise CopyError("one source", words=" ".join(more))
+    if not source or is_address(source):
         from humanmcp.book.copying import listed  # noqa: PLC0415 - as above
 
-        if not arguments.words:
+        if not source and not more:
             raise CopyError("no source")
-        return listed(arguments.words)
+        return listed(_called(source, arguments) if source else ChildCommand(tuple(more)))
     from humanmcp.export.reading import find  # noqa: PLC0415 - as above
     from humanmcp.export.redact import redact_recording  # noqa: PLC0415 - likewise
 
@@ -111,6 +112,13 @@ def _frames(arguments: argparse.Namespace, settings: Settings, language: str) ->
     if redacted.names:
         to_stderr(say("export", "redacted", language, count=len(redacted.names)))
     return redacted.frames
+
+
+def _called(url: str, arguments: argparse.Namespace) -> ServerAddress:
+    """Return the server at a URL, with the headers of the flags."""
+    address = ServerAddress.of(url)
+    put_headers(address.changes, arguments)
+    return address
 
 
 def _write(path: Path, text: str, language: str) -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from humanmcp import __version__
-from humanmcp.common.child import ChildCommand, ChildTransport
 from humanmcp.common.timestamps import now
 from humanmcp.common.toml_edit import element_text, table_text
 from humanmcp.host.client.callbacks import ClientObserver
 from humanmcp.host.client.client import Client
 from humanmcp.host.client.handshake import Identity, Opening
 from humanmcp.host.client.respondents import Nobody
+from humanmcp.host.client.transport import connect
 from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    from humanmcp.host.client.transport import ServerTarget
     from humanmcp.protocol.policy.book_writer import CopiedBook
 
 NAME: Final = "humanmcp-book"
@@ -40,7 +41,7 @@ class _Listener(ClientObserver):
         self.frames.append(Frame(len(self.frames) + 1, now(), way, raw))
 
 
-def listed(command: Sequence[str]) -> list[Frame]:
+def listed(target: ServerTarget) -> list[Frame]:
     """Ask a server what it offers, and return all that was said.
 
     Raises:
@@ -48,7 +49,7 @@ def listed(command: Sequence[str]) -> list[Frame]:
     """
     listener = _Listener()
     client = Client(
-        ChildTransport(ChildCommand(tuple(command))),
+        connect(target),
         Nobody(),
         identity=Identity(NAME, __version__, {}),
         onlooker=listener,

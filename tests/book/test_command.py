@@ -12,6 +12,7 @@ import pytest
 from humanmcp.cli import main
 from humanmcp.common.book_file import read_book
 from tests.asking import R2025
+from tests.calling.peer import Peer, answer
 from tests.serving import Serving
 
 if TYPE_CHECKING:
@@ -95,6 +96,29 @@ def test_a_running_server_becomes_a_book_that_offers_the_same(
     assert copy.wait == {"*": 0.0}
 
 
+@pytest.mark.parametrize("dashes", [(), ("--",)])
+def test_a_server_at_an_address_becomes_a_book(
+    dashes: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same over HTTP; the key comes from the environment and is not in the book."""
+    monkeypatch.setenv("PEER_KEY", "secret")
+    found = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+    tools = [{"name": "echo", "inputSchema": {"type": "object"}}]
+    results = {"server/discover": found, "tools/list": {"tools": tools}}
+    with Peer(lambda asked: answer(asked, results[asked.rpc])) as peer:
+        key = ("--header", "Authorization: Bearer ${PEER_KEY}")
+        assert main(["book", "--home", str(tmp_path), *key, "--from", *dashes, peer.url]) == 0
+        keys = {one.headers["authorization"] for one in peer.asked}
+    assert keys == {"Bearer secret"}
+    said = capsys.readouterr()
+    assert "secret" not in said.out + said.err
+    (tmp_path / "copy.toml").write_text(said.out, encoding="utf-8")
+    assert [one["name"] for one in read_book(tmp_path / "copy.toml").tools] == ["echo"]
+
+
 def test_secrets_of_a_recording_do_not_reach_its_book(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,7 +191,7 @@ do = "hold"
         (["nowhere.toml"], "nowhere.toml: it cannot be read"),
         (["a", "b"], "Give one book only"),
         (["--from"], "Say what to copy"),
-        (["--from", "https://example.org/mcp"], "is an address"),
+        (["--from", "http://127.0.0.1:9/mcp"], "cannot reach http://127.0.0.1:9/mcp"),
         (["--from", "nowhere"], "nowhere"),
         (["--from", "--", "no-such-program-here"], "no-such-program-here"),
     ],

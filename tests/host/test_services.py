@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from humanmcp.common.api_key import ApiKey, KeyFileError, find_key
 from humanmcp.host.conversation import (
     OfferedTool,
     StopReason,
@@ -22,7 +23,6 @@ from humanmcp.host.models.anthropic import AnthropicModel
 from humanmcp.host.models.choose import ModelChoice, ModelChoiceError, key_kept_back, seat_model
 from humanmcp.host.models.openai import OpenAIModel
 from humanmcp.host.models.script import ScriptError, ScriptModel, ScriptRecorder
-from humanmcp.host.models.service import ApiKey, KeyFileError, find_key
 from humanmcp.host.terminal.chat import ending_of
 from tests.host.hosting import table
 from tests.host.services import DONE, Say, chunk, error, message, piece, service

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from humanmcp.calling.address import AddressError, ServerAddress, is_address, put_header
+from humanmcp.calling.address import AddressError, ServerAddress, is_address
+from humanmcp.calling.flags import add_header_flags, put_headers
 from humanmcp.common.child import ChildCommand
 from humanmcp.common.parsing import from_one, seconds
 from humanmcp.common.paths import home_folder
@@ -25,7 +26,6 @@ from humanmcp.host.client.transport import connect
 from humanmcp.host.commands import once
 from humanmcp.host.commands.ending import in_order, undisturbed
 from humanmcp.host.config import DEFAULT_NAME, find, read_config
-from humanmcp.host.models.service import find_key
 from humanmcp.host.recorded import SessionRecorder
 from humanmcp.host.terminal.answering import AtTerminal
 from humanmcp.host.terminal.prompt import Prompt
@@ -83,9 +83,8 @@ def add_arguments(parser: Parser) -> None:
         help=words("env"),
     )
     flag("cwd", metavar="FOLDER", default="")
-    flag("header", metavar="NAME:VALUE", action="append", default=[])
+    add_header_flags(parser)
     flag("no-header", metavar="NAME", action="append", default=[])
-    flag("key-file", metavar="FILE", default="")
     flag("opening", choices=[one.value for one in Opening], default=Opening.HANDSHAKE.value)
     flag("revision", choices=versions.HANDSHAKE, default=versions.LATEST_HANDSHAKE)
     flag("name", metavar="NAME/VERSION", default="example-client/1.0.0")
@@ -128,7 +127,10 @@ def target_of(arguments: argparse.Namespace) -> ServerTarget:
     """Return the server that is meant, with what the flags add to its environment or headers."""
     command = _server_of(arguments)
     if isinstance(command, ServerAddress):
-        return _with_headers(command, arguments)
+        put_headers(command.changes, arguments)
+        for name in arguments.no_header:
+            command.changes.leave_out(name)
+        return command
     added = dict(_variable(one) for one in arguments.env)
     folder = str(Path(arguments.cwd).expanduser()) if arguments.cwd else command.folder
     return replace(command, env={**command.env, **added}, folder=folder)
@@ -140,23 +142,6 @@ def _variable(typed: str) -> tuple[str, str]:
     if not name or (not given and name not in os.environ):
         raise ClientError("no variable", typed=typed)
     return name, value if given else os.environ[name]
-
-
-def _with_headers(address: ServerAddress, arguments: argparse.Namespace) -> ServerAddress:
-    """Put the headers of the flags over those of an address; keys come from a file or a variable.
-
-    Raises:
-        StopError: one is no header, or the key cannot be used.
-    """
-    for one in arguments.header:
-        name, _, value = one.partition(":")
-        put_header(address.changes, name, value)
-    for name in arguments.no_header:
-        address.changes.leave_out(name)
-    key = find_key("", arguments.key_file)
-    if key is not None:
-        address.changes.put("Authorization", f"Bearer {key.secret}", secret=True)
-    return address
 
 
 def _server_of(arguments: argparse.Namespace) -> ServerTarget:

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from humanmcp.common.api_key import ApiKey, find_key
 from humanmcp.host.conversation import ImageBlock, TextBlock, ToolResult
 from humanmcp.host.models.script import ScriptModel, ScriptRecorder
-from humanmcp.host.models.service import ApiKey, find_key
 from humanmcp.locales.stop import Phrase, StopError
 
 if TYPE_CHECKING:
