@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
+    from humanmcp.export.reading import Recording
 
 FORMATS: Final = MappingProxyType(
     {
@@ -99,13 +100,19 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
         options = replace(options, secrets=redacted.names)
         if redacted.names:
             to_stderr(_told(redacted.names, language, named=named))
-    module, _, function = FORMATS[arguments.format].partition(".")
-    write = getattr(importlib.import_module(f"humanmcp.export.{module}"), function)
-    text: str = write(recording, options)
+    text = written(arguments.format, recording, options)
     if not arguments.output:
         raw_to_stdout(_shown(text.removesuffix("\n"), arguments.format))
         return 0
     return _deliver(text, arguments.output, language)
+
+
+def written(form: str, recording: Recording, options: ExportOptions) -> str:
+    """Write a recording in one of the formats."""
+    module, _, function = FORMATS[form].partition(".")
+    write = getattr(importlib.import_module(f"humanmcp.export.{module}"), function)
+    text: str = write(recording, options)
+    return text
 
 
 def _shown(text: str, form: str) -> str:

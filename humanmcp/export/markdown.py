@@ -107,13 +107,13 @@ def _section(entry: Entry, options: ExportOptions) -> Iterator[str]:
     text = entry.frame.text
     if text.strip():
         yield ""
-        yield from _fenced(pretty(text) if entry.message or entry.kind is EntryKind.BATCH else text)
+        yield from fenced(pretty(text) if entry.message or entry.kind is EntryKind.BATCH else text)
     if entry.frame.note:
         yield ""
         yield f"*{markdown_cell(note(entry, language))}*"
 
 
-def _fenced(text: str) -> Iterator[str]:
+def fenced(text: str) -> Iterator[str]:
     """Fence a text with more backticks than it holds in a row."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -71,10 +71,10 @@ def test_d9_the_history_is_live_newest_first_and_has_dates(
     begin(host, desk)
     with Serving(home, "--by-hand") as other:
         page = window().goto("/history")
-        expect(page.locator("#lines .step")).to_have_count(3)
+        expect(page.locator("#lines .step")).to_have_count(2)  # the handshake, and its notice
         for at, one in enumerate((host, other, host)):
             say(one, request("tools/list", None, str(20 + at)))
-            expect(page.locator("#lines .step")).to_have_count(4 + at)
+            expect(page.locator("#lines .step")).to_have_count(3 + at)
         badges = page.locator("#lines .step .badge").all_inner_texts()
         assert badges[0] == badges[2] != badges[1]
         expect(page.locator("#lines h2")).to_have_text(page.locator("time").first.inner_text())
@@ -121,3 +121,29 @@ def test_d11_the_projector_chooses_a_session_and_names_each_answer(
         expect(wall.locator(".meaning .what")).to_contain_text("id of its request")
         say(host, call("5", city="Nagoya"))
         expect(wall.locator("h1")).to_contain_text("get_forecast")
+
+
+def test_desk_2_6_a_row_opens_in_place_stays_open_and_new_ones_are_counted(
+    desk: Desking, host: Serving, window: Windows
+) -> None:
+    """What somebody reads is not taken away; chips fill the search; two answers are compared."""
+    begin(host, desk)
+    for number in ("5", "6"):
+        host.say(call(number, city="Nagoya"))
+        waiting = until(lambda: desk.get("/api/exchanges")["waiting"], "the call waits")
+        path = f"/api/exchanges/{waiting[0]['session']}/{waiting[0]['number']}/reply"
+        desk.post(path, {"text": f"answer {number}", "form": "text"})
+        host.hear()
+    page = window().goto("/history")
+    row = page.locator("#lines .pair").first
+    row.locator("summary").click()
+    expect(row.locator("pre").nth(1)).to_contain_text("answer 6")
+    host.say(request("tools/list", None, "9"))
+    expect(page.locator("#newer")).to_have_text("New lines: 1")
+    expect(row).to_have_attribute("open", "")
+    row.get_by_role("link", name="Compare with the last time").click()
+    expect(page.locator(".difference .gone").nth(1)).to_contain_text("answer 5")
+    page.go_back()
+    page.get_by_role("link", name="method:tools/call").click()
+    expect(page.locator("#search")).to_have_value("method:tools/call")
+    expect(page.locator("#lines .pair.answered")).to_have_count(2)

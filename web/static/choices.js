@@ -44,32 +44,28 @@ export function startChoices(changed) {
   }
   // A menu closes when the attention goes elsewhere.
   document.addEventListener("pointerdown", ({ target }) => {
-    for (const menu of all(document, "details.menu[open]", HTMLDetailsElement)) {
-      if (!(target instanceof Node && menu.contains(target))) menu.open = false;
-    }
+    for (const menu of openMenus()) menu.open = menu.contains(/** @type {Node} */ (target));
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !event.isComposing) closeMenus();
+    if (event.key !== "Escape" || event.isComposing) return;
+    for (const menu of openMenus()) {
+      // The focus goes back to what opened it, where it was inside.
+      const inside = menu.contains(document.activeElement) || document.activeElement === document.body;
+      menu.open = false;
+      if (inside) first(menu, "summary")?.focus();
+    }
   });
 }
 
-// The focus goes back to what opened it, where it was inside.
-function closeMenus() {
-  for (const menu of all(document, "details.menu[open]", HTMLDetailsElement)) {
-    const inside = menu.contains(document.activeElement) || document.activeElement === document.body;
-    menu.open = false;
-    if (inside) first(menu, "summary")?.focus();
-  }
+function openMenus() {
+  return all(document, "details.menu[open]", HTMLDetailsElement);
 }
 
 /** Cards stay as they were left, open or closed. @param {ParentNode} place */
 export function rememberCards(place) {
-  for (const card of all(place, "details[data-remember]", HTMLDetailsElement)) remember(card);
-}
-
-/** @param {HTMLDetailsElement} card */
-function remember(card) {
-  const name = `humanmcp:card:${card.dataset.remember}`;
-  if (localStorage.getItem(name) === "closed") card.open = false;
-  card.addEventListener("toggle", () => localStorage.setItem(name, card.open ? "open" : "closed"));
+  for (const card of all(place, "details[data-remember]", HTMLDetailsElement)) {
+    const name = `humanmcp:card:${card.dataset.remember}`;
+    if (localStorage.getItem(name) === "closed") card.open = false;
+    card.addEventListener("toggle", () => localStorage.setItem(name, card.open ? "open" : "closed"));
+  }
 }

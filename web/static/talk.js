@@ -1,8 +1,9 @@
 // @ts-check
 // Speak with the desk: JSON calls, and parts of pages that it rendered.
 
-import { first } from "./dom.js";
+import { all, first } from "./dom.js";
 import { at } from "./place.js";
+import { say } from "./words.js";
 
 /** An answer of the desk that is no success: its status and what it says. */
 export class Refused extends Error {
@@ -53,5 +54,14 @@ export async function follow() {
   if (!old) return;
   const page = await part(location.href).catch(() => null);
   const young = page?.getElementById(old.id);
-  if (young && !old.querySelector(":focus")) old.replaceWith(document.importNode(young, true));
+  if (!young) return;
+  const newer = first(old, "#newer");
+  if (!old.querySelector(newer ? ":focus, details[open]" : ":focus")) {
+    old.replaceWith(document.importNode(young, true));
+  } else if (newer) {
+    const known = new Set(all(old, "[data-row]").map((one) => one.dataset.row));
+    const count = all(young, "[data-row]").filter((one) => !known.has(one.dataset.row)).length;
+    newer.hidden = !count;
+    newer.textContent = say("newlines", { count });
+  }
 }

@@ -170,6 +170,10 @@ class Step:
     times: int = 1
     until: str = ""
     """When it was said last, where it stands for `times` lines (`folded`)."""
+    raw: str = ""
+    """The beginning of the line: what a row of the history opens."""
+    failed: bool = False
+    """It is the result of a tool that failed."""
 
     @property
     def sender(self) -> str:
@@ -251,7 +255,13 @@ def step(session: str, mark: Badge, frame: Frame, seat: Seat = Seat.SERVER) -> S
         size=len(frame.raw),
         id=of,
         seat=seat,
+        raw=frame.text[:SHOWN],
+        failed=isinstance(found, Message) and _failed(found.body.get("result")),
     )
+
+
+def _failed(result: object) -> bool:
+    return isinstance(result, dict) and result.get("isError") is True
 
 
 def _step_words(

@@ -13,16 +13,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from humanmcp.answering import service
-from humanmcp.answering.case import Case, read_line
+from humanmcp.answering.case import Case
 from humanmcp.common.book_file import BookFileError
 from humanmcp.desk.http.context import desk_of
 from humanmcp.desk.http.layout import form_values, note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import rules
+from humanmcp.desk.presenters.pairs import body_of
 from humanmcp.inbox.contract import Draft, Key
 from humanmcp.protocol.diagnostics.verdict import TextForm
-from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Message
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
@@ -80,25 +79,7 @@ def _kept(case: Case, language: str) -> Kept:
     given = case.params.get("arguments", {})
     arguments = given.items() if isinstance(given, dict) else ()
     plain = tuple((name, one) for name, one in arguments if not isinstance(one, dict | list))
-    return Kept(_body(line), plain)
-
-
-def _body(line: str) -> Draft | None:
-    """Return an answer as a rule has it: its text alone where it is one text for a model."""
-    found = read_line(line)
-    if not isinstance(found, Message):
-        return None
-    error, result = jsonrpc.member(line, "error"), jsonrpc.member(line, "result")
-    match found.body.get("result"):
-        case {"content": [{"type": "text", "text": str(text)}], **rest} if not set(rest) - {
-            "isError",
-            "resultType",
-        }:
-            failed = rest.get("isError") is True
-            return Draft(text, TextForm.TOOL_ERROR if failed else TextForm.TEXT)
-    if error is not None:
-        return Draft(error, TextForm.ERROR)
-    return None if result is None else Draft(result, TextForm.RESULT)
+    return Kept(body_of(line), plain)
 
 
 @router.get("/m/{name}/{number}/keep")

@@ -3,7 +3,9 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations when it starts.
 
 import math
-from typing import Any, Final
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Request
@@ -13,8 +15,10 @@ from humanmcp.desk.http.context import Desk, desk_of
 from humanmcp.desk.http.layout import note_version, page
 from humanmcp.desk.http.request_context import spoken
 from humanmcp.desk.presenters import rows, sequence
+from humanmcp.desk.presenters.pairs import Pair, copies, difference
 from humanmcp.desk.state import history
-from humanmcp.export import html
+from humanmcp.desk.state.board import Board
+from humanmcp.export.command import FORMATS, RUNNABLE, written
 from humanmcp.export.reading import ExportOptions, Recording
 from humanmcp.export.redact import redact_recording
 from humanmcp.inbox.contract import (
@@ -23,13 +27,32 @@ from humanmcp.inbox.contract import (
     UnknownItemError,
 )
 from humanmcp.locales.explain import Card, explain
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json.layout import pretty
 
 router: Final = APIRouter(default_response_class=HTMLResponse, dependencies=[Depends(note_version)])
 
 STAGED: Final = 400
 """Lines of a conversation that the projector's page can go back to."""
+
+SUFFIXES: Final = {
+    "html": "html",
+    "mermaid": "mmd",
+    "markdown": "md",
+    "server": "py",
+    "pytest": "test.py",
+    "jsonl": "jsonl",
+    "har": "har",
+    "log": "log",
+    "pretty": "txt",
+}
+"""What a session can be exported as, and how the name of the file ends."""
+
+LONGEST: Final = 400_000
+"""Characters of a line that are compared, or offered to be copied in other forms."""
+
+MOST_CHIPS: Final = 6
+"""Words of each kind that the search offers."""
 
 AROUND: Final = 6
 """Earlier lines that stand above the one that is shown."""
@@ -40,34 +63,120 @@ MOST_SHOWN: Final = 12
 
 
 @router.get("/history")
-def past(request: Request, q: str = "", name: str = "", seq: int = 0) -> HTMLResponse:
-    """Show the past, the newest lines first, and search it."""
+def past(
+    request: Request, q: str = "", name: str = "", seq: int = 0, day: str = ""
+) -> HTMLResponse:
+    """Show the past in pairs, the newest first, and search it; `day` leads to the end of a day."""
+    board = desk_of(request).board
+    if day:
+        q = _toggled(" ".join(one for one in q.split() if not one.startswith("day:")), f"day:{day}")
     start = (name, seq) if name and seq > 0 else None
-    found = history.look(desk_of(request).board, history.parse(q), start=start)
+    query = history.parse(q)
+    found = history.look(board, query, start=start)
     further = None
     if found.further is not None:
         further = urlencode({"q": q, "name": found.further[0], "seq": found.further[1]})
-    return page(request, "history.html", found=found, q=q, further=further, first=start is None)
+    rows = history.paired_up(board, found)
+    return page(
+        request,
+        "history.html",
+        found=found,
+        rows=rows,
+        q=q,
+        day=query.day,
+        further=further,
+        first=start is None and not query.day,
+        chips=_chips(rows, q),
+        exported=_exported(board, query.session),
+    )
+
+
+def _exported(board: Board, session: str) -> str:
+    """Name the one session that is searched; "" for several."""
+    wanted = session.casefold()
+    found = [
+        one.facts.name
+        for one in board.sessions()
+        if wanted and wanted in {one.facts.name.casefold(), one.badge.letter.casefold()}
+    ]
+    return found[0] if len(found) == 1 else ""
+
+
+class Chip(NamedTuple):
+    """A word for the search box that one press adds or takes out again."""
+
+    term: str
+    address: str
+    on: bool
+
+
+def _chips(found: Iterable[Pair], q: str) -> list[Chip]:
+    """List the words by which what is shown can be narrowed down, those in use first."""
+    chosen = [one for one in q.split() if one.partition(":")[0] in history.KEYS]
+    seen: dict[str, dict[str, None]] = {"method": {}, "tool": {}, "session": {}}
+    for one in found:
+        step = one.step
+        seen["method"] |= {step.word: None} if step.word else {}
+        seen["tool"] |= {step.name: None} if step.name and step.word == "tools/call" else {}
+        seen["session"] |= {step.badge.letter: None}
+    offered = [
+        f"{key}:{value}"
+        for key, values in seen.items()
+        for value in list(values)[:MOST_CHIPS]
+        if " " not in value and (key != "session" or len(values) > 1)
+    ]
+    terms = dict.fromkeys([*chosen, *offered, "kind:error", "state:cancelled"])
+    return [
+        Chip(one, f"/history?{urlencode({'q': _toggled(q, one)})}", one in chosen) for one in terms
+    ]
+
+
+def _toggled(q: str, term: str) -> str:
+    """Add a word to a search, or take it out."""
+    words = q.split()
+    rest = [one for one in words if one != term]
+    return " ".join(rest if len(rest) < len(words) else [*words, term])
+
+
+@router.get("/compare")
+def compare(request: Request) -> HTMLResponse:
+    """Show how two recorded lines differ: the older on the left of each change."""
+    wanted = request.query_params.getlist("line")[:2]
+    lines = [_line(request, one) for one in wanted]
+    if len(lines) == 1:
+        lines *= 2
+    lines.sort(key=lambda one: one[0].at)
+    found = difference(*(pretty(frame.text[:LONGEST]) for _, frame in lines)) if lines else ()
+    return page(request, "compare.html", lines=[step for step, _ in lines], found=list(found))
+
+
+def _line(request: Request, place: str) -> tuple[rows.Step, Frame]:
+    """Return a recorded line by its session and number."""
+    desk = desk_of(request)
+    name, _, number = place.partition("/")
+    seq = int(number) if number.isascii() and number.isdigit() and len(number) < 12 else 0
+    frames = desk.inbox.before(name, seq + 1, 1) if seq else ()
+    if not frames or frames[0].seq != seq:
+        raise UnknownItemError(name, line=seq)
+    mark = desk.board.session(name)
+    return rows.step(name, mark.badge, frames[0], mark.facts.seat), frames[0]
 
 
 @router.get("/line/{name}/{seq}")
 def line(request: Request, name: str, seq: int) -> HTMLResponse:
     """Show one recorded line, verbatim."""
-    desk = desk_of(request)
-    frames = desk.inbox.before(name, seq + 1, 1)
-    if not frames or frames[0].seq != seq:
-        raise UnknownItemError(name, line=seq)
-    mark = desk.board.session(name)
-    step = rows.step(name, mark.badge, frames[0], mark.facts.seat)
-    card = _card(step, mark.facts, spoken(request))
+    step, frame = _line(request, f"{name}/{seq}")
+    facts = desk_of(request).board.session(name).facts
+    card = _card(step, facts, spoken(request))
     return page(
         request,
         "line.html",
         step=step,
-        facts=mark.facts,
+        facts=facts,
         card=card if step.kind in ("request", "notification") else None,
-        raw=frames[0].text,
-        laid_out=pretty(frames[0].text),
+        raw=frame.text,
+        laid_out=pretty(frame.text),
+        copies=copies(frame.text) if len(frame.raw) < LONGEST else [],
     )
 
 
@@ -83,15 +192,25 @@ def _card(step: rows.Step, facts: SessionFacts, language: str) -> Card:
 
 
 @router.get("/export/{name}")
-def export(request: Request, name: str) -> Response:
-    """Write a session as one web page, for whoever was not there; secrets are taken out."""
+def export(request: Request, name: str, form: str = "", secrets: str = "") -> Response:
+    """Let a session be chosen as what it is exported, or write it so.
+
+    Secrets are taken out unless `secrets` says that they stay.
+    """
     desk = desk_of(request)
-    facts = desk.board.session(name).facts
-    redacted = redact_recording(desk.inbox.frames(name))
-    recording = Recording(name, redacted.frames, facts)
-    text = html.write(recording, ExportOptions(spoken(request), secrets=redacted.names))
-    attached = {"Content-Disposition": f'attachment; filename="{name}.html"'}
-    return Response(text.encode("utf-8", "replace"), media_type="text/html", headers=attached)
+    view = desk.board.session(name)
+    if form not in FORMATS:
+        return page(request, "export.html", view=view, formats=tuple(SUFFIXES))
+    recording = Recording(name, tuple(desk.inbox.frames(name)), view.facts)
+    options = ExportOptions(spoken(request))
+    if secrets != "keep":
+        redacted = redact_recording(recording.frames, named=form in RUNNABLE)
+        recording = replace(recording, frames=redacted.frames)
+        options = replace(options, secrets=redacted.names)
+    text = written(form, recording, options)
+    attached = {"Content-Disposition": f'attachment; filename="{name}.{SUFFIXES[form]}"'}
+    kind = "text/html" if form == "html" else "text/plain; charset=utf-8"
+    return Response(text.encode("utf-8", "replace"), media_type=kind, headers=attached)
 
 
 @router.get("/present")

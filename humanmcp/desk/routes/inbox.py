@@ -30,6 +30,7 @@ from humanmcp.desk.presenters.forms import AnswerForm, form_of
 from humanmcp.desk.presenters.held_messages import Task
 from humanmcp.desk.presenters.offer import LISTS
 from humanmcp.desk.presenters.page_types import FaultShape, FormShape, Island
+from humanmcp.desk.presenters.pairs import copies
 from humanmcp.desk.presenters.starting_points import chosen, starts_of
 from humanmcp.desk.routes import api_saved
 from humanmcp.desk.routes.connect import offered
@@ -304,6 +305,7 @@ def _standing(desk: Desk, case: Case, language: str) -> dict[str, Any]:
         "arrived": seconds_of(item.arrived),
         "refusals": [diagnostic_shape(one, language) for one in item.problems],
         "kept": [one.text for one in item.kept],
+        "copies": copies(item.answer.line) if item.answer is not None else [],
         "answer_pretty": "" if item.answer is None else pretty(item.answer.line),
         "answer_bytes": 0 if item.answer is None else len(item.answer.line.encode()),
         "answer_at": 0.0 if item.answer is None else seconds_of(item.answer.at),

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import heapq
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from humanmcp.answering.case import read_line
+from humanmcp.desk.presenters.pairs import Pair, compared, pairs
 from humanmcp.desk.presenters.rows import Step, folded, paired, step
 from humanmcp.inbox.contract import InboxError, Key
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
-from humanmcp.protocol.conversation.transcript import Direction
+from humanmcp.protocol.conversation.transcript import Direction, Frame
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Message
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from humanmcp.desk.state.board import Board, SessionView
     from humanmcp.inbox.contract import Item
-    from humanmcp.protocol.conversation.transcript import Frame
 
 PAGE: Final = 100
 """Rows of one page."""
@@ -49,6 +49,8 @@ class Query:
     kind: str = ""
     state: str = ""
     session: str = ""
+    day: str = ""
+    """The last day that is looked at: 2026-11-22."""
 
     @property
     def empty(self) -> bool:
@@ -56,7 +58,8 @@ class Query:
         return not (self.words or self.method or self.tool or self.kind or self.state)
 
 
-_KEYS: Final = ("method", "tool", "kind", "state", "session")
+KEYS: Final = ("method", "tool", "kind", "state", "session", "day")
+"""What may stand before a colon in a search."""
 
 
 def parse(text: str) -> Query:
@@ -65,7 +68,7 @@ def parse(text: str) -> Query:
     words: list[str] = []
     for word in text.split():
         key, colon, value = word.partition(":")
-        if colon and value and key.lower() in _KEYS:
+        if colon and value and key.lower() in KEYS:
             chosen[key.lower()] = value
         else:
             words.append(word.casefold())
@@ -138,6 +141,8 @@ def _backwards(
     if start is not None:
         frames = board.inbox.before(start[0], start[1] + 1, 1)
         at = (frames[0].at if frames else "", *start)
+    elif query.day:
+        at = (f"{query.day[:10]}T23:59:59.999Z", "", 0)
     streams = (_newest_first(board, view, at) for view in views)
     return heapq.merge(*streams, key=_place, reverse=True)
 
@@ -215,6 +220,45 @@ def conversation(board: Board, session: str, most: int = 40) -> tuple[Step, ...]
         if rows == most or len(frames) == _MOST_READ:
             break
     return tuple(folded(paired(_step(view, frame) for frame in reversed(frames))))
+
+
+def paired_up(board: Board, found: HistoryMatch) -> list[Pair]:
+    """Return what was found as requests with their answers, newest first.
+
+    The other half of an exchange may have been said on another page, or not be what was searched.
+    """
+    rows = [_completed(board, one) for one in pairs(reversed(found.steps))]
+    return compared(rows)[::-1]
+
+
+def _completed(board: Board, pair: Pair) -> Pair:
+    """Add the half that is missing of a client's request: the inbox has both."""
+    step = pair.step
+    whole = pair.answer is not None or not step.number or step.times > 1
+    if whole or (step.kind, step.inwards) not in _HALVES:
+        return pair
+    try:
+        item = board.inbox.item(Key(step.session, step.number))
+    except InboxError:
+        return pair
+    view = board.session(step.session)
+    if step.kind != "request":
+        asked = Frame(0, item.arrived, Direction.IN, _bytes(item.line), step.number)
+        state = "error" if step.kind == "error" or step.failed else "answered"
+        return Pair(_step(view, asked), step, state)
+    if item.answer is None:
+        return replace(pair, state=item.state.value)
+    told = Frame(0, item.answer.at, Direction.OUT, _bytes(item.answer.line), step.number)
+    answer = _step(view, told)
+    failed = answer.kind == "error" or answer.failed
+    return replace(pair, answer=answer, state="error" if failed else "answered")
+
+
+_HALVES: Final = (("request", True), ("result", False), ("error", False))
+
+
+def _bytes(line: str) -> bytes:
+    return line.encode("utf-8", "surrogatepass")
 
 
 def last_answer(board: Board, item: Item) -> str | None:

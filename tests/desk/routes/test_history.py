@@ -1,0 +1,49 @@
+"""A session is exported from the page, in each format, with its secrets taken out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from humanmcp.desk.routes.history import SUFFIXES
+from humanmcp.inbox.contract import SessionFacts
+from humanmcp.inbox.folder import FolderInbox
+from humanmcp.protocol.conversation.transcript import Direction, Frame
+from tests.desk.desking import Desking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SECRET = "sk-ant-api03-" + "a1B2" * 12
+LINE = (
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dice",'
+    f'"arguments":{{"api_key":"{SECRET}"}}}}}}'
+)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[tuple[Desking, str]]:
+    """A desk over a session in which a key was said."""
+    home = tmp_path / "home"
+    inbox = FolderInbox(home)
+    name = inbox.begin(SessionFacts("", "2026-11-20T18:00:00.000Z"))
+    inbox.record(name, Frame(1, "2026-11-20T18:00:00.000Z", Direction.IN, LINE.encode()))
+    with Desking(home, "--lang", "en") as desk:
+        yield desk, name
+
+
+def test_desk_2_5_a_session_is_saved_in_each_format(session: tuple[Desking, str]) -> None:
+    """The page offers them; a file has its name, and no secret unless it is wanted."""
+    desk, name = session
+    page = desk.page(f"/export/{name}")
+    for form, suffix in SUFFIXES.items():
+        assert f'value="{form}"' in page
+        answer = desk.ask("GET", f"/export/{name}?form={form}", headers=desk.bearer)
+        assert answer.status == 200
+        assert f'filename="{name}.{suffix}"' in answer.headers["content-disposition"]
+        assert name in answer.text or "dice" in answer.text
+        assert SECRET not in answer.text
+    kept = desk.ask("GET", f"/export/{name}?form=jsonl&secrets=keep", headers=desk.bearer)
+    assert SECRET in kept.text
