@@ -65,7 +65,10 @@ class HttpTransport:
         self.conversation = HttpConversation(AGENT, address.changes)
         self._leaving: SimpleQueue[str | None] = SimpleQueue()
         self._closing = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._settled = threading.Condition(self._lock)
+        self._handed_in = 0
+        """Lines that were handed in, and have not ended."""
         self._exchanges: set[HttpExchange] = set()
         self._numbers = 0
         self._last_id = ""
@@ -86,6 +89,8 @@ class HttpTransport:
         """Hand in a line; it is posted by a thread."""
         if self._closing.is_set():
             raise self.end_reason()
+        with self._lock:
+            self._handed_in += 1
         self._leaving.put(line)
 
     def end_reason(self) -> EndedError:
@@ -103,6 +108,7 @@ class HttpTransport:
             if self._closing.is_set():
                 return
             self._closing.set()
+            self._settled.notify_all()
         self._leaving.put(None)
         self.drop()
         request = self.conversation.end()
@@ -113,6 +119,11 @@ class HttpTransport:
             self.drop()
         if self._listener is not None:
             self._listener.ended()
+
+    def wait_for_answers(self) -> None:
+        """Wait until every request that was handed in has its answer, or will have none."""
+        with self._settled:
+            self._settled.wait_for(lambda: self.is_closing or not self._handed_in)
 
     # -- by hand -------------------------------------------------------------------------------
 
@@ -139,6 +150,7 @@ class HttpTransport:
         while (line := self._leaving.get()) is not None:
             exchange = HttpExchange(self, line)
             if self._hangs_up(exchange):
+                self._done()
                 continue
             threading.Thread(target=self._post, args=(exchange,), daemon=True).start()
             if exchange.asked is None:
@@ -161,10 +173,19 @@ class HttpTransport:
         return True
 
     def _post(self, exchange: HttpExchange) -> None:
-        is_taken = exchange.run(self.conversation.posted(exchange.line.encode("utf-8", "replace")))
+        request = self.conversation.posted(exchange.line.encode("utf-8", "replace"))
+        try:
+            is_taken = exchange.run(request)
+        finally:
+            self._done()
         begins = is_taken and exchange.method == "notifications/initialized"
         if begins and self.conversation.version in versions.HANDSHAKE and not self.is_closing:
             HttpExchange(self).run(self.conversation.stream_wanted())
+
+    def _done(self) -> None:
+        with self._settled:
+            self._handed_in -= 1
+            self._settled.notify_all()
 
     # -- for the exchanges -----------------------------------------------------------------------
 

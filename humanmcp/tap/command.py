@@ -17,8 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from humanmcp.calling.address import ServerAddress, is_address
+from humanmcp.calling.flags import add_header_flags, put_headers
 from humanmcp.common import paths
-from humanmcp.common.book_file import BookFile, BookFileError
+from humanmcp.common.book_file import BookFile
 from humanmcp.common.file_descriptors import claim
 from humanmcp.common.logfile import log_to, log_what_ends_a_thread
 from humanmcp.common.settings import add_flags
@@ -30,20 +32,21 @@ from humanmcp.inbox.contract import InboxError, Seat, SessionFacts, StubInbox
 from humanmcp.inbox.opening import open_inbox
 from humanmcp.locales import language_of, say
 from humanmcp.locales import problem as sentence
-from humanmcp.locales.stop import sentence_of, trouble
-from humanmcp.protocol.conversation.transcript import HELD, Direction
+from humanmcp.locales.stop import StopError, sentence_of, trouble
+from humanmcp.protocol.conversation.transcript import HELD, HTTP, Direction
 from humanmcp.protocol.policy.hold_patterns import PatternError, parse_all
 from humanmcp.tap.child import NOT_EXECUTABLE, NOT_FOUND, ServerProcess
 from humanmcp.tap.held_queue import HeldQueue
 from humanmcp.tap.hold_policy import Held, HoldPolicy
 from humanmcp.tap.listening import BY_CHECK, Listening
 from humanmcp.tap.recorder import Output, TapRecorder
+from humanmcp.tap.remote import RemoteServer
 from humanmcp.tap.sink import Sink
 from humanmcp.tap.tapping import Tap, TapEvents, TappedSession
 from humanmcp.tap.textlog import TextLog
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from humanmcp.common.parsing import Parser
     from humanmcp.common.settings import Settings
@@ -77,6 +80,7 @@ def add_arguments(parser: Parser) -> None:
         metavar="SECONDS",
         help=words("release"),
     )
+    add_header_flags(parser)
     parser.add_argument("server", nargs=argparse.REMAINDER, metavar="COMMAND", help=words("server"))
 
 
@@ -85,9 +89,15 @@ class _Wanted:
     """What the command line asks for, read and found to make sense."""
 
     command: tuple[str, ...]
+    address: ServerAddress | None
     patterns: tuple[Pattern, ...]
     shelf: BookFile | None
     release_after: float
+
+    @property
+    def name(self) -> str:
+        """The server in a word, without what may be a key."""
+        return str(self.address) if self.address else Path(self.command[0]).name
 
 
 def run(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -95,20 +105,23 @@ def run(arguments: argparse.Namespace, settings: Settings) -> int:
     language = language_of(settings.lang)
     try:
         wanted = _wanted(arguments, settings)
-    except (PatternError, BookFileError) as error:
+    except (PatternError, StopError) as error:
         to_stderr(sentence_of(error, language))
         return USAGE_ERROR
-    if not wanted.command:
+    if bool(wanted.command) is bool(wanted.address):
         to_stderr(say("tap", "no-command", language))
         return USAGE_ERROR
     source, sink = claim()
+    if wanted.address is not None:
+        remote = partial(RemoteServer, wanted.address, language)
+        return _tap(arguments, settings, wanted, remote, (source, sink))
     try:
         child = ServerProcess(wanted.command)
     except OSError as error:
         why = trouble(error, language)
         to_stderr(say("tap", "cannot-start", language, command=wanted.command[0], why=why))
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
-    return _tap(arguments, settings, wanted, child, (source, sink))
+    return _tap(arguments, settings, wanted, lambda _http: child, (source, sink))
 
 
 def _wanted(arguments: argparse.Namespace, settings: Settings) -> _Wanted:
@@ -117,14 +130,20 @@ def _wanted(arguments: argparse.Namespace, settings: Settings) -> _Wanted:
     shelf = None
     if settings.book:
         shelf = BookFile(Path(settings.book).expanduser(), must_exist=True)
-    return _Wanted(command, parse_all(arguments.hold), shelf, max(0.0, arguments.release_after))
+    address = None
+    if command and is_address(command[0]):
+        address, command = ServerAddress.of(command[0]), command[1:]
+        put_headers(address.changes, arguments)
+    return _Wanted(
+        command, address, parse_all(arguments.hold), shelf, max(0.0, arguments.release_after)
+    )
 
 
 def _tap(
     arguments: argparse.Namespace,
     settings: Settings,
     wanted: _Wanted,
-    child: ServerProcess,
+    start: Callable[[Callable[[bytes], object]], ServerProcess | RemoteServer],
     client: tuple[int, int],
 ) -> int:
     sys.setswitchinterval(SWITCH_EVERY)
@@ -140,6 +159,8 @@ def _tap(
         recorder.put(Direction.NOTE, raw, by=BY_CHECK, note=note)
 
     source, sink = client
+    http = partial(recorder.put, Direction.NOTE, note=HTTP)
+    child = start(http)
     sinks = {
         Direction.IN: Sink(child.stdin),
         Direction.OUT: Sink(sink),
@@ -188,9 +209,15 @@ def _tap(
     with StopSignals(tap.pass_on):  # before the server is heard: it may be told to end at once
         attendant.attend(tap)
         attendant.run()
-    status = child.status or 0
-    logger.info("the server has ended with status %s", status)
-    if listening is not None and listening.unanswered and not arguments.quiet:
+    _say_what_is_left(listening, recorder, language, quiet=arguments.quiet)
+    return child.status or 0
+
+
+def _say_what_is_left(
+    listening: Listening | None, recorder: TapRecorder, language: str, *, quiet: bool
+) -> None:
+    """Name the requests without an answer, and what the record misses."""
+    if listening is not None and listening.unanswered and not quiet:
         to_stderr(say("tap", "unanswered", language, count=len(listening.unanswered)))
         for one in listening.unanswered[:MOST_NAMED]:
             to_stderr("  ", f"{one.seq}: {sentence(one.problem, language)}")
@@ -198,7 +225,6 @@ def _tap(
         logger.error("%s lines are missing: %s", recorder.missing, recorder.trouble or "-")
         why = sentence_of(recorder.trouble, language) if recorder.trouble else "-"
         to_stderr(say("tap", "lost", language, count=recorder.missing, why=why))
-    return status
 
 
 def _so_far(recorder: TapRecorder, listening: Listening) -> ConversationState:
@@ -213,7 +239,7 @@ def _begin(settings: Settings, wanted: _Wanted) -> tuple[StubInbox, SessionFacts
         log_to(home)
         log_what_ends_a_thread()
     inbox = open_inbox(home)
-    title = settings.title or Path(wanted.command[0]).name
+    title = settings.title or wanted.name
     facts = SessionFacts(
         name="",
         started=stamp(time.time()),
@@ -224,7 +250,7 @@ def _begin(settings: Settings, wanted: _Wanted) -> tuple[StubInbox, SessionFacts
     )
     facts = facts._replace(name=inbox.begin(facts))
     inbox.hold(facts.name, tuple(pattern.text for pattern in wanted.patterns))
-    logger.info("session %s: a tap before %s", facts.name, Path(wanted.command[0]).name)
+    logger.info("session %s: a tap before %s", facts.name, wanted.name)
     return inbox, facts
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from humanmcp.tap.held_queue import HeldQueue
     from humanmcp.tap.hold_policy import HoldPolicy
     from humanmcp.tap.recorder import TapRecorder
+    from humanmcp.tap.remote import RemoteServer
     from humanmcp.tap.sink import Sink
 
 logger = logging.getLogger(__name__)
@@ -103,7 +104,7 @@ class Tap:
     def __init__(  # noqa: PLR0913 - the parts of a tap, each with its own module
         self,
         *,
-        child: ServerProcess,
+        child: ServerProcess | RemoteServer,
         source: int,
         sinks: dict[Direction, Sink],
         gate: HoldPolicy,

@@ -30,9 +30,7 @@ from humanmcp.host.client.input_required import find_out, one_line
 from humanmcp.host.client.request_meta import (
     Key,
     as_key,
-    named_after,
     token_of,
-    with_id,
     with_progress_token,
 )
 from humanmcp.protocol.conversation.events import (
@@ -44,6 +42,7 @@ from humanmcp.protocol.conversation.events import (
 )
 from humanmcp.protocol.conversation.progress import METHOD as PROGRESS
 from humanmcp.protocol.diagnostics.verdict import TextForm
+from humanmcp.protocol.http.client import named_after
 from humanmcp.protocol.json import jsonrpc
 from humanmcp.protocol.json.jsonrpc import Kind, Message
 from humanmcp.protocol.session import Session, SessionRole
@@ -391,7 +390,7 @@ class Client:
         late = self._given_up.pop(key, None) if key is not None else None
         if late is not None or not self.lenient or len(waiting) != 1:
             return line, Stray(message, waiting, late)
-        return with_id(message.raw, waiting[0]), Stray(message, waiting, None, waiting[0])
+        return jsonrpc.with_id(message.raw, waiting[0]), Stray(message, waiting, None, waiting[0])
 
     def unanswered(self, line: str, why: StopError) -> None:
         """Learn that no answer to what was sent will come, and why."""

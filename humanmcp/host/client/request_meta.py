@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from humanmcp.protocol.json import jsonrpc
-from humanmcp.protocol.json.jsonrpc import Message, RequestId, members
+from humanmcp.protocol.json.jsonrpc import RequestId
 from humanmcp.protocol.spec import methods
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from humanmcp.protocol.json.jsonrpc import Message
 
 Key: TypeAlias = tuple[str, str | int | float]
 """What tells ids, and tokens, apart: `7` and `"7"` are two."""
@@ -44,29 +45,3 @@ def as_key(token: Any) -> Key:  # noqa: ANN401 - any JSON value
     if isinstance(token, bool) or not isinstance(token, (str, int)):
         return NO_KEY
     return RequestId("", token).key
-
-
-def named_after(line: bytes, asked: str) -> bytes:
-    """Return an error that names no request as one that names this request.
-
-    Over HTTP a response belongs to its request; "[it] MAY comprise a JSON-RPC error response that
-    has no id". https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
-    """
-    answer, request = jsonrpc.read(line), jsonrpc.read(asked.encode("utf-8", "surrogatepass"))
-    if not isinstance(answer, Message) or not isinstance(request, Message) or not request.id:
-        return line
-    if "id" in answer.body:
-        return with_id(answer.raw, request)
-    start = answer.raw.index("{") + 1
-    named = f'{answer.raw[:start]}"id":{request.id.token},{answer.raw[start:]}'
-    return named.encode("utf-8", "surrogatepass")
-
-
-def with_id(answer: str, asked: Message) -> bytes:
-    """Return the text of an answer with the id of this request, and otherwise as it is."""
-    assert asked.id is not None  # noqa: S101 - it waits for an answer
-    for name, start, end in members(answer):
-        if name == "id":
-            answer = answer[:start] + asked.id.token + answer[end:]
-            break
-    return answer.encode("utf-8", "surrogatepass")

@@ -289,3 +289,19 @@ def error_in(line: bytes) -> Message | None:
     message = jsonrpc.read(line)
     is_error = isinstance(message, Message) and message.kind is Kind.ERROR
     return message if isinstance(message, Message) and is_error and message.id is None else None
+
+
+def named_after(line: bytes, asked: str) -> bytes:
+    """Return an error that names no request as one that names this request.
+
+    Over HTTP a response belongs to its request; "[it] MAY comprise a JSON-RPC error response that
+    has no id". https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
+    """
+    answer, request = jsonrpc.read(line), jsonrpc.read(asked.encode("utf-8", "surrogatepass"))
+    if not isinstance(answer, Message) or not isinstance(request, Message) or not request.id:
+        return line
+    if "id" in answer.body:
+        return jsonrpc.with_id(answer.raw, request)
+    start = answer.raw.index("{") + 1
+    named = f'{answer.raw[:start]}"id":{request.id.token},{answer.raw[start:]}'
+    return named.encode("utf-8", "surrogatepass")

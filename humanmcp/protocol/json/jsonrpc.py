@@ -371,3 +371,13 @@ def json_type(value: Json) -> str:
             return "list"
         case _:
             return "object"
+
+
+def with_id(answer: str, asked: Message) -> bytes:
+    """Return the text of an answer with the id of this request, and otherwise as it is."""
+    assert asked.id is not None  # noqa: S101 - it waits for an answer
+    for name, start, end in members(answer):
+        if name == "id":
+            answer = answer[:start] + asked.id.token + answer[end:]
+            break
+    return answer.encode("utf-8", "surrogatepass")
